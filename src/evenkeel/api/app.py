@@ -38,6 +38,7 @@ from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
+from evenkeel.core.tls import ANY_TLS, TlsRules
 
 ROUTES: tuple[RouteMap, ...] = (
     DISCOVERY_ROUTES,
@@ -91,6 +92,7 @@ def create_app(
     addresses: AddressRules = STRICT_ADDRESSES,
     certificates: CertificateStore | None = None,
     key_manager: KeyManager | None = None,
+    tls: TlsRules = ANY_TLS,
     new_id: Callable[[], str] | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
@@ -99,8 +101,8 @@ def create_app(
     each device driver can do; one that is not there is taken to do everything. ``identity`` tells who calls;
     the default lets everybody do everything. ``policy`` tells who may do what; the default has no files.
     ``addresses``: which ones tenants may name. ``certificates``: where operators put them; None: nowhere.
-    ``key_manager`` reads what listeners and pools refer to; None: nothing does. Raises :class:`ValueError` for a route
-    that no rule guards.
+    ``key_manager`` reads what listeners and pools refer to; None: nothing does. ``tls``: which versions and ciphers
+    they may have. Raises :class:`ValueError` for a route that no rule guards.
     """
     services = Services(
         store=store,
@@ -112,6 +114,7 @@ def create_app(
         addresses=addresses,
         certificates=certificates,
         key_manager=key_manager,
+        tls=tls,
         new_id=new_id,
     )
     routes = (*ROUTES, document_routes(ROUTES))

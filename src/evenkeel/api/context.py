@@ -17,6 +17,7 @@ from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
+from evenkeel.core.tls import ANY_TLS, TlsRules
 from evenkeel.core.values import Value
 
 log = structlog.get_logger(__name__)
@@ -52,6 +53,7 @@ class Services:
         addresses: AddressRules = STRICT,
         certificates: CertificateStore | None = None,
         key_manager: KeyManager | None = None,
+        tls: TlsRules = ANY_TLS,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.tenants = store.tenants
@@ -65,6 +67,7 @@ class Services:
         self.limits = limits
         self.addresses = addresses
         self.certificates = certificates
+        self.tls = tls
         self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))

@@ -31,6 +31,7 @@ from evenkeel.cmd.runtime import (
 )
 from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.cmd.serving import Server, proxies_of, run_serving, server_of
+from evenkeel.cmd.tls_options import tls_rules
 from evenkeel.config.addresses import address_rules
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
@@ -39,6 +40,7 @@ from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.ports import Bus, Store
+from evenkeel.core.tls import TlsRules
 from evenkeel.store.engine.database import without_password
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
@@ -67,6 +69,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     environments = [parse_environment(item) for item in conf.environments]
     admission = open_admission(conf)
     addresses = address_rules(conf.api, "api")
+    tls = tls_rules(conf)
     proxies_of(conf)
     keys = open_key_manager(conf)
     listening = listen(conf)
@@ -77,11 +80,14 @@ async def run(conf: cfg.ConfigOpts) -> None:
         strict_immutability=conf.api.strict_immutability,
         default_quotas=quota_options.default_quotas(conf),
         load_balancer_limits=limit_options.load_balancer_limits(conf),
+        certificate_refresh_seconds=conf.certificates.certificate_refresh,
     )
     store = open_store(conf.database.connection, stored)
     network = open_network(conf, store)
     bus = open_controller_bus(conf)
-    serving = asyncio.create_task(serve(conf, store, bus, network, environments, admission, addresses, keys, listening))
+    serving = asyncio.create_task(
+        serve(conf, store, bus, network, environments, admission, addresses, tls, keys, listening)
+    )
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -120,6 +126,7 @@ async def serve(
     environments: list[Environment],
     admission: Admission,
     addresses: AddressRules,
+    tls: TlsRules,
     keys: OpenedKeyManager,
     listening: socket.socket,
 ) -> None:
@@ -153,6 +160,7 @@ async def serve(
             addresses=addresses,
             certificates=keys.certificates,
             key_manager=keys.key_manager,
+            tls=tls,
         )
         tune_collector()
         try:

@@ -29,6 +29,13 @@ CERTIFICATES = [
         help="Of the key manager directory: the file with the key that its files are encrypted with: 32 bytes in "
         "base64, a line; more lines are former keys. Nobody but its owner may read it.",
     ),
+    cfg.FloatOpt(
+        "certificate_refresh",
+        default=3600.0,
+        min=10.0,
+        max=604800.0,
+        help="Seconds until it is looked again at what a reference of a listener or pool names.",
+    ),
 ]
 
 BARBICAN = [

@@ -12,6 +12,7 @@ from evenkeel.cmd import (
     network_options,
     options,
     quota_options,
+    tls_options,
     vault_options,
 )
 from evenkeel.config.addresses import ADDRESSES
@@ -22,6 +23,7 @@ CONTROLLER: OptionGroups = {
     None: options.COMMON + options.CONTROLLER,
     "database": options.DATABASE,
     "api": options.API + identity_options.API + ADDRESSES,
+    "api_settings": tls_options.API_SETTINGS,
     "identity": identity_options.IDENTITY,
     "network": network_options.NETWORK,
     "neutron": network_options.NEUTRON,

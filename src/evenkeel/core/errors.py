@@ -72,9 +72,11 @@ class Unsupported(RequestError):
 class CertificateError(Invalid):
     """The certificate cannot be used."""
 
+    code = "certificate_refused"
+
     def __init__(self, reference: str, detail: str = "", *, field: str = "") -> None:
         """``field``: of the request that names ``reference``. ``detail`` contains nothing of the content."""
-        super().__init__(self._text(reference, detail, field), code="certificate_refused")
+        super().__init__(self._text(reference, detail, field))
         self.reference = reference
         self.detail = detail
 
@@ -90,6 +92,8 @@ class CertificateError(Invalid):
 
 class CertificateNotFound(CertificateError):
     """There is none, or the project may not read it; the text does not say which."""
+
+    code = "certificate_not_found"
 
     def _text(self, reference: str, detail: str, field: str) -> str:
         return f"Could not retrieve certificate: ['{reference}']{f' ({field})' if field else ''}"

@@ -1,6 +1,7 @@
 """References to a key manager are read when they are new, in the name of the load balancer's project, and only then."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,9 @@ from evenkeel.api.octavia.references import (
     ChangedUser,
     ReferenceReader,
 )
+from evenkeel.cmd.config_files import load
+from evenkeel.cmd.key_manager_options import open_key_manager
+from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.core.capabilities import EVERYTHING, Capabilities
 from evenkeel.core.certificates import CertificateBundle, CertificateKind, NewCertificate, Secret
 from evenkeel.core.errors import CertificateExpired, CertificateNotYetValid, Invalid, KeyManagerUnavailable
@@ -31,6 +35,7 @@ from evenkeel.store.sql_store import SqlStore
 from tests.api import bodies
 from tests.api.client import Client, Sink
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
+from tests.key_managers.barbican.server import served
 
 PROJECT = ProjectId("p1")
 OTHER = ProjectId("p2")
@@ -244,8 +249,9 @@ async def test_lbaas_v2_listeners(api: Client, root: str, keys: CountingKeyManag
     made = (await api.post(neutron, body))["listener"]
     assert await used(store, made["id"]) == {WWW, SECOND}
     body = https(root, default_tls_container_ref=FOREIGN, protocol_port=444)
-    refused = await api.post(neutron, body, 400)
-    assert refused["NeutronError"]["message"] == NOT_FOUND.format(FOREIGN, "default_tls_container_ref")
+    refused = (await api.post(neutron, body, 404))["NeutronError"]
+    assert refused["message"] == NOT_FOUND.format(FOREIGN, "default_tls_container_ref")
+    assert refused["type"] == "TLSContainerNotFound"
     keys.down = True
     body = https(root, default_tls_container_ref=SECOND, protocol_port=444)
     assert SECOND in (await api.post(neutron, body, 503))["NeutronError"]["message"]
@@ -271,6 +277,39 @@ async def test_without_a_key_manager_a_device_that_carries_none_takes_them_unrea
         root = (await api.load_balancer(project_id=PROJECT))["id"]
         made = (await api.post("/listeners", https(root, default_tls_container_ref="anything")))["listener"]
         assert await used(store, made["id"]) == set()
+
+
+BARBICAN = """
+[certificates]
+key_manager = barbican
+[barbican]
+auth_type = v3password
+auth_url = {url}/v3
+username = evenkeel
+password = secret
+user_domain_id = default
+"""
+
+
+async def test_references_to_barbican(store: SqlStore, sink: Sink, tmp_path: Path) -> None:
+    """Its 403 for another project's, and the 404 for what there is not, are one answer."""
+    with served() as barbican:
+        file = tmp_path / "evenkeel.ini"
+        file.write_text(BARBICAN.format(url=barbican.url))
+        opened = open_key_manager(load("evenkeel-controller", ["--config-file", str(file)], groups=CONTROLLER))
+        mine, foreign = (barbican.secret(project, LEAF.pkcs12(INTERMEDIATE)) for project in (PROJECT, OTHER))
+        missing = f"{barbican.url}/v1/secrets/{uuid.uuid4()}"
+        async with client_of(store, sink, opened.key_manager, Capabilities()) as api:
+            root = (await api.load_balancer(project_id=PROJECT))["id"]
+            made = (await api.post("/listeners", https(root, default_tls_container_ref=mine)))["listener"]
+            assert await used(store, made["id"]) == {mine}
+            for reference in (foreign, missing):
+                refused = await api.post("/pools", pool(root, tls_container_ref=reference), 400)
+                assert refused["faultstring"] == NOT_FOUND.format(reference, "tls_container_ref")
+            barbican.status = 500
+            refused = await api.post("/pools", pool(root, tls_container_ref=mine), 503)
+            assert f"tls_container_ref {mine}: Barbican" in refused["faultstring"]
+        opened.close()
 
 
 # -- the reader by itself
@@ -314,6 +353,12 @@ async def test_one_request_brings_only_so_many(keys: CountingKeyManager) -> None
 class SlowKeyManager(CountingKeyManager):
     """Notes how many are read at once, until it is let go on."""
 
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, Encryption([bytes(32)]))
+        self.reads: list[tuple[str, str]] = []
+        self.under_way = self.most = 0
+        self.go_on, self.full = asyncio.Event(), asyncio.Event()
+
     async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
         self.reads.append((reference, project_id))
         self.under_way += 1
@@ -323,11 +368,6 @@ class SlowKeyManager(CountingKeyManager):
         await self.go_on.wait()
         self.under_way -= 1
         return await super().certificate(WWW if reference != "bad" else reference, project_id)
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root, Encryption([bytes(32)]))
-        self.reads, self.under_way, self.most = [], 0, 0
-        self.go_on, self.full = asyncio.Event(), asyncio.Event()
 
 
 async def test_several_are_read_at_once_and_none_after_a_failure(keys: CountingKeyManager, tmp_path: Path) -> None:

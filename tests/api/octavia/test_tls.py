@@ -1,12 +1,18 @@
 """TLS that ends at a listener, and TLS that is spoken to members: Octavia's defaults and rules."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN, DEFAULT_CIPHERS, DEFAULT_VERSIONS
-from tests.api.client import Client
+from evenkeel.api.app import create_app
+from evenkeel.api.octavia.tls_rules import DEFAULT_ALPN
+from evenkeel.core.ports import Store
+from evenkeel.core.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS, TlsRules
+from evenkeel.network.builtin import BuiltinNetwork
+from tests.api import bodies
+from tests.api.client import Client, Sink
 
 REF = "https://keys.example/v1/containers/5ae3"
 TLS: dict[str, Any] = {"protocol": "TERMINATED_HTTPS", "protocol_port": 443, "default_tls_container_ref": REF}
@@ -286,3 +292,58 @@ async def test_datagrams_are_not_spoken_over_tls(api: Client, root: dict[str, An
     body = {"loadbalancer_id": root["id"], "protocol": "UDP", "lb_algorithm": "ROUND_ROBIN", "tls_enabled": True}
     text = (await api.post("/pools", {"pool": body}, 400))["faultstring"]
     assert "tls_enabled" in text and "UDP" in text
+
+
+STRICT = TlsRules(minimum_version="TLSv1.2", prohibited_ciphers=frozenset({"AES128-SHA", "TLS_AES_128_GCM_SHA256"}))
+OLD = "Validation failure: Requested TLS versions are less than the minimum: SSLv3, TLSv1.1 < TLSv1.2 (tls_versions)"
+WEAK = "Validation failure: The following ciphers have been prohibited by an administrator: AES128-SHA (tls_ciphers)"
+REFUSED = [({"tls_versions": ["SSLv3", "TLSv1.3", "TLSv1.1"]}, OLD), ({"tls_ciphers": "AES256-SHA:AES128-SHA"}, WEAK)]
+
+
+@pytest.fixture
+async def strict(store: Store, sink: Sink) -> AsyncIterator[Client]:
+    """An API whose operator forbids some versions and ciphers."""
+    network = BuiltinNetwork(store.operators)
+    async with Client.of(
+        create_app(store=store, network=network, driver=sink, default_provider="dev", tls=STRICT)
+    ) as client:
+        yield client
+
+
+@pytest.mark.parametrize(("attributes", "text"), REFUSED)
+async def test_what_the_operator_forbids_is_refused_wherever_it_is_asked_for(
+    strict: Client, attributes: dict[str, Any], text: str
+) -> None:
+    root = (await strict.load_balancer())["id"]
+    listener = await strict.listener(root, **TLS)
+    pool_body = {"protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "tls_enabled": True}
+    pool = (await strict.post("/pools", {"pool": pool_body | {"loadbalancer_id": root}}))["pool"]
+    nested = pool_body | attributes
+    to_pool = {"listener_id": listener["id"], "action": "REDIRECT_TO_POOL", "redirect_pool": nested}
+    new = {"loadbalancer_id": root, **TLS, "protocol_port": 444}
+    for answer in (
+        await strict.post("/listeners", {"listener": new | attributes}, 400),
+        await strict.post("/listeners", {"listener": new | {"default_pool": nested}}, 400),
+        await strict.put(f"/listeners/{listener['id']}", {"listener": attributes}, 400),
+        await strict.post("/pools", {"pool": nested | {"loadbalancer_id": root}}, 400),
+        await strict.put(f"/pools/{pool['id']}", {"pool": attributes}, 400),
+        await strict.post("/l7policies", {"l7policy": to_pool}, 400),
+        await strict.post("/loadbalancers", bodies.load_balancer(listeners=[TLS | attributes]), 400),
+        await strict.post("/loadbalancers", bodies.load_balancer(pools=[nested | {"name": "p"}]), 400),
+    ):
+        assert answer["faultstring"] == text
+
+
+async def test_defaults_leave_out_what_the_operator_forbids(strict: Client) -> None:
+    shown = await strict.listener((await strict.load_balancer())["id"], **TLS)
+    assert shown["tls_ciphers"] == STRICT.default_ciphers == DEFAULT_CIPHERS.removeprefix("TLS_AES_128_GCM_SHA256:")
+    assert shown["tls_versions"] == ["TLSv1.2", "TLSv1.3"]
+
+
+async def test_what_was_made_before_it_was_forbidden_stays_and_may_be_changed(api: Client, strict: Client) -> None:
+    root = (await api.load_balancer())["id"]
+    listener = await api.listener(root, **TLS, tls_versions=["TLSv1.1", "TLSv1.2"], tls_ciphers="AES128-SHA")
+    changed = await change(strict, listener, hsts_max_age=5)
+    assert (changed["tls_versions"], changed["tls_ciphers"]) == (["TLSv1.1", "TLSv1.2"], "AES128-SHA")
+    assert await change(strict, listener, 400, tls_versions=["TLSv1.1"]) == OLD.replace("SSLv3, ", "")
+    assert (await change(strict, listener, tls_versions=None))["tls_versions"] == ["TLSv1.2", "TLSv1.3"]

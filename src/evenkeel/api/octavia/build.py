@@ -22,7 +22,7 @@ from evenkeel.api.octavia.rules import (
     http_defaults,
     member_address,
 )
-from evenkeel.api.octavia.tls_rules import refuse_empty_lists, settled_tls
+from evenkeel.api.octavia.tls_rules import check_allowed, refuse_empty_lists, settled_tls
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import (
@@ -84,7 +84,8 @@ def listener_row(
         **asked(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
     )
     refuse_empty_lists(body, wanted)
-    row = settled_tls(wanted)
+    check_allowed(body, place.tls)
+    row = settled_tls(wanted, place.tls)
     check_listener(row, row.insert_headers)
     return row
 
@@ -141,7 +142,8 @@ def pool_rows(
         **asked(body, Pool, "lb_algorithm", "session_persistence"),
     )
     refuse_empty_lists(body, new)
-    pool = settled_tls(new)
+    check_allowed(body, place.tls)
+    pool = settled_tls(new, place.tls)
     check_pool(pool)
     wanted = body.healthmonitor
     if wanted is not None:

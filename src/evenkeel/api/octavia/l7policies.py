@@ -26,7 +26,7 @@ async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7Po
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.providers.of(LoadBalancer, listener.load_balancer_id, scope)
-    place = Place(listener.load_balancer_id, listener.project_id, services.addresses)
+    place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
     users = [] if new_pool is None else [ChangedUser(new_pool.pool)]
@@ -75,7 +75,7 @@ async def create_rule(services: Services, call: Call, body: l7_requests.L7RuleNe
 async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
     """Add a rule to the policy; the rule as it is then."""
     scope = call.caller.scope
-    place = Place(policy.load_balancer_id, policy.project_id, services.addresses)
+    place = Place(policy.load_balancer_id, policy.project_id, services.addresses, services.tls)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
     served = await services.providers.of(LoadBalancer, policy.load_balancer_id, scope)
     served.refuse(l7rule_problems(served.table, asdict(row)))

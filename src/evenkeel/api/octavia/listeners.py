@@ -17,7 +17,7 @@ from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_listener, check_pair, checked_cidrs
 from evenkeel.api.octavia.showing import statistics_view
-from evenkeel.api.octavia.tls_rules import LISTENER_TLS, refuse_empty_lists, settled_tls
+from evenkeel.api.octavia.tls_rules import LISTENER_TLS, check_allowed, refuse_empty_lists, settled_tls
 from evenkeel.api.provider_lookup import ServedObject
 from evenkeel.core.capabilities import (
     l7policy_problems,
@@ -41,7 +41,7 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
     """Make a listener; the listener as it is then."""
     scope = call.caller.scope
     served = await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope)
-    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses)
+    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
     new_pools: list[NewPool] = []
     row = listener_row(
         wanted,
@@ -190,8 +190,9 @@ async def _check_changes(
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
     if about_tls or changes.get("insert_headers") or changes.get("default_pool_id"):
         current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
-        after = settled_tls(replace(current, **changes))
+        after = settled_tls(replace(current, **changes), services.tls)
         refuse_empty_lists(body, after)
+        check_allowed(body, services.tls)
         check_listener(after, changes.get("insert_headers", {}))
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})

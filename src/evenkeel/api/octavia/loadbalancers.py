@@ -40,7 +40,7 @@ async def make_load_balancer(
     choice = await chosen_place(services, wanted)
     provider = choice.provider
     device_driver = await services.providers.device_driver_of(provider)
-    place = Place(LoadBalancerId(services.new_id()), project_id, services.addresses)
+    place = Place(LoadBalancerId(services.new_id()), project_id, services.addresses, services.tls)
     marked = mark(place.load_balancer_id)
     vip = await plan_vip(
         services,

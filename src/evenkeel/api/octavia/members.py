@@ -27,7 +27,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     """Add a member to the pool; the member as it is then."""
     row = member_row(
         wanted,
-        Place(pool.load_balancer_id, pool.project_id, services.addresses),
+        Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,
@@ -65,7 +65,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     rows = batch_rows(
         body.members,
         await everything(services, MEMBERS, pool.id),
-        Place(pool.load_balancer_id, pool.project_id, services.addresses),
+        Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
         pool_id=pool.id,
         new_id=services.new_id,
         monitored=pool.health_monitor_id is not None,

@@ -9,17 +9,19 @@ from evenkeel.api.errors import unknown_input
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import VnicType
+from evenkeel.core.tls import TlsRules
 
 NewId = Callable[[], str]
 T = TypeVar("T", bound=str)
 
 
 class Place(NamedTuple):
-    """Where a new object belongs, and where its servers may be."""
+    """Where a new object belongs, and what it may have."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     addresses: AddressRules
+    tls: TlsRules
 
 
 class HasProject(Protocol):

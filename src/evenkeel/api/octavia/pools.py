@@ -15,7 +15,7 @@ from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_monitored, check_pair, check_pool
-from evenkeel.api.octavia.tls_rules import POOL_TLS, refuse_empty_lists, settled_tls
+from evenkeel.api.octavia.tls_rules import POOL_TLS, check_allowed, refuse_empty_lists, settled_tls
 from evenkeel.api.provider_lookup import ServedObject
 from evenkeel.core.capabilities import (
     member_problems,
@@ -38,7 +38,7 @@ async def create(services: Services, call: Call, body: requests.PoolNewBody) -> 
 async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) -> Pool:
     """Make a pool with what is in it; the pool as it is then."""
     served, listener = await _place_of(services, call, wanted)
-    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses)
+    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
     rows = pool_rows(wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id)
     check_new_pool(served, rows, None if listener is None else listener.protocol)
     certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
@@ -125,8 +125,9 @@ async def _check_changes(
     if not about_tls and not changes.get("session_persistence"):
         return []
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
-    after = settled_tls(structs.replace(pool, **changes))
+    after = settled_tls(structs.replace(pool, **changes), services.tls)
     refuse_empty_lists(body, after)
+    check_allowed(body, services.tls)
     check_pool(after)
     if about_tls:
         changes.update({name: getattr(after, name) for name in POOL_TLS})
@@ -156,7 +157,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     """Make a pool's health monitor; the monitor as it is then."""
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
-    place = Place(pool.load_balancer_id, pool.project_id, services.addresses)
+    place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
     check_monitored(pool.protocol, wanted.type)
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
     served = await services.providers.of(LoadBalancer, pool.load_balancer_id, scope)

@@ -1,8 +1,7 @@
 """What Octavia demands of TLS beyond types, at listeners and towards members, and its defaults. Pure.
 
-There is no certificate manager: references are kept as they are given, and only device types that can use them take
-them. The rules are those over a whole object, so that creates and changes pass the same ones; they raise
-:class:`Invalid` (400) naming field and value.
+The rules are those over a whole object, so that creates and changes pass the same ones; they raise :class:`Invalid`
+(400) naming field and value. What references name is read elsewhere (:mod:`evenkeel.api.octavia.references`).
 """
 
 from typing import Any, TypeVar
@@ -11,7 +10,8 @@ from msgspec.structs import replace
 
 from evenkeel.core.attributes import defaults_of
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool, TlsVersion
+from evenkeel.core.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
+from evenkeel.core.tls import TlsRules
 
 Speaker = TypeVar("Speaker", Listener, Pool)
 
@@ -40,12 +40,6 @@ POOL_TLS = _with_defaults(
 )
 """What only makes sense together, with its defaults. It is written together, so that of two changes at once one stands
 whole."""
-DEFAULT_CIPHERS = (
-    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:DHE-RSA-AES128-GCM-SHA256:"
-    "DHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"
-)
-"""OWASP's suite B, as in Octavia."""
-DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", "TLSv1.3")
 DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 
 _LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
@@ -56,14 +50,14 @@ def speaks_tls(row: Listener | Pool) -> bool:
     return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
 
 
-def settled_tls(row: Speaker) -> Speaker:
+def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
     """With Octavia's defaults for what is not said of how TLS is spoken, if it is."""
     if not speaks_tls(row):
         return row
     return replace(
         row,
-        tls_ciphers=row.tls_ciphers or DEFAULT_CIPHERS,
-        tls_versions=row.tls_versions or DEFAULT_VERSIONS,
+        tls_ciphers=row.tls_ciphers or rules.default_ciphers,
+        tls_versions=row.tls_versions or rules.default_versions,
         alpn_protocols=row.alpn_protocols or DEFAULT_ALPN,
     )
 
@@ -76,6 +70,21 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
                 f"Validation failure: Empty {title} list {name}. Either specify at least one {title} or remove this "
                 "parameter to use the default."
             )
+
+
+def check_allowed(body: Any, rules: TlsRules) -> None:
+    """What the operator forbids may not be asked for; what is there already is left. Raises :class:`Invalid`, in
+    Octavia's words."""
+    if versions := rules.forbidden_versions(body.tls_versions or ()):
+        raise Invalid(
+            f"Validation failure: Requested TLS versions are less than the minimum: {', '.join(versions)} < "
+            f"{rules.minimum_version} (tls_versions)"
+        )
+    if ciphers := rules.forbidden_ciphers(body.tls_ciphers or ""):
+        raise Invalid(
+            "Validation failure: The following ciphers have been prohibited by an administrator: "
+            f"{', '.join(ciphers)} (tls_ciphers)"
+        )
 
 
 def check_listener_tls(row: Listener) -> None:

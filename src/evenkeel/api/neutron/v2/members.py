@@ -33,7 +33,7 @@ async def _made(services: Services, call: Call, wanted: Sequence[requests.V2Memb
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
     await check_subnets(services, call, wanted)
-    place = Place(pool.load_balancer_id, pool.project_id, services.addresses)
+    place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
     rows = [
         member_row(
             body_as(octavia.MemberNew, each),

@@ -42,6 +42,8 @@ CODES = {
     "l7rule_key_missing": NamedError("L7RuleKeyMissing", 404),
     "l7rule_regex": NamedError("L7RuleInvalidRegex"),
     "l7rule_compare_type": NamedError("L7RuleUnsupportedCompareType"),
+    "certificate_not_found": NamedError("TLSContainerNotFound", 404),
+    "certificate_refused": NamedError("TLSContainerInvalid"),
     "unsupported": NamedError("UnsupportedFeature"),
 }
 

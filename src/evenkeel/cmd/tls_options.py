@@ -1,0 +1,28 @@
+"""The controllers' options of which TLS listeners and pools may speak: names and meanings are Octavia's."""
+
+from oslo_config import cfg
+
+from evenkeel.core.tls import TLS_VERSIONS, TlsRules
+
+API_SETTINGS = [
+    cfg.StrOpt(
+        "minimum_tls_version",
+        choices=TLS_VERSIONS,
+        help="Oldest TLS version that listeners and pools may be given; unset: any.",
+    ),
+    cfg.StrOpt(
+        "tls_cipher_prohibit_list",
+        default="",
+        help="OpenSSL names of ciphers, separated by colons, that listeners and pools may not be given. They are left "
+        "out of the defaults, too.",
+    ),
+]
+
+
+def tls_rules(conf: cfg.ConfigOpts) -> TlsRules:
+    """The rules of ``[api_settings]``. Raises :class:`ValueError` if they forbid every default."""
+    names = frozenset(filter(None, (name.strip() for name in conf.api_settings.tls_cipher_prohibit_list.split(":"))))
+    rules = TlsRules(minimum_version=conf.api_settings.minimum_tls_version, prohibited_ciphers=names)
+    if not rules.default_ciphers:
+        raise ValueError("api_settings.tls_cipher_prohibit_list: it prohibits all ciphers that are the default")
+    return rules

@@ -1,0 +1,65 @@
+"""Which TLS versions and ciphers an operator allows, and which are the defaults of listeners and pools. Pure."""
+
+import ssl
+from collections.abc import Collection
+from functools import lru_cache
+from typing import get_args
+
+from evenkeel.core.model import TlsVersion
+from evenkeel.core.values import Value
+
+TLS_VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
+"""Oldest first."""
+DEFAULT_CIPHERS = (
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:DHE-RSA-AES128-GCM-SHA256:"
+    "DHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"
+)
+"""OWASP's suite B, as in Octavia."""
+DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", "TLSv1.3")
+
+
+class TlsRules(Value):
+    """What an operator forbids (Octavia's ``minimum_tls_version`` and ``tls_cipher_prohibit_list``)."""
+
+    minimum_version: TlsVersion | None = None
+    prohibited_ciphers: frozenset[str] = frozenset()
+    """OpenSSL names."""
+
+    @property
+    def default_versions(self) -> tuple[TlsVersion, ...]:
+        """Octavia's defaults that are allowed; may be empty."""
+        forbidden = self.forbidden_versions(DEFAULT_VERSIONS)
+        return tuple(version for version in DEFAULT_VERSIONS if version not in forbidden)
+
+    @property
+    def default_ciphers(self) -> str:
+        """Octavia's defaults that are allowed; may be empty."""
+        return ":".join(name for name in DEFAULT_CIPHERS.split(":") if name not in self.prohibited_ciphers)
+
+    def forbidden_versions(self, versions: Collection[TlsVersion]) -> tuple[TlsVersion, ...]:
+        """Those older than the minimum, in the order given."""
+        if self.minimum_version is None:
+            return ()
+        least = TLS_VERSIONS.index(self.minimum_version)
+        return tuple(version for version in versions if TLS_VERSIONS.index(version) < least)
+
+    def forbidden_ciphers(self, ciphers: str) -> tuple[str, ...]:
+        """Those that the OpenSSL cipher string names or that its groups (such as ``HIGH``) contain, sorted."""
+        return tuple(sorted(self.prohibited_ciphers & enabled_ciphers(ciphers))) if self.prohibited_ciphers else ()
+
+
+ANY_TLS = TlsRules()
+"""Nothing is forbidden."""
+
+
+@lru_cache(maxsize=1024)
+def enabled_ciphers(ciphers: str) -> frozenset[str]:
+    """The names in an OpenSSL cipher string, and what its groups contain as far as the OpenSSL at hand knows them."""
+    named = frozenset(ciphers.split(":"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.set_ciphers(ciphers)
+    except ssl.SSLError:  # it knows none of them, or they are all of TLS 1.3, which has no groups
+        return named
+    # those of TLS 1.3 are always among what it tells, whatever the string says
+    return named | {row["name"] for row in context.get_ciphers() if not row["name"].startswith("TLS_")}
