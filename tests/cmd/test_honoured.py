@@ -57,6 +57,8 @@ def another(option: cfg.Opt) -> object:
         return "192.0.2.1"
     if option.dest == "denied_member_networks":
         return "10.0.0.0/8"
+    if option.dest == "f5_parent_ssl_profile":
+        return "/Common/other"
     if isinstance(option, cfg.BoolOpt):
         return not option.default
     if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
