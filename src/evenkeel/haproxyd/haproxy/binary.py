@@ -27,6 +27,7 @@ VERSION_TIMEOUT_SECONDS = 20.0
 
 _VERSION = re.compile(r"HAProxy version (\S+)")
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
+_PATCH = re.compile(r"\d+\.\d+\.(\d+)")
 
 
 class BinaryUnusable(EvenKeelError):
@@ -45,6 +46,14 @@ class Binary(Value):
     def cookies_at_runtime(self) -> bool:
         """May a server that is added at runtime have a cookie? 2.6 refuses; 2.8 was tried and takes it."""
         return self.release >= (2, 8)
+
+    @property
+    def authorities_at_runtime(self) -> bool:
+        """May authorities and revocation lists be changed at runtime? Releases before the end of 2025 show old
+        certificates after that, or crash, when certificates are changed too (haproxy/haproxy issue 3165); 2.8.25 was
+        tried and does not."""
+        found = _PATCH.match(self.version)
+        return self.release > (3, 2) or (self.release == (2, 8) and found is not None and int(found[1]) >= 25)
 
     @property
     def reload_answers(self) -> bool:

@@ -27,8 +27,8 @@ from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.reloader import Reloader
 from evenkeel.haproxyd.haproxy.running_state import RunningState
-from evenkeel.haproxyd.haproxy.runtime.drift import Finding
-from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload, RuntimeCommand, RuntimePlan, plan
+from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
 from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -253,6 +253,7 @@ class HaproxyRunner:
             findings.extend(await self._reloader.repair_servers())
             findings.extend(await self._commands.repair_frontends(running))
             findings.extend(await self._commands.repair_acls(running))
+            findings.extend(await self._commands.repair_certificates(running))
         except NeedsReload as reason:
             self._log.warning("reloading haproxy to undo a manual change", reason=str(reason))
             self._state.known = False

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.drift import server_drift
-from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts, ServerKey, ServerState
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition
 

@@ -4,8 +4,8 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, server_drift
-from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload
 
 HEAD = "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight\n"
 SERVER = wire.BackendServer(name="s1", address="10.0.0.1", port=80)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.haproxyd.errors import HaproxyDown
-from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, parse_processes, request_of
+from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, parse_processes, request_of, requests_of
 
 PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <version>
 1088            master          3 [failed: 1]   0d00h00m02s     2.6.12-1+deb12u4
@@ -44,6 +44,17 @@ def test_a_payload_has_no_empty_line_that_would_end_it(text):
 def test_what_could_become_two_commands_does_not_go_in(text):
     with pytest.raises(ValueError, match="not a command"):
         request_of(text)
+
+
+def test_many_commands_go_in_as_few_requests_as_they_fit_in():
+    assert list(requests_of([])) == []
+    assert list(requests_of(["show info", "show stat"])) == [b"@1 show info;@1 show stat\n"]
+    texts = [f"show ssl cert {number:03}.pem" for number in range(1000)]
+    requests = list(requests_of(texts))
+    assert len(requests) == 4 and max(map(len, requests)) <= 8001 + 1
+    assert b"".join(requests).replace(b"\n", b";").decode() == "".join(f"@1 {text};" for text in texts)
+    with pytest.raises(ValueError, match="not a command"):
+        list(requests_of(["show info;show stat"]))
 
 
 @contextlib.asynccontextmanager

@@ -95,6 +95,71 @@ def test_limits_lists_and_certificates_are_commands():
     assert rotated[0].payload == "y\nz\n"
 
 
+FIXED = Binary(path=Path("/x"), version="2.8.25-5cf5d0683", release=(2, 8))
+
+
+def listed(*names, content="x\n", kind="certificate"):
+    files = [wire.File(name=name, kind=kind, content=content, sha256=content.strip()) for name in names]
+    lines = "".join(f"{name}\n" for name in names)
+    return change(LB, files=(*files, wire.File(name="l.list", kind="crt_list", content=lines)))
+
+
+def test_a_certificate_comes_before_a_listener_has_it_and_goes_after_that():
+    come = planned(listed("a", "b"), before=listed("a"))
+    assert [(command.text, command.payload) for command in come.commands] == [
+        ("new ssl cert b", ""),
+        ("set ssl cert b", "x\n"),
+        ("commit ssl cert b", ""),
+        ("add ssl crt-list l.list", "b\n"),
+    ]
+    gone = planned(listed("a"), before=listed("a", "b"))
+    assert [command.text for command in gone.commands] == ["del ssl crt-list l.list b", "del ssl cert b"]
+    assert texts(listed("a", "c"), before=listed("a", "b"))[3:] == [
+        "add ssl crt-list l.list",
+        "del ssl crt-list l.list b",
+        "del ssl cert b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (listed("a", "b"), listed("b")),
+        (listed("a", "b"), listed("b", "a")),
+        (listed("a", "c"), listed("a", "b", "c")),
+        (listed("a", "x:b"), listed("a")),
+        (listed("a"), listed("a", "b", content="x" * 15_000 + "\n")),
+        (listed("a"), listed("a", "b", kind="ca")),
+        (listed("a", "b"), change(listed("a", "b"), files=listed("a", "b").files[1:])),
+    ],
+)
+def test_a_listeners_certificates_that_the_process_would_order_otherwise_are_a_reload(before, after):
+    assert planned(after, before=before).reason
+
+
+def test_a_new_name_for_the_same_content_is_nothing():
+    same = change(LB, files=(LB.files[0], change(LB.files[1], sha256="abc")))
+    assert not planned(same).reason and not planned(same).commands
+
+
+@pytest.mark.parametrize(("kind", "word"), [("ca", "ca-file"), ("crl", "crl-file")])
+def test_authorities_and_lists_change_where_haproxy_survives_it(kind, word):
+    def with_file(content):
+        return change(LB, files=(wire.File(name="f.pem", kind=kind, content=content),))
+
+    changed = texts(with_file("b\n"), before=with_file("a\n"), binary=FIXED)
+    assert changed == [f"set ssl {word} f.pem", f"commit ssl {word} f.pem"]
+    for binary in (OLD, Binary(path=Path("/x"), version="2.8.24", release=(2, 8)), NEW):
+        assert bool(planned(with_file("b\n"), before=with_file("a\n"), binary=binary).reason) == (binary is not NEW)
+
+
+def test_what_is_sent_is_in_no_text():
+    (rotated, _) = planned(change(LB, files=(LB.files[0], change(LB.files[1], content="SECRET-KEY\n")))).commands
+    assert "SECRET" not in repr(rotated)
+    assert "SECRET" not in rotated.shown("Unknown command: 'SECRET-KEY'\n")
+    assert rotated.shown("unable to load certificate\n") == "unable to load certificate"
+
+
 @pytest.mark.parametrize(
     "after",
     [

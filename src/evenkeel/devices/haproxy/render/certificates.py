@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from evenkeel.core.certificates import CertificateContent, CertificateKind
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.errors import Unrenderable
-from evenkeel.devices.haproxy.naming import beside
 from evenkeel.haproxyd import wire
 
 REFERENCE_DIGITS = 32
@@ -41,7 +40,7 @@ class ReferencedFiles:
             raise Unrenderable(f"{owner}: {field} {reference}: no controller has read this {_words(kind)}")
         digits = hashlib.sha256(reference.encode()).hexdigest()[:REFERENCE_DIGITS]
         file_kind = _FILE_KINDS[kind]
-        name = beside(owner, f"{file_kind}.{digits}")
+        name = f"{owner}.{file_kind}.{digits}"  # no ":": HAProxy would take what follows for the number of a line
         content = self._contents.get(sha256)
         text = "" if content is None else pem(content, kind)
         self._files[name] = wire.File(name=name, kind=file_kind, content=text, sha256=sha256)  # type: ignore[arg-type]

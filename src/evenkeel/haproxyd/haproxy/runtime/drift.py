@@ -12,15 +12,9 @@ from collections.abc import Iterator, Mapping
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
-from evenkeel.haproxyd.haproxy.runtime.plan import (
-    NeedsReload,
-    RuntimeCommand,
-    ServersToDelete,
-    acl_changes,
-    entries,
-    set_state,
-    set_weight,
-)
+from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.file_changes import acl_changes, entries
+from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, set_state, set_weight
 
 _FORCED_MAINTENANCE = 0x01
 _FORCED_DRAIN = 0x08
@@ -36,14 +30,6 @@ class SeenServer(Value):
     admin: int
     """Bits: 1 maintenance, 8 drain by the runtime API or ``disabled``; others are HAProxy's own."""
     weight: int
-
-
-class Finding(Value):
-    """One deviation. ``text``: for people, without values that somebody set. ``command``: what undoes it."""
-
-    load_balancer_id: str
-    text: str
-    command: RuntimeCommand
 
 
 class ServerDrift(Value):

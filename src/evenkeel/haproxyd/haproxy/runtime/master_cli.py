@@ -8,7 +8,7 @@ connections: commands wait meanwhile, and the reload waits for those under way.
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 
 from evenkeel.core.values import Value
@@ -51,6 +51,14 @@ class MasterCli:
         """The current worker's answer. Raises :class:`HaproxyDown`; :class:`ValueError` for what must not go in."""
         return await self._ask_when_open(f"@1 {text}", payload)
 
+    async def commands(self, texts: Iterable[str]) -> str:
+        """The current worker's answers, one after the other, to many questions. Raises as :meth:`command`."""
+        answers: list[str] = []
+        for request in requests_of(texts):
+            async with self._when_open():
+                answers.append(await self._send(request, self._timeout_seconds))
+        return "".join(answers)
+
     async def of_worker(self, pid: int, text: str) -> str:
         """The answer of one worker, also one that is leaving. Raises as :meth:`command`."""
         return await self._ask_when_open(f"@!{pid:d} {text}", "")
@@ -71,6 +79,12 @@ class MasterCli:
             self._open.set()
 
     async def _ask_when_open(self, text: str, payload: str) -> str:
+        async with self._when_open():
+            return await self.ask(text, payload)
+
+    @contextlib.asynccontextmanager
+    async def _when_open(self) -> AsyncIterator[None]:
+        """Nobody has it :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         try:
             await asyncio.wait_for(self._open.wait(), self._timeout_seconds)
         except TimeoutError as error:
@@ -78,7 +92,7 @@ class MasterCli:
         self._under_way += 1
         self._idle.clear()
         try:
-            return await self.ask(text, payload)
+            yield
         finally:
             self._under_way -= 1
             if not self._under_way:
@@ -86,13 +100,15 @@ class MasterCli:
 
     async def ask(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
         """The master's answer, whoever else is asking. Raises :class:`HaproxyDown`."""
-        request = request_of(text, payload)
-        limit = self._timeout_seconds if timeout_seconds is None else timeout_seconds
+        limit_seconds = self._timeout_seconds if timeout_seconds is None else timeout_seconds
+        return await self._send(request_of(text, payload), limit_seconds)
+
+    async def _send(self, request: bytes, limit_seconds: float) -> str:
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(limit_seconds):
                 answer = await self._exchange(request)
         except TimeoutError as error:
-            raise HaproxyDown(f"HAProxy did not answer in {limit:g} s") from error
+            raise HaproxyDown(f"HAProxy did not answer in {limit_seconds:g} s") from error
         except OSError as error:
             raise HaproxyDown(f"HAProxy does not answer: {error.strerror or error}") from error
         if not answer.endswith("\n"):
@@ -126,6 +142,21 @@ def request_of(text: str, payload: str = "") -> bytes:
     if payload and not _PAYLOAD.fullmatch(payload):
         raise ValueError("not a payload: lines of printable ASCII, none of them empty")
     return f"{text} <<\n{payload}\n".encode() if payload else f"{text}\n".encode()
+
+
+def requests_of(texts: Iterable[str]) -> Iterator[bytes]:
+    """Many commands without payload, for the current worker, in as few requests as they fit in. Raises as
+    :func:`request_of`."""
+    some: list[bytes] = []
+    size = 0
+    for command in (request_of(f"@1 {text}").rstrip(b"\n") for text in texts):
+        if some and size + len(command) > COMMAND_CHARS_MAX:
+            yield b";".join(some) + b"\n"
+            some, size = [], 0
+        some.append(command)
+        size += len(command) + 1
+    if some:
+        yield b";".join(some) + b"\n"
 
 
 def parse_processes(text: str) -> Processes:

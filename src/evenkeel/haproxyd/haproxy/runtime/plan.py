@@ -11,10 +11,10 @@ from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words
+from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.file_changes import file_changes
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 
-ACL_CHANGES_MAX = 500
-"""More entries than that are loaded faster by a reload."""
 COMMANDS_MAX = 2000
 
 ServersToDelete = frozenset[tuple[str, str]]
@@ -23,33 +23,12 @@ ServersToDelete = frozenset[tuple[str, str]]
 _Named = TypeVar("_Named", wire.Frontend, wire.Backend)
 
 
-class RuntimeCommand(Value):
-    """One command, and how its answer begins if it did what it was to do (empty: it answers nothing)."""
-
-    text: str
-    payload: str = ""
-    expects: str = ""
-
-    def done(self, answer: str) -> bool:
-        """Did HAProxy do it?"""
-        said = answer.strip()
-        return self.expects in said if self.expects else not said
-
-
 class RuntimePlan(Value):
     """``reason``: why a reload is needed, for the log; empty if commands (or nothing) will do."""
 
     reason: str = ""
     commands: tuple[RuntimeCommand, ...] = ()
     to_delete: ServersToDelete = frozenset()
-
-
-class NeedsReload(Exception):
-    """Only a reload will do. ``load_balancer_id``: because of that one; empty: of none alone."""
-
-    def __init__(self, reason: str, load_balancer_id: str = "") -> None:
-        super().__init__(reason)
-        self.load_balancer_id = load_balancer_id
 
 
 def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: ServersToDelete) -> RuntimePlan:
@@ -92,20 +71,11 @@ class _Step:
 
     def commands(self) -> Iterator[RuntimeCommand]:
         """In order: files first, because what listens may use them. Raises :class:`NeedsReload`."""
-        yield from self._files()
+        yield from file_changes(self._before, self._after, self._binary)
         for old, new in _pairs("frontends", self._before.frontends, self._after.frontends):
             yield from _frontend(old, new)
         for old_backend, new_backend in _pairs("backends", self._before.backends, self._after.backends):
             yield from self._backend(old_backend, new_backend)
-
-    def _files(self) -> Iterator[RuntimeCommand]:
-        before = {file.name: file for file in self._before.files}
-        after = {file.name: file for file in self._after.files}
-        if before.keys() != after.keys():
-            raise NeedsReload("files")
-        for name, file in after.items():
-            if file != before[name]:
-                yield from _file(before[name], file)
 
     def _backend(self, old: wire.Backend, new: wire.Backend) -> Iterator[RuntimeCommand]:
         if (old.lines, old.dynamic) != (new.lines, new.dynamic):
@@ -166,38 +136,6 @@ def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
 def set_state(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Bring a server into service or take it out."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
-
-
-def _file(old: wire.File, new: wire.File) -> Iterator[RuntimeCommand]:
-    if old.kind != new.kind or new.kind not in ("acl", "certificate"):
-        raise NeedsReload(f"file {new.name}")
-    if new.kind == "acl":
-        yield from acl_changes(new.name, entries(old.content), entries(new.content))
-        return
-    lines = [line.rstrip() for line in new.content.splitlines() if line.strip()]
-    if not all(line.isascii() and line.isprintable() for line in lines):
-        raise NeedsReload(f"file {new.name}")
-    text = "".join(f"{line}\n" for line in lines)
-    yield RuntimeCommand(text=f"set ssl cert {new.name}", payload=text, expects="Transaction")
-    yield RuntimeCommand(text=f"commit ssl cert {new.name}", expects="Success!")
-
-
-def entries(content: str) -> tuple[str, ...]:
-    """The patterns of an ``acl`` file."""
-    lines = (line.strip() for line in content.splitlines())
-    return tuple(line for line in lines if line and not line.startswith("#"))
-
-
-def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
-    """Additions first, so that nobody who is in both is turned away. Raises :class:`NeedsReload`."""
-    added = [entry for entry in dict.fromkeys(new) if entry not in old]
-    removed = [entry for entry in dict.fromkeys(old) if entry not in new]
-    if len(added) + len(removed) > ACL_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
-        raise NeedsReload(f"file {name}")
-    for entry in added:
-        yield RuntimeCommand(text=f"add acl {name} {entry}")
-    for entry in removed:
-        yield RuntimeCommand(text=f"del acl {name} {entry}")
 
 
 def _pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:

@@ -7,9 +7,11 @@ import structlog
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_files import files_of
-from evenkeel.haproxyd.haproxy.runtime.drift import Finding, acl_drift, frontend_drift, server_drift
+from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, server_drift
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
-from evenkeel.haproxyd.haproxy.runtime.plan import NeedsReload, RuntimeCommand, ServersToDelete
+from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
+from evenkeel.haproxyd.haproxy.runtime.ssl_drift import questions, ssl_drift
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +31,7 @@ class RuntimeCommands:
             self._log.warning("runtime command not answered", command=command.text, reason=str(error))
             return False
         if not command.done(answer):
-            self._log.info("runtime command refused", command=command.text, answer=answer.strip()[:200])
+            self._log.info("runtime command refused", command=command.text, answer=command.shown(answer)[:200])
             return False
         return True
 
@@ -52,6 +54,11 @@ class RuntimeCommands:
                 if not answer.startswith("Unknown"):  # no line names it
                     repaired.extend(await self._repair(acl_drift(one, name, answer)))
         return tuple(repaired)
+
+    async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
+        """What was found and repaired of certificates, authorities, and lists of certificates."""
+        asked = questions(running)
+        return await self._repair(ssl_drift(running, await self._cli.commands(asked)) if asked else ())
 
     async def _repair(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         for finding in findings:

@@ -1,0 +1,140 @@
+"""Files that change in the running process: lists of addresses, certificates, authorities, revocation lists, and which
+certificates a listener has. Pure.
+
+A certificate and its key change together, in a transaction of HAProxy's: each handshake is shown the old or the new
+one. Connections stay, and so do those of servers (HAProxy management guide, 9.3, ``set ssl cert`` and its kin).
+
+=================  =================================================================================================
+it changes         commands
+=================  =================================================================================================
+``acl``            ``add acl``, then ``del acl``
+``certificate``    ``set ssl cert``, ``commit ssl cert``; one that comes: ``new ssl cert`` before, ``add ssl crt-list``
+                   after; one that goes: ``del ssl crt-list``, ``del ssl cert``
+``ca``, ``crl``    ``set`` and ``commit`` of ``ssl ca-file`` or ``ssl crl-file``, where HAProxy can
+=================  =================================================================================================
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
+from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
+
+ACL_CHANGES_MAX = 500
+"""More entries than that are loaded faster by a reload."""
+PAYLOAD_BYTES_MAX = 15_000
+"""What goes to HAProxy in one command is to fit its buffer, of 16 KiB."""
+_SSL_FILES = {"certificate": "cert", "ca": "ca-file", "crl": "crl-file"}
+
+Files = Mapping[str, wire.File]
+
+
+def file_changes(
+    before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig, binary: Binary
+) -> Iterator[RuntimeCommand]:
+    """Of one load balancer. Raises :class:`NeedsReload`."""
+    old = {file.name: file for file in before.files}
+    new = {file.name: file for file in after.files}
+    changed = {name: file for name, file in new.items() if name in old and old[name] != file}
+    for name, file in changed.items():
+        refused = file.kind in ("ca", "crl") and not binary.authorities_at_runtime
+        if file.kind != old[name].kind or (refused and file.content != old[name].content):
+            raise NeedsReload(f"file {name}")
+    listed = [_ListChange(old[name], file) for name, file in changed.items() if file.kind == "crt_list"]
+    yield from _certificates_that_come(old, new, listed)
+    for name, file in changed.items():
+        if file.content != old[name].content and file.kind != "crt_list":
+            yield from _changed(old[name], file)
+    for change in listed:
+        yield from change.commands()
+    yield from _certificates_that_go(old, new, listed)
+
+
+def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
+    """What is there is in use: a listener that is shown one that has no content yet would refuse it."""
+    named = {name for change in listed for name in change.names_added}
+    for name in new.keys() - old.keys():
+        if new[name].kind != "certificate" or name not in named:
+            raise NeedsReload("files")
+    for name in sorted(new.keys() - old.keys()):
+        yield RuntimeCommand(text=f"new ssl cert {name}", expects="New empty certificate store")
+        yield from ssl_changes(new[name])
+
+
+def _certificates_that_go(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
+    named = {name for change in listed for name in change.names_removed}
+    for name in sorted(old.keys() - new.keys()):
+        if old[name].kind != "certificate" or name not in named:
+            raise NeedsReload("files")
+        yield RuntimeCommand(text=f"del ssl cert {name}", expects="deleted!")
+
+
+def _changed(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
+    if new.kind == "acl":
+        return acl_changes(new.name, entries(old.content), entries(new.content))
+    return ssl_changes(new)
+
+
+def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
+    """Give the process the content of a certificate, of authorities or of a revocation list. Raises
+    :class:`NeedsReload`."""
+    lines = [line.rstrip() for line in file.content.splitlines() if line.strip()]
+    text = "".join(f"{line}\n" for line in lines)
+    if not all(line.isascii() and line.isprintable() for line in lines) or not text or len(text) > PAYLOAD_BYTES_MAX:
+        raise NeedsReload(f"file {file.name}")
+    what = _SSL_FILES[file.kind]
+    yield RuntimeCommand(
+        text=f"set ssl {what} {file.name}", payload=text, expects="ransaction "
+    )  # Transaction or transaction
+    yield RuntimeCommand(text=f"commit ssl {what} {file.name}", expects="Success!")
+
+
+def entries(content: str) -> tuple[str, ...]:
+    """The lines of a list that say something."""
+    lines = (line.strip() for line in content.splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
+    """Additions first, so that nobody who is in both is turned away. Raises :class:`NeedsReload`."""
+    added = [entry for entry in dict.fromkeys(new) if entry not in old]
+    removed = [entry for entry in dict.fromkeys(old) if entry not in new]
+    if len(added) + len(removed) > ACL_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
+        raise NeedsReload(f"file {name}")
+    for entry in added:
+        yield RuntimeCommand(text=f"add acl {name} {entry}")
+    for entry in removed:
+        yield RuntimeCommand(text=f"del acl {name} {entry}")
+
+
+class _ListChange:
+    """The list of a listener's certificates, of which the first one is shown to who asks for no name. Raises
+    :class:`NeedsReload` unless the others come at its end and go: only so the process has them in the list's order."""
+
+    def __init__(self, old: wire.File, new: wire.File) -> None:
+        self._name = new.name
+        before, after = entries(old.content), entries(new.content)
+        staying = [line for line in before if line in after]
+        self._added = after[len(staying) :]
+        self._removed = [line for line in before if line not in after]
+        self.names_added = frozenset(map(certificate_of, self._added))
+        self.names_removed = frozenset(map(certificate_of, self._removed))
+        names = [*map(certificate_of, before), *map(certificate_of, self._added)]
+        if not staying or before[0] != after[0] or (*staying, *self._added) != after or len(set(names)) < len(names):
+            raise NeedsReload(f"file {new.name}")
+        if any(":" in name for name in self.names_removed):  # HAProxy takes the rest for the number of a line
+            raise NeedsReload(f"file {new.name}")
+
+    def commands(self) -> Iterator[RuntimeCommand]:
+        """Additions first, so that no name is without certificate in between."""
+        for line in self._added:
+            yield RuntimeCommand(text=f"add ssl crt-list {self._name}", payload=f"{line}\n", expects="Success!")
+        for line in self._removed:
+            text = f"del ssl crt-list {self._name} {certificate_of(line)}"
+            yield RuntimeCommand(text=text, expects="deleted in crtlist")
+
+
+def certificate_of(line: str) -> str:
+    """The name of the file that a line of a ``crt_list`` is about."""
+    return line.split()[0]

@@ -1,0 +1,100 @@
+"""Drift of certificates: where a running HAProxy shows or believes others than it was told. Pure.
+
+Compared are the fingerprints of certificates and of authorities, and which certificates a listener has. Intermediates
+and revocation lists are not: the runtime API tells too little of them.
+"""
+
+import hashlib
+import re
+import ssl
+from collections.abc import Iterator
+
+from evenkeel.core.values import Value
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
+from evenkeel.haproxyd.haproxy.runtime.file_changes import certificate_of, entries, ssl_changes
+
+_SHOWN_BY = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
+_WORDS = {"certificate": "certificate", "ca": "authority"}
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
+
+
+class SeenCertificates(Value):
+    """What a worker holds, by names of files. ``listed``: names of certificates."""
+
+    fingerprints: dict[str, list[str]]
+    listed: dict[str, list[str]]
+
+
+def questions(config: HaproxyConfig) -> tuple[str, ...]:
+    """The commands whose answers :func:`ssl_drift` reads."""
+    files = (file for one in config.load_balancers.values() for file in one.files)
+    return tuple(f"show ssl {_SHOWN_BY[file.kind]} {file.name}" for file in files if file.kind in _SHOWN_BY)
+
+
+def parse(text: str) -> SeenCertificates:
+    """Answers to :func:`questions`; what is not known to HAProxy is not among them."""
+    seen = SeenCertificates(fingerprints={}, listed={})
+    prints: list[str] = []
+    names: list[str] | None = None
+    for line in text.splitlines():
+        if line.startswith(_FILE):
+            prints = seen.fingerprints.setdefault(line.removeprefix(_FILE).strip(), [])
+        elif line.startswith(_FINGERPRINT):
+            prints.append(line.removeprefix(_FINGERPRINT).strip())
+        elif line.startswith(_LIST):
+            names = seen.listed.setdefault(line.removeprefix(_LIST).strip(), [])
+        elif not line.strip():
+            names = None
+        elif names is not None:
+            names.append(certificate_of(line))
+    return seen
+
+
+def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
+    """What was changed, from the answers. Raises :class:`NeedsReload` if something is missing, or a list is not as it
+    should be."""
+    seen = parse(text)
+    return tuple(finding for one in config.load_balancers.values() for finding in _of(one, seen))
+
+
+def fingerprints(content: str) -> list[str]:
+    """Of all certificates in a file of PEM, as HAProxy writes them; none if they cannot be read."""
+    try:
+        found = [ssl.PEM_cert_to_DER_cert(text) for text in _PEM.findall(content)]
+    except ValueError:
+        return []
+    return [hashlib.sha1(der, usedforsecurity=False).hexdigest().upper() for der in found]
+
+
+def _of(one: wire.LoadBalancerConfig, seen: SeenCertificates) -> Iterator[Finding]:
+    listed: set[str] = set()
+    for file in one.files:
+        if file.kind == "crt_list" and file.name in seen.listed:
+            names = list(map(certificate_of, entries(file.content)))
+            if seen.listed[file.name] != names:
+                raise NeedsReload(f"list {file.name} was changed", one.id)
+            listed.update(names)
+    for file in one.files:
+        if file.kind in _WORDS:
+            yield from _changed(one.id, file, seen.fingerprints.get(file.name), must_be=file.name in listed)
+
+
+def _changed(load_balancer_id: str, file: wire.File, found: list[str] | None, *, must_be: bool) -> Iterator[Finding]:
+    if found is None:  # else no line names it
+        if must_be:
+            raise NeedsReload(f"{_WORDS[file.kind]} {file.name} is not there", load_balancer_id)
+        return
+    wanted = fingerprints(file.content)
+    if not wanted or set(found) == set(wanted if file.kind == "ca" else wanted[:1]):
+        return
+    text = f"{_WORDS[file.kind]} {file.name} was changed"
+    if file.kind == "ca":  # what else the process does then is not sure: see Binary.authorities_at_runtime
+        raise NeedsReload(text, load_balancer_id)
+    try:
+        commands = tuple(ssl_changes(file))
+    except NeedsReload as reason:
+        raise NeedsReload(str(reason), load_balancer_id) from reason
+    yield from (Finding(load_balancer_id=load_balancer_id, text=text, command=command) for command in commands)

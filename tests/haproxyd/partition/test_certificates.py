@@ -1,0 +1,257 @@
+"""Certificates of a running HAProxy: renewed, added and removed without a reload; put right when changed by hand."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.binary import find_binary
+from tests.haproxyd.tlsworld import (
+    TlsClient,
+    anything,
+    certificate,
+    file,
+    revocation_list,
+    rsa_key,
+    shown,
+    tls,
+    unsent,
+    without_key,
+)
+from tests.haproxyd.world import VIP_PORT, World, configured_binary, errors, free_vip, load_balancer, world
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[World]:
+    async with world() as made:
+        yield made
+
+
+def renewed(one: wire.File, content: str) -> wire.File:
+    return file(one.name, content, kind=one.kind)
+
+
+async def changed(site: World, *load_balancers: wire.LoadBalancerConfig) -> wire.How:
+    receipt = await site.patch("p", *load_balancers)
+    assert errors(receipt) == {}
+    return receipt.how
+
+
+async def test_a_renewal_keeps_connections_and_shows_the_old_or_the_new_certificate(site: World) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    one, other = file("c.pem", certificate("a.test")), file("o.pem", certificate("b.test"))
+    await site.put("p", tls("lb", vip, a, one, other))
+    worker = site.partitions.get("p").worker_pid
+    seen: set[tuple[str, int] | None] = set()
+    ending = False
+
+    async def look() -> None:
+        while not ending:
+            seen.add(await shown(vip, "a.test"))
+
+    lookers = [asyncio.create_task(look()) for _ in range(2)]
+    async with TlsClient(vip, "a.test") as kept:
+        for serial in range(2, 12):
+            now = renewed(one, certificate("a.test", serial=serial))
+            assert await changed(site, tls("lb", vip, a, now, unsent(other), revision=serial)) == "runtime"
+            assert await shown(vip, "a.test") == await shown(vip) == ("a.test", serial)
+            assert await kept.get() == "a"
+        ending = True
+        await asyncio.gather(*lookers)
+        assert kept.shown == ("a.test", 1)
+    assert seen <= {("a.test", serial) for serial in range(1, 12)}
+    assert (await shown(vip, "b.test"), site.partitions.get("p").worker_pid) == (("b.test", 1), worker)
+    assert (await site.put("p", tls("lb", vip, a, unsent(now), unsent(other), revision=12))).how == "nothing"
+
+
+async def test_certificates_come_and_go_without_a_reload(site: World) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    first, *others = (file(f"{name}.pem", certificate(f"{name}.test")) for name in "abcd")
+    await site.put("p", tls("lb", vip, a, first))
+    worker = site.partitions.get("p").worker_pid
+    await changed(site, tls("lb", vip, a, first, others[0]))
+    wishes = [others[:2], others, [others[0], others[2]], [], others[1:]]
+    async with TlsClient(vip) as kept:
+        for wanted in wishes:
+            assert await changed(site, tls("lb", vip, a, unsent(first), *wanted)) == "runtime"
+            names = {"b.test", "c.test", "d.test"}
+            there = {f"{one.name[0]}.test" for one in wanted}
+            assert {await shown(vip, name) for name in there} == {(name, 1) for name in there}
+            assert {await shown(vip, name) for name in names - there} <= {("a.test", 1)}
+            assert await kept.get() == "a"
+    assert site.partitions.get("p").worker_pid == worker
+    assert (await site.put("p", tls("lb", vip, a, *map(unsent, (first, *others[1:]))))).how == "nothing"
+    await site.restart()
+    assert (await site.put("p", tls("lb", vip, a, *map(unsent, (first, *others[1:]))))).how == "nothing"
+
+
+@pytest.mark.parametrize("order", ["bac", "acb", "abc"])
+async def test_what_a_reload_would_order_otherwise_is_a_reload(site: World, order: str) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    files = {name: file(f"{name}.pem", certificate(f"{name}.test")) for name in "abc"}
+    before = order.replace("b" if order == "acb" else "a", "", 1) if order != "acb" else "ab"
+    await site.put("p", tls("lb", vip, a, *(files[name] for name in before)))
+    assert await changed(site, tls("lb", vip, a, *(files[name] for name in order))) == "reload"
+    assert await shown(vip) == (f"{order[0]}.test", 1)
+
+
+async def test_a_certificate_that_does_not_fit_one_command_is_renewed_by_a_reload(site: World) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    one = file("c.pem", certificate("a.test"))
+    await site.put("p", tls("lb", vip, a, one))
+    chain = "".join(without_key(certificate(f"ca{number}.test", ca=True)) for number in range(30))
+    large = renewed(one, certificate("a.test", serial=2) + chain)
+    assert len(large.content) > 15_000
+    assert await changed(site, tls("lb", vip, a, large)) == "reload"
+    assert await shown(vip) == ("a.test", 2)
+
+
+async def test_clients_are_shown_the_certificate_of_the_kind_that_they_take(site: World) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    other = file("o.pem", certificate("other.test"))
+    ecdsa, by_rsa = file("e.pem", certificate("a.test")), file("r.pem", certificate("a.test", serial=7, key=rsa_key()))
+    await site.put("p", tls("lb", vip, a, other, ecdsa))
+    assert await changed(site, tls("lb", vip, a, other, ecdsa, by_rsa)) == "runtime"
+
+    async def by(ciphers: str) -> tuple[str, int] | None:
+        context = anything()
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(ciphers)
+        return await shown(vip, "a.test", context=context)
+
+    for _ in range(2):  # the second time as a reload has it
+        assert await by("ECDHE-ECDSA-AES128-GCM-SHA256") == ("a.test", 1)
+        assert await by("ECDHE-RSA-AES128-GCM-SHA256") == ("a.test", 7)
+        assert await changed(site, tls("lb", vip, a, other, ecdsa, by_rsa, lines=("timeout client 9s",))) != "runtime"
+
+
+def as_client(folder: Path, pem: str) -> ssl.SSLContext:
+    context = anything()
+    path = folder / "client.pem"
+    path.write_text(pem)
+    context.load_cert_chain(path)
+    path.unlink()
+    return context
+
+
+async def how_authorities_change() -> wire.How:
+    return "runtime" if (await find_binary(configured_binary())).authorities_at_runtime else "reload"
+
+
+async def test_authorities_and_revocation_lists_of_clients_change_and_connections_stay(
+    site: World, tmp_path: Path
+) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    one, mine, foreign = certificate("a.test"), certificate("ca.test", ca=True), certificate("other.test", ca=True)
+    key = file("c.pem", one)
+
+    def wanted(authority: str, revoked: str) -> wire.LoadBalancerConfig:
+        files = file("ca.pem", without_key(authority), kind="ca"), file("crl.pem", revoked, kind="crl")
+        arguments = ("verify", "required", "ca-file", "ca.pem", "crl-file", "crl.pem")
+        return tls("lb", vip, a, key, others=files, arguments=arguments)
+
+    how = await how_authorities_change()
+    nobody = revocation_list(mine)
+    await site.put("p", wanted(mine, nobody))
+    client = as_client(tmp_path, mine)
+    assert (await shown(vip), await shown(vip, context=client)) == (None, ("a.test", 1))
+    async with TlsClient(vip, context=client) as kept:
+        assert await kept.get() == "a"
+        assert await changed(site, wanted(mine, revocation_list(mine, 1, number=2))) == how
+        assert await shown(vip, context=client) is None
+        assert await changed(site, wanted(mine, nobody)) == how
+        assert await shown(vip, context=client) == ("a.test", 1)
+        last = wanted(foreign, revocation_list(foreign))
+        assert await changed(site, last) == how
+        assert await shown(vip, context=client) is None
+        assert await kept.get() == "a"
+    assert (await site.put("p", last)).how == "nothing"
+
+
+async def test_what_is_shown_to_members_and_believed_of_them_changes(site: World) -> None:
+    a = await site.member("a")
+    inner, outer = free_vip(), free_vip()
+    old, new = (certificate("in.test", serial=number, ca=True) for number in (1, 2))
+    theirs = file("in-ca.pem", without_key(old), kind="ca")
+    arguments = ("verify", "required", "ca-file", "in-ca.pem")
+
+    def behind(pem: str) -> wire.LoadBalancerConfig:
+        return tls("in", inner, a, file("in.pem", pem), others=[theirs], arguments=arguments)
+
+    def before(client: str, authority: str) -> wire.LoadBalancerConfig:
+        files = file("client.pem", client), file("ca.pem", without_key(authority), kind="ca")
+        words = ("ssl", "verify", "required", "ca-file", "ca.pem", "crt", "client.pem")
+        target = wire.BackendServer(name="in", address=inner, port=VIP_PORT, arguments=words)
+        return load_balancer("out", outer, target, files=files, backend_lines=("http-reuse never",))
+
+    async def through() -> str | None:
+        reader, writer = await asyncio.open_connection(outer, VIP_PORT)
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+        answer = (await reader.read()).decode()
+        writer.close()
+        return answer.split()[1]
+
+    unknown = certificate("unknown.test", ca=True)
+    await site.put("p", behind(old), before(old, old))
+    assert await through() == "200"
+    for out, status in ((before(unknown, old), "503"), (before(old, old), "200")):
+        assert (await changed(site, out), await through()) == ("runtime", status)
+    how = await how_authorities_change()
+    assert (await changed(site, before(old, unknown)), await through()) == (how, "503")
+    assert await changed(site, before(old, new), behind(new)) == how
+    assert await through() == "200"
+
+
+async def test_a_certificate_that_somebody_changed_in_the_process_is_put_right(site: World) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    one = file("c.pem", certificate("a.test"))
+    authority = file("ca.pem", without_key(certificate("ca.test", ca=True)), kind="ca")
+    wanted = tls("lb", vip, a, one, others=[authority], arguments=("verify", "optional", "ca-file", "ca.pem"))
+    await site.put("p", wanted)
+    by_hand = certificate("a.test", serial=66)
+    cli = site.partitions.get("p").cli
+
+    async def put_right() -> tuple[wire.How, tuple[str, ...]]:
+        receipt = await site.put("p", wanted)
+        assert (await site.put("p", wanted)).how == "nothing"
+        return receipt.how, receipt.repaired["lb"]
+
+    await cli.command("set ssl cert c.pem", by_hand)
+    await cli.command("commit ssl cert c.pem")
+    assert await shown(vip) == ("a.test", 66)
+    assert await put_right() == ("runtime", ("certificate c.pem was changed; put right",))
+    assert await shown(vip) == ("a.test", 1)
+    await cli.command("add ssl crt-list lb.list", "c.pem x.test\n")
+    assert await put_right() == ("reload", ("list lb.list was changed; put right",))
+    await cli.command("set ssl ca-file ca.pem", without_key(by_hand))
+    await cli.command("commit ssl ca-file ca.pem")
+    assert await put_right() == ("reload", ("authority ca.pem was changed; put right",))
+
+
+async def test_a_renewal_that_haproxy_refuses_costs_its_load_balancer_only(site: World) -> None:
+    a = await site.member("a")
+    vips = free_vip(), free_vip()
+    one, two = file("c.pem", certificate("a.test")), file("d.pem", certificate("d.test"))
+    await site.put("p", tls("lb1", vips[0], a, one), tls("lb2", vips[1], a, two))
+    another_key = (
+        without_key(certificate("a.test", serial=2))
+        + certificate("x.test", key=rsa_key()).partition("-----END CERTIFICATE-----\n")[2]
+    )
+    receipt = await site.patch(
+        "p",
+        tls("lb1", vips[0], a, renewed(one, another_key)),
+        tls("lb2", vips[1], a, renewed(two, certificate("d.test", serial=2))),
+    )
+    assert errors(receipt).keys() == {"lb1"} and "c.pem" in errors(receipt)["lb1"]
+    assert (await shown(vips[0]), await shown(vips[1])) == (("a.test", 1), ("d.test", 2))
+    assert site.partitions.get("p").held["lb1"].files[0] == one
