@@ -20,12 +20,14 @@ from h2.events import (
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes
 
-from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response
+from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head
 from icontrol_emulator.dataplane.http_proxy import NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head, body_parts, read_head, response_framing
 from icontrol_emulator.dataplane.idle import ClientSide
+from icontrol_emulator.dataplane.rules import RuleFailed, Rules
 from icontrol_emulator.dataplane.session import Session, Upstream
 from icontrol_emulator.dataplane.streams import CHUNK_BYTES, Stream, send
+from icontrol_emulator.irules.commands import Answer
 
 HOP_BY_HOP = frozenset({"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te", "host"})
 
@@ -40,9 +42,10 @@ class Request:
 
 
 class Http2Proxy:
-    def __init__(self, session: Session, client: Stream, counters: ClientSide) -> None:
+    def __init__(self, session: Session, client: Stream, counters: ClientSide, rules: Rules) -> None:
         self._session = session
         self._client = client
+        self._rules = rules
         self._counters = counters
         self._connection = H2Connection(H2Configuration(client_side=False, header_encoding="latin-1"))
         self._requests: dict[int, Request] = {}
@@ -120,8 +123,14 @@ class Http2Proxy:
         upstream: Upstream | None = None
         cookies = request.head.get(b"cookie").decode("latin-1")
         try:
+            decision = self._rules.request(request.head)
+            if decision.rejected:
+                raise RuleFailed("rejected")
+            if decision.answer is not None:
+                await self._say(number, decision.answer, request)
+                return
             add_to_request(self._session, request.head)
-            upstream = await self._session.connect(cookies)
+            upstream = await self._session.connect(cookies, decision.pool)
             if upstream is None:
                 raise NoMember
             async with asyncio.TaskGroup() as group:
@@ -136,6 +145,15 @@ class Http2Proxy:
             if upstream is not None:
                 upstream.close()
             await self._flush()
+
+    async def _say(self, number: int, answer: Answer, request: Request) -> None:
+        response = own_head(answer)
+        add_to_response(self._session, response, None)
+        body = b"" if request.head.method == b"HEAD" else answer.body
+        self._connection.send_headers(number, response_headers(response), end_stream=not body)
+        if body:
+            await self._send_body(number, body)
+            self._connection.end_stream(number)
 
     def _forget_body(self, number: int, request: Request) -> None:
         """What nobody took any more must not narrow the connection's window for good."""
@@ -164,6 +182,7 @@ class Http2Proxy:
 
     async def _answer(self, number: int, request: Request, upstream: Upstream, cookies: str) -> None:
         response = await self._response_head(upstream)
+        self._rules.response(response)
         add_to_response(self._session, response, self._session.set_cookie(upstream.member, cookies))
         framing = response_framing(response, request.head.method)
         self._connection.send_headers(number, response_headers(response), end_stream=framing.is_empty)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from icontrol_emulator.dataplane.http_wire import Head
 from icontrol_emulator.dataplane.session import Session
+from icontrol_emulator.irules.commands import Answer
 
 
 def add_to_request(session: Session, head: Head) -> None:
@@ -21,3 +24,13 @@ def add_to_response(session: Session, head: Head, cookie: str | None) -> None:
     if security:
         head.remove(b"strict-transport-security")
         head.add("Strict-Transport-Security", security)
+
+
+def own_head(answer: Answer) -> Head:
+    """The head of what a rule answers."""
+    reason = HTTPStatus(answer.status).phrase if answer.status in set(HTTPStatus) else ""
+    head = Head(f"HTTP/1.1 {answer.status} {reason}".encode("latin-1"), [])
+    for name, value in answer.headers:
+        head.add(name, value)
+    head.add("Content-Length", str(len(answer.body)))
+    return head

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response
+from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head
 from icontrol_emulator.dataplane.http_wire import (
     BadMessage,
     Head,
@@ -15,8 +15,10 @@ from icontrol_emulator.dataplane.http_wire import (
     response_framing,
 )
 from icontrol_emulator.dataplane.idle import ClientSide
+from icontrol_emulator.dataplane.rules import RuleFailed, Rules
 from icontrol_emulator.dataplane.session import Session, Upstream
 from icontrol_emulator.dataplane.streams import Stream, send, splice
+from icontrol_emulator.irules.commands import Answer
 
 
 class NoMember(Exception):
@@ -24,9 +26,11 @@ class NoMember(Exception):
 
 
 class HttpProxy:
-    def __init__(self, session: Session, client: Stream, counters: ClientSide) -> None:
+    def __init__(self, session: Session, client: Stream, counters: ClientSide, rules: Rules) -> None:
         self._session = session
         self._client = client
+        self._rules = rules
+        self._pool = ""
         self._counters = counters
         self._upstream: Upstream | None = None
 
@@ -49,6 +53,14 @@ class HttpProxy:
     async def _exchange(self, head: Head) -> bool:
         """One request and its response; whether another may follow."""
         cookies = head.get(b"cookie").decode("latin-1")
+        decision = self._rules.request(head)
+        if decision.rejected:
+            raise RuleFailed("rejected")
+        if decision.answer is not None:
+            return await self._say(decision.answer, head)
+        if decision.pool != self._pool:
+            self._drop_upstream()
+            self._pool = decision.pool
         add_to_request(self._session, head)
         upstream, fresh = await self._choose(cookies)
         try:
@@ -68,13 +80,21 @@ class HttpProxy:
                 with contextlib.suppress(asyncio.CancelledError, OSError, BadMessage):
                     await body
 
+    async def _say(self, answer: Answer, head: Head) -> bool:
+        """Answer in a rule's words; a body that nobody reads ends the connection."""
+        response = own_head(answer)
+        add_to_response(self._session, response, None)
+        body = b"" if head.method == b"HEAD" else answer.body
+        await send(self._client, response.encode() + body, self._counters.gave_out)
+        return not head.closes and request_framing(head).is_empty
+
     async def _choose(self, cookies: str) -> tuple[Upstream, bool]:
         """The connection for the next request, and whether it is new."""
         if self._upstream is not None and self._session.profiles.balances_requests:
             self._drop_upstream()
         if self._upstream is not None:
             return self._upstream, False
-        self._upstream = await self._session.connect(cookies)
+        self._upstream = await self._session.connect(cookies, self._pool)
         if self._upstream is None:
             raise NoMember
         return self._upstream, True
@@ -107,6 +127,7 @@ class HttpProxy:
     async def _answer(
         self, upstream: Upstream, head: Head, response: Head, cookies: str, body: asyncio.Task[None] | None
     ) -> bool:  # fmt: skip
+        self._rules.response(response)
         add_to_response(self._session, response, self._session.set_cookie(upstream.member, cookies))
         await send(self._client, response.encode(), self._counters.gave_out)
         if response.status == 101:

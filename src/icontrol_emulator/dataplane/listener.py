@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 
 import structlog
+from OpenSSL import SSL
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key
@@ -20,6 +21,7 @@ from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
 from icontrol_emulator.dataplane.persist import PersistenceTable
+from icontrol_emulator.dataplane.rules import Rules
 from icontrol_emulator.dataplane.session import Profiles, Session
 from icontrol_emulator.dataplane.sockets import Address, reset
 from icontrol_emulator.dataplane.streams import Stream
@@ -91,7 +93,7 @@ class Carrier:
 
     def _session(self, key: Key, peer: str) -> Session | None:
         virtual = self.engine.store.get(key)
-        if virtual is None or not virtual.props.get("pool"):
+        if virtual is None or not (virtual.props.get("pool") or virtual.props.get("rules")):
             return None
         profiles = Profiles.of(self.engine, virtual)
         plan = profiles.towards_members(self.engine)
@@ -99,13 +101,18 @@ class Carrier:
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide) -> None:
         tls = client.writer.get_extra_info("tls")
-        if isinstance(tls, TlsTransport) and tls.protocol_chosen == "h2":
-            await Http2Proxy(session, client, counters).run()
+        rules = Rules(self.engine, session.virtual, client)
+        secure = isinstance(tls, TlsTransport)
+        asked = secure and tls.connection.get_verify_mode() != SSL.VERIFY_NONE
+        if not rules.connected(secure=secure, asked_for_certificate=asked):
+            raise NoMember
+        if secure and tls.protocol_chosen == "h2":
+            await Http2Proxy(session, client, counters, rules).run()
             return
         if session.profiles.speaks_http:
-            await HttpProxy(session, client, counters).run()
+            await HttpProxy(session, client, counters, rules).run()
             return
-        upstream = await session.connect()
+        upstream = await session.connect(pool=rules.pool)
         if upstream is None:
             raise NoMember
         try:

@@ -176,11 +176,11 @@ class Session:
             flags += "; Secure"
         return f"{cookie_name(profile, self.pool)}={cookie_value(member)}; path=/{flags}"
 
-    async def connect(self, cookies: str = "") -> Upstream | None:
-        """A connection to a member; the next one is tried when connecting fails."""
+    async def connect(self, cookies: str = "", pool: str = "") -> Upstream | None:
+        """A connection to a member of the pool, or of the virtual server's own; the next is tried when one refuses."""
         tried: set[Key] = set()
-        preferred = self.preferred(cookies)
-        while (member := self.balancer.choose(self.pool, tried, preferred)) is not None:
+        preferred = self.preferred(cookies) if pool in ("", self.pool) else None
+        while (member := self.balancer.choose(pool or self.pool, tried, preferred)) is not None:
             tried.add(member.key)
             counted = self._counted(member)
             for counters in counted:

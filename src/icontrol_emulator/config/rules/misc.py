@@ -11,6 +11,7 @@ from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import split_path
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
+from icontrol_emulator.irules.syntax import SyntaxFault, handlers
 
 STRING_BYTES_MAX = 65_520
 VLAN_TAG_MAX = 4094
@@ -100,14 +101,16 @@ _CLASS = re.compile(r"class\s+(?:match|search|lookup|exists|get|size|names)\b[^\
 
 
 class RuleRules(BuiltInRules):
-    """iRules: a syntax check as coarse as braces, and references to data groups written as full paths."""
+    """iRules: a check of events and braces, and references to data groups written as full paths."""
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         code = str(props.get("apiAnonymous", ""))
-        if code.count("{") != code.count("}"):
+        try:
+            handlers(code)
+        except SyntaxFault as error:
             line = code.count("\n") + 1
-            text = f'Rule [{draft.key.path}] error: {draft.key.path}:{line}: error: ["missing close-brace"][]'
-            raise errors.mcpd(400, "01070151", text)
+            text = f'Rule [{draft.key.path}] error: {draft.key.path}:{line}: error: ["{error}"][]'
+            raise errors.mcpd(400, "01070151", text) from error
 
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         code = str(props.get("apiAnonymous", ""))

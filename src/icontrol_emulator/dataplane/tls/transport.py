@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
+from cryptography.hazmat.primitives import serialization
 from OpenSSL import SSL
 
 from icontrol_emulator.config import pem
@@ -49,6 +50,15 @@ class TlsTransport(asyncio.Transport):
         peer = self.connection.get_peer_certificate(as_cryptography=True)
         names = {each.lower() for each in pem.names(peer)} if peer is not None else set()
         return bool({name.lower(), f"*.{name.lower().partition('.')[2]}"} & names)
+
+    def sent_chain(self) -> tuple[bytes, ...]:
+        """DER of the certificates that the peer sent, its own first."""
+        own = self.connection.get_peer_certificate(as_cryptography=True)
+        if own is None:
+            return ()
+        rest = self.connection.get_peer_cert_chain(as_cryptography=True) or []
+        der = serialization.Encoding.DER
+        return tuple(each.public_bytes(der) for each in [own, *(each for each in rest if each != own)])
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._closing or not data:

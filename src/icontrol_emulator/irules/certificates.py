@@ -1,0 +1,98 @@
+"""`X509::…` and what else rules do with certificates, which they hold as texts of one character a byte (DER)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+
+from icontrol_emulator.config import pem
+from icontrol_emulator.irules.expressions import Failed
+from icontrol_emulator.irules.interpreter import Do, Interpreter
+
+VERDICTS = {
+    0: "ok", 2: "unable to get issuer certificate", 3: "unable to get certificate CRL", 10: "certificate has expired",
+    9: "certificate is not yet valid", 12: "CRL has expired", 18: "self signed certificate",
+    19: "self signed certificate in certificate chain", 20: "unable to get local issuer certificate",
+    21: "unable to verify the first certificate", 22: "certificate chain too long", 23: "certificate revoked",
+}  # fmt: skip
+"""OpenSSL's words for its numbers."""
+
+
+def as_text(data: bytes) -> str:
+    return data.decode("latin-1")
+
+
+def as_bytes(text: str) -> bytes:
+    return text.encode("latin-1", "replace")
+
+
+def _read(text: str) -> x509.Certificate:
+    try:
+        if text.startswith("-----BEGIN"):
+            return pem.certificates(text)[0]
+        return x509.load_der_x509_certificate(as_bytes(text))
+    except (ValueError, pem.BadPem) as error:
+        raise Failed("no certificate") from error
+
+
+def _of(show: Callable[[x509.Certificate], str]) -> Do:
+    def do(tcl: Interpreter, words: list[str]) -> str:
+        return show(_read(words[0]))
+
+    return do
+
+
+def _serial(certificate: x509.Certificate) -> str:
+    number = certificate.serial_number
+    return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big").hex(":")
+
+
+def _hash(certificate: x509.Certificate) -> str:
+    return hashlib.md5(certificate.public_bytes(serialization.Encoding.DER), usedforsecurity=False).hexdigest()
+
+
+def _whole(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _verdict(tcl: Interpreter, words: list[str]) -> str:
+    return VERDICTS.get(int(words[0]), f"error number {words[0]}")
+
+
+def _digest(name: str) -> Do:
+    def do(tcl: Interpreter, words: list[str]) -> str:
+        return as_text(hashlib.new(name, as_bytes(words[-1]), usedforsecurity=False).digest())
+
+    return do
+
+
+def _binary(tcl: Interpreter, words: list[str]) -> str:
+    """`binary scan DATA H* NAME`: in hexadecimal."""
+    what, data, form, name = words
+    if what != "scan" or form.rstrip("*") not in ("H", "a"):
+        raise Failed(f"binary {what} {form} is not known here")
+    tcl.variables[name] = as_bytes(data).hex() if form[0] == "H" else data
+    return "1"
+
+
+_DATES = "%b %d %H:%M:%S %Y GMT"
+
+COMMANDS: dict[str, Do] = {
+    "X509::subject": _of(lambda cert: cert.subject.rfc4514_string()),
+    "X509::issuer": _of(lambda cert: cert.issuer.rfc4514_string()),
+    "X509::serial_number": _of(_serial),
+    "X509::hash": _of(_hash),
+    "X509::whole": _of(_whole),
+    "X509::version": _of(lambda cert: str(cert.version.value)),
+    "X509::not_valid_before": _of(lambda cert: cert.not_valid_before_utc.strftime(_DATES)),
+    "X509::not_valid_after": _of(lambda cert: cert.not_valid_after_utc.strftime(_DATES)),
+    "X509::verify_cert_error_string": _verdict,
+    "md5": _digest("md5"), "sha1": _digest("sha1"), "sha256": _digest("sha256"), "sha512": _digest("sha512"),
+    "b64encode": lambda tcl, words: base64.b64encode(as_bytes(words[0])).decode(),
+    "b64decode": lambda tcl, words: as_text(base64.b64decode(words[0])),
+    "binary": _binary,
+}  # fmt: skip

@@ -1,0 +1,394 @@
+"""Runs scripts: variables that live as long as the connection, and the commands of Tcl that rules use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from icontrol_emulator.irules.expressions import Failed, number, parsed, truth
+from icontrol_emulator.irules.syntax import Nested, SyntaxFault, Variable, Word, block_end, commands, parts
+
+STEPS_MAX = 20_000
+DEPTH_MAX = 40
+TEXT_MAX = 1_048_576
+
+
+class Unknown(Exception):
+    """A command that this interpreter does not have."""
+
+
+class Exhausted(Failed):
+    """The script did too much; nothing in it may go on."""
+
+
+class Stop(Exception):
+    """`return`: the event's script ends, without an error."""
+
+
+class _Break(Exception):
+    pass
+
+
+class _Continue(Exception):
+    pass
+
+
+Do = Callable[["Interpreter", list[str]], str]
+
+
+class Interpreter:
+    """One connection's: `own` are the commands that know of the connection."""
+
+    def __init__(self, own: Mapping[str, Do]) -> None:
+        self.variables: dict[str, str] = {}
+        self._own = own
+        self._steps = 0
+        self._depth = 0
+
+    def event(self, script: str) -> None:
+        """Run what belongs to one event. Raises `Failed`, `Unknown`."""
+        self._steps = 0
+        try:
+            self.run(script)
+        except Stop:
+            return
+        except (SyntaxFault, RecursionError, re.error) as error:
+            raise Failed(str(error)) from error
+        except (_Break, _Continue) as error:
+            raise Failed("break or continue outside of a loop") from error
+
+    def run(self, script: str) -> str:
+        self._depth += 1
+        if self._depth > DEPTH_MAX:
+            raise Failed("too many nested evaluations")
+        try:
+            result = ""
+            for command in commands(script):
+                result = self._call([self.expand(word) for word in command])
+            return result
+        finally:
+            self._depth -= 1
+
+    def expand(self, word: Word) -> str:
+        if len(word) == 1 and isinstance(word[0], str):
+            return word[0]
+        text = "".join(self._part(part) for part in word)
+        if len(text) > TEXT_MAX:
+            raise Failed("a text is too long")
+        return text
+
+    def evaluate(self, expression: str) -> str:
+        return parsed(expression)(self)
+
+    def _part(self, part: str | Variable | Nested) -> str:
+        if isinstance(part, str):
+            return part
+        if isinstance(part, Nested):
+            return self.run(part.script)
+        name = f"{part.name}({self.expand(part.index)})" if part.index else part.name
+        if name not in self.variables:
+            raise Failed(f'can\'t read "{name}": no such variable')
+        return self.variables[name]
+
+    def step(self) -> None:
+        """Counts what is done; loops without a body count too."""
+        self._steps += 1
+        if self._steps > STEPS_MAX:
+            raise Exhausted("too many steps")
+
+    def _call(self, words: list[str]) -> str:
+        self.step()
+        name, *rest = words
+        found = self._own.get(name) or TCL.get(name)
+        if found is None:
+            raise Unknown(name)
+        try:
+            return found(self, rest)
+        except (IndexError, ValueError) as error:
+            raise Failed(f'wrong # args or value: "{" ".join(words)[:200]}"') from error
+
+
+# -- control
+
+
+def _if(tcl: Interpreter, words: list[str]) -> str:
+    rest = list(words)
+    while rest:
+        condition = rest.pop(0)
+        if rest and rest[0] == "then":
+            rest.pop(0)
+        body = rest.pop(0)
+        if truth(tcl.evaluate(condition)):
+            return tcl.run(body)
+        if rest and rest[0] == "elseif":
+            rest.pop(0)
+            continue
+        if rest:
+            return tcl.run(rest[1] if rest[0] == "else" else rest[0])
+    return ""
+
+
+def _while(tcl: Interpreter, words: list[str]) -> str:
+    while truth(tcl.evaluate(words[0])):
+        if not _turn(tcl, words[1]):
+            break
+    return ""
+
+
+def _for(tcl: Interpreter, words: list[str]) -> str:
+    begin, condition, after, body = words
+    tcl.run(begin)
+    while truth(tcl.evaluate(condition)):
+        if not _turn(tcl, body):
+            break
+        tcl.run(after)
+    return ""
+
+
+def _foreach(tcl: Interpreter, words: list[str]) -> str:
+    names, values, body = split(words[0]), split(words[1]), words[2]
+    for start in range(0, len(values), len(names)):
+        for offset, name in enumerate(names):
+            tcl.variables[name] = values[start + offset] if start + offset < len(values) else ""
+        if not _turn(tcl, body):
+            break
+    return ""
+
+
+def _turn(tcl: Interpreter, body: str) -> bool:
+    tcl.step()
+    try:
+        tcl.run(body)
+    except _Break:
+        return False
+    except _Continue:
+        return True
+    return True
+
+
+def _switch(tcl: Interpreter, words: list[str]) -> str:
+    options, rest = set(), list(words)
+    while rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option == "--":
+            break
+        options.add(option)
+    value, *cases = rest
+    listed = split(cases[0]) if len(cases) == 1 else cases
+    hit = False
+    for pattern, body in zip(listed[::2], listed[1::2], strict=False):
+        hit = hit or pattern == "default" or _fits(options, pattern, value)
+        if hit and body != "-":
+            return tcl.run(body)
+    return ""
+
+
+def _fits(options: set[str], pattern: str, value: str) -> bool:
+    if "-glob" in options:
+        return glob(pattern, value)
+    if "-regexp" in options:
+        return re.search(pattern, value) is not None
+    return pattern == value
+
+
+def _catch(tcl: Interpreter, words: list[str]) -> str:
+    try:
+        result, code = tcl.run(words[0]), "0"
+    except Exhausted:
+        raise
+    except (Failed, SyntaxFault, re.error) as error:
+        result, code = str(error), "1"
+    if len(words) > 1:
+        tcl.variables[words[1]] = result
+    return code
+
+
+def _raise(error: type[Exception]) -> Do:
+    def do(tcl: Interpreter, words: list[str]) -> str:
+        raise error
+
+    return do
+
+
+# -- variables, lists, texts
+
+
+def split(text: str) -> list[str]:
+    """A list taken apart."""
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        sign = text[at]
+        if sign.isspace():
+            at += 1
+        elif sign == "{":
+            end = block_end(text, at)
+            found.append(text[at + 1 : end])
+            at = end + 1
+        else:
+            value, at = _element(text, at + 1, '"') if sign == '"' else _element(text, at, " \t\r\n")
+            found.append(value)
+    return found
+
+
+def _element(text: str, at: int, ends: str) -> tuple[str, int]:
+    value: list[str] = []
+    while at < len(text) and text[at] not in ends:
+        if text[at] == "\\" and at + 1 < len(text):
+            at += 1
+        value.append(text[at])
+        at += 1
+    return "".join(value), at + 1
+
+
+def joined(values: list[str]) -> str:
+    return " ".join(value if value and not re.search(r'[\s{}\[\]$;"\\]', value) else f"{{{value}}}" for value in values)
+
+
+def glob(pattern: str, text: str) -> bool:
+    ready = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(ready, text, re.DOTALL) is not None
+
+
+def _set(tcl: Interpreter, words: list[str]) -> str:
+    if len(words) == 1:
+        return tcl.expand((Variable(words[0]),))
+    if len(tcl.variables) > 1000:
+        raise Failed("too many variables")
+    tcl.variables[words[0]] = words[1]
+    return words[1]
+
+
+def _unset(tcl: Interpreter, words: list[str]) -> str:
+    for name in words:
+        if not name.startswith("-"):
+            tcl.variables.pop(name, None)
+    return ""
+
+
+def _incr(tcl: Interpreter, words: list[str]) -> str:
+    step = int(words[1]) if len(words) > 1 else 1
+    return _set(tcl, [words[0], str(int(tcl.variables.get(words[0], "0")) + step)])
+
+
+def _append(tcl: Interpreter, words: list[str]) -> str:
+    return _set(tcl, [words[0], tcl.variables.get(words[0], "") + "".join(words[1:])])
+
+
+def _lappend(tcl: Interpreter, words: list[str]) -> str:
+    return _set(tcl, [words[0], joined([*split(tcl.variables.get(words[0], "")), *words[1:]])])
+
+
+def _index(text: str, length: int) -> int:
+    if text.startswith("end"):
+        return length - 1 + int(text[3:] or 0)
+    return int(text)
+
+
+def _lindex(tcl: Interpreter, words: list[str]) -> str:
+    values = split(words[0])
+    at = _index(words[1], len(values))
+    return values[at] if 0 <= at < len(values) else ""
+
+
+def _split(tcl: Interpreter, words: list[str]) -> str:
+    signs = words[1] if len(words) > 1 else " \t\n\r"
+    return joined(re.split(f"[{re.escape(signs)}]", words[0]) if signs else list(words[0]))
+
+
+def _string(tcl: Interpreter, words: list[str]) -> str:
+    what, *rest = words
+    if what == "map":
+        return _mapped(rest)
+    if what in ("equal", "compare", "match"):
+        return _like(what, rest)
+    text = rest[0]
+    trims = rest[1] if len(rest) > 1 else None
+    if what in ("range", "index"):
+        first = max(0, _index(rest[1], len(text)))
+        last = first if what == "index" else _index(rest[2], len(text))
+        return text[first : last + 1]
+    if what in ("first", "last"):
+        return str(rest[1].find(text) if what == "first" else rest[1].rfind(text))
+    simple: dict[str, Callable[[], str]] = {
+        "tolower": text.lower, "toupper": text.upper, "length": lambda: str(len(text)),
+        "trim": lambda: text.strip(trims), "trimleft": lambda: text.lstrip(trims),
+        "trimright": lambda: text.rstrip(trims),
+    }  # fmt: skip
+    if what not in simple:
+        raise Unknown(f"string {what}")
+    return simple[what]()
+
+
+def _like(what: str, words: list[str]) -> str:
+    *options, left, right = words
+    if "-nocase" in options:
+        left, right = left.lower(), right.lower()
+    if what == "compare":
+        return str((left > right) - (left < right))
+    return "1" if (glob(left, right) if what == "match" else left == right) else "0"
+
+
+def _mapped(words: list[str]) -> str:
+    *_, table, text = words
+    pairs = split(table)
+    by = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    if not by:
+        return text
+    return re.sub("|".join(re.escape(key) for key in by), lambda match: by[match.group()], text)
+
+
+def _regexp(tcl: Interpreter, words: list[str]) -> str:
+    flags, rest = 0, list(words)
+    while rest[0].startswith("-"):
+        option = rest.pop(0)
+        flags |= re.IGNORECASE if option == "-nocase" else 0
+        if option == "--":
+            break
+    match = re.search(rest[0], rest[1], flags)
+    if match is not None:
+        groups = [match.group(), *(group or "" for group in match.groups())]
+        for name, value in zip(rest[2:], groups, strict=False):
+            tcl.variables[name] = value
+    return "1" if match else "0"
+
+
+def _regsub(tcl: Interpreter, words: list[str]) -> str:
+    options = [word for word in words if word in ("-all", "-nocase", "--")]
+    pattern, text, by, *name = [word for word in words if word not in options]
+    ready = by.replace("&", r"\g<0>")
+    flags = re.IGNORECASE if "-nocase" in options else 0
+    done, count = re.subn(pattern, ready, text, count=0 if "-all" in options else 1, flags=flags)
+    if not name:
+        return done
+    tcl.variables[name[0]] = done
+    return str(count)
+
+
+def _format(tcl: Interpreter, words: list[str]) -> str:
+    template, *values = words
+    ready = [int(number(value) or 0) if kind in "dxXc" else value
+             for kind, value in zip(re.findall(r"%[-0-9.]*([a-zA-Z])", template), values, strict=False)]  # fmt: skip
+    return str(template % tuple(ready))
+
+
+def _info(tcl: Interpreter, words: list[str]) -> str:
+    if words[0] != "exists":
+        raise Unknown(f"info {words[0]}")
+    return "1" if words[1] in tcl.variables else "0"
+
+
+def _subst(tcl: Interpreter, words: list[str]) -> str:
+    return tcl.expand(parts(words[-1]))
+
+
+TCL: dict[str, Do] = {
+    "if": _if, "while": _while, "for": _for, "foreach": _foreach, "switch": _switch, "catch": _catch,
+    "break": _raise(_Break), "continue": _raise(_Continue), "return": _raise(Stop),
+    "set": _set, "unset": _unset, "incr": _incr, "append": _append, "lappend": _lappend, "info": _info,
+    "list": lambda tcl, words: joined(words), "lindex": _lindex, "llength": lambda tcl, w: str(len(split(w[0]))),
+    "split": _split, "join": lambda tcl, w: (w[1] if len(w) > 1 else " ").join(split(w[0])),
+    "concat": lambda tcl, w: " ".join(word.strip() for word in w), "string": _string, "format": _format,
+    "expr": lambda tcl, w: tcl.evaluate(" ".join(w)), "eval": lambda tcl, w: tcl.run(" ".join(w)),
+    "regexp": _regexp, "regsub": _regsub, "subst": _subst,
+}  # fmt: skip

@@ -1,0 +1,200 @@
+"""Scripts of Tcl taken apart: commands, words, and what in a word is replaced when the command runs."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+CLOSING = {"{": "}", "[": "]"}
+
+
+class SyntaxFault(Exception):
+    """No script: what is missing or too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    index: tuple[Part, ...] = ()
+    """Of an element of an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A script in brackets, replaced by its result."""
+
+    script: str
+
+
+Part = str | Variable | Nested
+Word = tuple[Part, ...]
+Command = tuple[Word, ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def commands(text: str) -> tuple[Command, ...]:
+    """The commands of a script, in order. Raises `SyntaxFault`."""
+    found: list[Command] = []
+    at = 0
+    while at < len(text):
+        at = _skip(text, at, " \t\r\n;")
+        if at < len(text) and text[at] == "#":
+            at = _comment_end(text, at)
+            continue
+        words, at = _command(text, at)
+        if words:
+            found.append(tuple(words))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def parts(text: str) -> Word:
+    """A text with what is to be replaced in it."""
+    return _substituted(text, 0, "")[0]
+
+
+def block_end(text: str, at: int) -> int:
+    """Where the brace or bracket that opens at `at` is closed."""
+    opening = text[at]
+    closing, depth, here = CLOSING[opening], 0, at
+    while here < len(text):
+        sign = text[here]
+        if sign == "\\":
+            here += 1
+        elif sign == opening:
+            depth += 1
+        elif sign == closing:
+            depth -= 1
+            if depth == 0:
+                return here
+        here += 1
+    raise SyntaxFault(f"missing close-{'brace' if opening == '{' else 'bracket'}")
+
+
+def substituted(text: str, at: int, ends: str) -> tuple[Word, int]:
+    """The parts from `at` up to one of `ends`, and where that is."""
+    return _substituted(text, at, ends)
+
+
+def variable(text: str, at: int) -> tuple[Variable | None, int]:
+    """The variable whose dollar sign is at `at`, None if it is only a dollar sign, and where it ends."""
+    here = at + 1
+    if text[here : here + 1] == "{":
+        end = text.find("}", here)
+        if end < 0:
+            raise SyntaxFault("missing close-brace for variable name")
+        return Variable(text[here + 1 : end]), end + 1
+    while here < len(text) and (text[here].isalnum() or text[here] == "_" or text[here : here + 2] == "::"):
+        here += 2 if text[here] == ":" else 1
+    name = text[at + 1 : here]
+    if not name:
+        return None, at + 1
+    if text[here : here + 1] == "(":
+        index, end = _substituted(text, here + 1, ")")
+        return Variable(name, index), end + 1
+    return Variable(name), here
+
+
+def _skip(text: str, at: int, signs: str) -> int:
+    while at < len(text):
+        if text[at : at + 2] == "\\\n":
+            at += 2
+        elif text[at] in signs:
+            at += 1
+        else:
+            break
+    return at
+
+
+def _comment_end(text: str, at: int) -> int:
+    while at < len(text) and text[at] != "\n":
+        at += 2 if text[at] == "\\" else 1
+    return at
+
+
+def _command(text: str, at: int) -> tuple[list[Word], int]:
+    words: list[Word] = []
+    while True:
+        at = _skip(text, at, " \t\r")
+        if at >= len(text) or text[at] in "\n;":
+            return words, at + 1
+        word, at = _word(text, at)
+        words.append(word)
+
+
+def _word(text: str, at: int) -> tuple[Word, int]:
+    if text[at] == "{":
+        end = block_end(text, at)
+        _check_end(text, end + 1, "close-brace")
+        return (text[at + 1 : end].replace("\\\n", " "),), end + 1
+    if text[at] == '"':
+        word, end = _substituted(text, at + 1, '"')
+        if end >= len(text):
+            raise SyntaxFault('missing "')
+        _check_end(text, end + 1, "close-quote")
+        return word, end + 1
+    return _substituted(text, at, " \t\r\n;")
+
+
+def _check_end(text: str, at: int, what: str) -> None:
+    if at < len(text) and text[at] not in " \t\r\n;" and text[at : at + 2] != "\\\n":
+        raise SyntaxFault(f"extra characters after {what}")
+
+
+def _substituted(text: str, at: int, ends: str) -> tuple[Word, int]:
+    found: list[Part] = []
+    plain: list[str] = []
+
+    def keep(part: Part) -> None:
+        if plain:
+            found.append("".join(plain))
+            plain.clear()
+        found.append(part)
+
+    while at < len(text) and text[at] not in ends:
+        if text[at] == "\\" and at + 1 < len(text):
+            after = text[at + 1]
+            plain.append(" " if after == "\n" else ESCAPES.get(after, after))
+            at += 2
+        elif text[at] == "[":
+            end = block_end(text, at)
+            keep(Nested(text[at + 1 : end]))
+            at = end + 1
+        elif text[at] == "$":
+            named, at = variable(text, at)
+            if named is None:
+                plain.append("$")
+            else:
+                keep(named)
+        else:
+            plain.append(text[at])
+            at += 1
+    if plain or not found:
+        found.append("".join(plain))
+    return tuple(found), at
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """What a rule does at an event."""
+
+    event: str
+    script: str
+    priority: int = 500
+
+
+@functools.lru_cache(maxsize=1024)
+def handlers(rule: str) -> tuple[Handler, ...]:
+    """The `when EVENT [priority N] { ... }` of a rule. Raises `SyntaxFault`."""
+    found: list[Handler] = []
+    for command in commands(rule):
+        words = [word[0] if len(word) == 1 and isinstance(word[0], str) else "" for word in command]
+        if words[0] in ("timing", "priority", "proc"):
+            continue
+        if words[0] != "when" or len(words) < 3:
+            raise SyntaxFault(f"undefined procedure: {words[0]}")
+        given = words[words.index("priority") + 1] if "priority" in words[2:-1] else "500"
+        commands(words[-1])
+        found.append(Handler(words[1], words[-1], int(given) if given.isdigit() else 500))
+    return tuple(found)

@@ -1,0 +1,213 @@
+"""iRules: their language by itself, and what they do to traffic."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+
+from icontrol_emulator.irules.commands import DeviceCommands, Flow, Message
+from icontrol_emulator.irules.expressions import Failed
+from icontrol_emulator.irules.interpreter import Interpreter, Unknown
+from icontrol_emulator.irules.syntax import SyntaxFault, handlers
+from tests.icontrol_emulator.authority import Authority
+from tests.icontrol_emulator.client import Backend, Client, exchange, fetch
+from tests.icontrol_emulator.test_traffic import VIP as PLAIN
+from tests.icontrol_emulator.test_traffic import site
+from tests.icontrol_emulator.tls_site import believing, client_ssl, connect, https, put_file, run
+
+Start = Callable[..., Awaitable[Backend]]
+
+
+# -- the language
+
+
+def result(script: str, headers: dict[str, str] | None = None) -> str:
+    """What the variable `out` holds after the script."""
+    flow = Flow(client=("10.0.0.1", 4000), local=("10.0.0.2", 443), virtual="/P/v", records=lambda path: {"a": "1"})
+    commands = DeviceCommands(flow)
+    commands.message = commands.request = Message(["GET", "/p?q=1", "HTTP/1.1"], list((headers or {}).items()))
+    tcl = Interpreter(commands.table)
+    tcl.event(script)
+    return tcl.variables["out"]
+
+
+@pytest.mark.parametrize(
+    ("script", "out"),
+    [
+        ("set out a; append out b {c d}", "abc d"),
+        ('set x 3\nset out "[expr {$x * (2 + 1)}] \\$x ${x}y"', "9 $x 3y"),
+        ("set out [string map {a 1 b 2} aabc]", "112c"),
+        ("set out {}; foreach {a b} {1 2 3 4} { append out $b$a }", "2143"),
+        ("set out 0; for {set i 0} {$i < 5} {incr i} { if {$i == 3} { continue }; incr out $i }", "7"),
+        ('if { "abc" starts_with "ab" and not ("x" eq "y") } { set out yes } else { set out no }', "yes"),
+        ("if { 0 } { set out a } elseif { 1 > 2 || 2 != 2 } { set out b } else { set out c }", "c"),
+        ('switch -glob "w.a.test" { "*.b" { set out 1 } "x" - "*.a.test" { set out 2 } default { set out 3 } }', "2"),
+        ('set out [expr { "/a/b.gif" matches_regex {\\.gif$} ? "img" : "other" }]', "img"),
+        ("set arr(k) v; set out $arr(k)[info exists arr(z)]", "v0"),
+        ("set out [catch { error_of_nobody } m]", ""),
+        ('set out [findstr "CN=a,OU=b" "CN=" 3 ","]-[getfield "a:b:c" ":" 2]-[substr "abcdef" 2 2]', "a-b-cd"),
+        ("set out [lindex [split a,b,c ,] end]", "c"),
+        ("regexp {(\\d+)-(\\d+)} x12-34 all one two; set out $two$one", "3412"),
+        ("# a comment { that opens\nset out 1", "1"),
+        ("set out [HTTP::method][HTTP::path][HTTP::query][HTTP::version]", "GET/pq=11.1"),
+        ("set out [class match -value [string tolower A] equals g]", "1"),
+        ("set out [IP::client_addr]:[TCP::local_port]", "10.0.0.1:443"),
+        ("set out [b64encode abc][string length [sha1 x]]", "YWJj20"),
+    ],
+)  # fmt: skip
+def test_scripts(script: str, out: str) -> None:
+    if not out:
+        with pytest.raises(Unknown):
+            result(script)
+        return
+    assert result(script) == out
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "set out $nothing",
+        "expr {1 / 0}",
+        "while {1} {}",
+        "while {1} {catch {while {1} {}}}",
+        'if {"x"} {}',
+        "string range",
+        "set out [SSL::cert]",
+    ],
+)
+def test_errors(script: str) -> None:
+    with pytest.raises(Failed):
+        result(script)
+
+
+@pytest.mark.parametrize(
+    "rule", ["when HTTP_REQUEST {", "whenever X { }", 'when A { set x "a }', "when A { set x {a}b }"]
+)
+def test_what_is_no_rule(rule: str) -> None:
+    with pytest.raises(SyntaxFault):
+        handlers(rule)
+
+
+def test_handlers_have_priorities() -> None:
+    found = handlers("when A priority 10 { set x 1 }\n# comment\nwhen B { }")
+    assert [(each.event, each.priority) for each in found] == [("A", 10), ("B", 500)]
+
+
+# -- traffic
+
+
+async def rule(device: Client, text: str, name: str = "r") -> str:
+    await device.post("ltm/rule", {"name": name, "partition": "P", "apiAnonymous": text})
+    return f"/P/{name}"
+
+
+CERTIFICATES = """
+when CLIENTSSL_CLIENTCERT { set seen [SSL::cert count] }
+when HTTP_REQUEST {
+    foreach name { X-SSL-Client-Verify X-SSL-Client-DN X-SSL-Client-SHA1 } { HTTP::header remove $name }
+    HTTP::header insert X-SSL-Client-Has-Cert $seen
+    if { [SSL::cert count] > 0 } {
+        HTTP::header insert X-SSL-Client-Verify [SSL::verify_result]
+        HTTP::header insert X-SSL-Client-DN [X509::subject [SSL::cert 0]]
+        HTTP::header insert X-SSL-Issuer [X509::issuer [SSL::cert 0]]
+        HTTP::header insert X-SSL-Serial [X509::serial_number [SSL::cert 0]]
+        binary scan [sha1 [SSL::cert 0]] H* digest
+        HTTP::header insert X-SSL-Client-SHA1 $digest
+    }
+}
+"""
+
+
+async def test_headers_about_clients_certificates(device: Client, backend: Start) -> None:
+    authority, server = Authority(organization_name="Testers"), await backend("a")
+    trusted = await put_file(device, "cert", "ca.crt", authority.cert_pem.bytes())
+    path = await client_ssl(
+        device, "site", trustme.CA().issue_cert("a.test"), peerCertMode="request", caFile=trusted, tmOptions="none"
+    )
+    rules = [await rule(device, CERTIFICATES)]
+    port = await https(device, [server], ["http", path], rules=rules)
+    good, strange = authority.issue_cert("good.test", common_name="good"), trustme.CA().issue_cert("strange.test")
+
+    async def told(leaf: trustme.LeafCert | None) -> dict[str, str]:
+        context = believing()
+        if leaf is not None:
+            leaf.configure_cert(context)
+        reader, writer = await connect(port, context)
+        await exchange(reader, writer, "/", b"", **{"X-SSL-Client-Verify": "0", "X-SSL-Client-DN": "CN=forged"})
+        writer.close()
+        lines = [line.partition(": ") for line in server.last_head.split("\r\n")]
+        return {name: value for name, _, value in lines if name.startswith("X-SSL")}
+
+    der = x509.load_pem_x509_certificate(good.cert_chain_pems[0].bytes()).public_bytes(serialization.Encoding.DER)
+    said = await told(good)
+    assert (said["X-SSL-Client-Has-Cert"], said["X-SSL-Client-Verify"]) == ("1", "0")
+    assert said["X-SSL-Client-DN"].startswith("CN=good,")
+    assert "O=Testers" in said["X-SSL-Issuer"]
+    assert said["X-SSL-Client-SHA1"] == hashlib.sha1(der, usedforsecurity=False).hexdigest()
+    assert (await told(strange))["X-SSL-Client-Verify"] == "20"
+    assert await told(None) == {"X-SSL-Client-Has-Cert": "0"}
+
+
+async def test_redirects_answers_and_refusals(device: Client, backend: Start) -> None:
+    text = """
+    when HTTP_REQUEST {
+        switch -glob [HTTP::path] {
+            "/deny" { HTTP::respond 403 content "no" Content-Type "text/plain" }
+            "/drop" { reject }
+            "/old*" { HTTP::redirect "https://[getfield [HTTP::host] ":" 1]/new[HTTP::uri]" }
+        }
+    }
+    when HTTP_RESPONSE { HTTP::header replace Server nobody; HTTP::header insert X-Was [HTTP::status] }
+    """
+    port = await site(device, [await backend("a")], ["http"], rules=[await rule(device, text)])
+    head, said = await fetch(PLAIN, port)
+    assert ("\r\nServer: nobody\r\n" in head, "\r\nX-Was: 200\r\n" in head, said) == (True, True, "a")
+    head, said = await fetch(PLAIN, port, "/deny")
+    assert (head.split("\r\n")[0], said) == ("HTTP/1.1 403 Forbidden", "no")
+    head, _ = await fetch(PLAIN, port, "/old?x=1")
+    assert "\r\nLocation: https://test/new/old?x=1\r\n" in head
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await fetch(PLAIN, port, "/drop")
+
+
+async def test_a_rule_chooses_the_pool(device: Client, backend: Start) -> None:
+    first, second = await backend("a"), await backend("b")
+    await device.post("ltm/pool", {"name": "q", "partition": "P", "members": [f"127.0.0.1:{second.port}"]})
+    text = 'when HTTP_REQUEST { if { [HTTP::header "X-To"] eq "q" } { pool q } }'
+    port = await site(device, [first], ["http"], rules=[await rule(device, text)])
+    reader, writer = await asyncio.open_connection(PLAIN, port)
+    said = [(await exchange(reader, writer, **({"X-To": "q"} if to else {})))[1] for to in (0, 1, 1, 0)]
+    assert said == ["a", "b", "b", "a"]
+    writer.close()
+
+
+async def test_rules_see_http2_too(device: Client, backend: Start) -> None:
+    leaf = trustme.CA().issue_cert("a.test", key_type=trustme.KeyType.RSA)
+    path = await client_ssl(device, "site", leaf, renegotiation="disabled", tmOptions="none")
+    text = 'when HTTP_REQUEST { if { [HTTP::path] eq "/x" } { HTTP::respond 200 content "[SSL::cipher version]" } }'
+    port = await https(device, [await backend("a")], ["http", "http2", path], rules=[await rule(device, text)])
+    assert (await run("curl", "-ksS", "--http2", f"https://127.0.8.9:{port}/x")).text == "TLSv1.3"
+    assert (await run("curl", "-ksS", "--http2", f"https://127.0.8.9:{port}/y")).text == "a"
+
+
+async def test_a_failing_rule_resets_and_one_that_is_not_understood_is_left_out(device: Client, backend: Start) -> None:
+    failing = await rule(device, "when HTTP_REQUEST { set x $nothing }", "failing")
+    strange = await rule(device, "when HTTP_REQUEST { AES::encrypt a b }", "strange")
+    port = await site(device, [await backend("a")], ["http"], rules=[strange])
+    assert (await fetch(PLAIN, port))[1] == "a"
+    await device.patch("ltm/virtual/~P~v", {"rules": [failing]})
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await fetch(PLAIN, port)
+
+
+async def test_a_device_refuses_what_is_no_rule(device: Client) -> None:
+    body = {"name": "r", "partition": "P", "apiAnonymous": "when HTTP_REQUEST { if { 1 } { }"}
+    refused = await device.send("POST", "ltm/rule", body)
+    said = '01070151:3: Rule [/P/r] error: /P/r:1: error: ["missing close-brace"][]'
+    assert (refused.status, refused.message) == (400, said)
