@@ -4,12 +4,26 @@ import ssl
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from evenkeel.core.certificates import Secret
 from evenkeel.core.errors import CertificateUnreadable, ChainOutOfOrder
 from evenkeel.key_managers.parsing import certificate_bundle
-from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, Issued, ec_key, key_usage, rsa_key
+from tests.key_managers.authority import (
+    INTERMEDIATE,
+    LEAF,
+    NOT_AFTER,
+    NOT_BEFORE,
+    ROOT,
+    Issued,
+    ec_key,
+    key_usage,
+    rsa_key,
+)
 from tests.key_managers.parsing import unusual
 
 REF = "directory://p1/www"
@@ -17,6 +31,15 @@ SIGNER = Issued("signer", ROOT, ec_key(), ca=True, usage=key_usage(key_cert_sign
 NO_SIGNER = Issued("no signer", ROOT, ec_key(), ca=True, usage=key_usage(digital_signature=True))
 OLD_SIGNER = Issued("old signer", ROOT, ec_key(), ca=None, usage=key_usage(key_cert_sign=True))
 NOTHING_SAID = Issued("nothing said", ROOT, ec_key(), ca=None)
+
+
+def giant(bits: int) -> bytes:
+    """A certificate of a key with so many bits, which nobody has."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "giant")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(ROOT.certificate.subject)
+    builder = builder.public_key(rsa.RSAPublicNumbers(65537, (1 << bits) - 1).public_key()).serial_number(1)
+    signed = builder.not_valid_before(NOT_BEFORE).not_valid_after(NOT_AFTER).sign(ROOT.key, hashes.SHA256())
+    return signed.public_bytes(Encoding.PEM)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +73,7 @@ def test_what_is_taken_is_loaded_by_openssl_as_devices_do(leaf: Issued, tmp_path
         (Issued("224", INTERMEDIATE, ec_key(ec.SECP224R1())).pem, "secp224r1"),
         (Issued("ed", INTERMEDIATE, ed25519.Ed25519PrivateKey.generate()).pem, "must be RSA or ECDSA"),
         (Issued("small", INTERMEDIATE, rsa_key(1024)).pem, "1024 bits; 2048 to 8192 are allowed"),
+        (giant(300_000), "300000 bits"),
         (unusual.PSS_ONLY, "RSASSA-PSS only"),
         (unusual.SHA1_SIGNED, "signed with sha1"),
     ],
@@ -58,7 +82,8 @@ def test_what_is_taken_is_loaded_by_openssl_as_devices_do(leaf: Issued, tmp_path
 def test_keys_and_signatures_that_devices_do_not_take_are_refused(certificate: bytes, told: str, place: str) -> None:
     first = LEAF.pem if place == "intermediate" else b""
 
-    with pytest.raises(CertificateUnreadable, match=told):
+    where = "Intermediate certificate 1: .*" if first else ""
+    with pytest.raises(CertificateUnreadable, match=where + told):
         certificate_bundle(REF, first + certificate, Secret(LEAF.key_pem()))
 
 

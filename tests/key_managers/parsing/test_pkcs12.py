@@ -1,5 +1,7 @@
 """PKCS#12: the same bundle as of PEM, and a limit to the time a file may take."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, Secret
 from evenkeel.core.errors import CertificateError, CertificateTooLarge, ChainOutOfOrder, Pkcs12Unreadable
 from evenkeel.key_managers.parsing import certificate_bundle, pkcs12_bundle
+from evenkeel.key_managers.parsing.pkcs12 import CHILD
+from evenkeel.key_managers.parsing.pkcs12_child import ADDRESS_SPACE_BYTES
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
 
 REF = "barbican"
@@ -55,3 +59,11 @@ def test_a_file_that_asks_for_endless_work_is_given_up() -> None:
     with pytest.raises(Pkcs12Unreadable, match="within 2 s"):
         pkcs12_bundle(REF, endless, Secret(b"pw"), timeout_seconds=2.0)
     assert time.monotonic() - started < 10.0
+
+
+def test_the_process_that_reads_it_has_a_limit_of_memory_and_leaves_no_core_file() -> None:
+    told = "print(resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_CORE))"
+    work = f"import resource; from {CHILD} import main; main(); {told}"
+    done = subprocess.run([sys.executable, "-c", work], input=b"\nrubbish", capture_output=True, check=True)
+
+    assert done.stdout.decode().strip() == f"({ADDRESS_SPACE_BYTES}, {ADDRESS_SPACE_BYTES}) (0, 0)"

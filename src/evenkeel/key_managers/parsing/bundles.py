@@ -55,9 +55,8 @@ def _checked(
     leaf, *intermediates = chain
     try:
         facts, public = facts_of(leaf), public_key_of(leaf)
-        for certificate in chain:
-            public_key_of(certificate)
-            check_signature(certificate)
+        for number, certificate in enumerate(chain):
+            _check_served(certificate, number)
     except Unusable as error:
         raise CertificateUnreadable(reference, str(error)) from None
     key = read_private_key(key_pem, passphrase, reference)
@@ -70,6 +69,15 @@ def _checked(
         facts=facts,
         sha256=digest_of(map(der_of, chain)),
     )
+
+
+def _check_served(certificate: x509.Certificate, number: int) -> None:
+    """Do devices serve it? Raises :class:`Unusable` naming the intermediate certificate; number 0 is none."""
+    try:
+        public_key_of(certificate)
+        check_signature(certificate)
+    except Unusable as error:
+        raise Unusable(f"Intermediate certificate {number}: {error}" if number else str(error)) from error
 
 
 def digest_of(contents: Iterable[bytes]) -> str:
