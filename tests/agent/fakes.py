@@ -11,11 +11,13 @@ from evenkeel.agent.shard import ShardWorker
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Repair
+from evenkeel.core.certificates import CertificateContent
+from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Repair, service_outcome
 from evenkeel.core.errors import CallRefused, CallTimeout
 from evenkeel.core.model import Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.service import ServiceCertificate, ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
+from evenkeel.sealing import BoxPurpose, KeyPair, seal
 from tests.clock import HandClock
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
@@ -37,6 +39,7 @@ class FakeSession:
 
     def __init__(self) -> None:
         self.lease_stands = True
+        self.key_pair = KeyPair()
         self.database_history = DatabaseHistory(HandClock())
         self.database_history.hear(self.history, asked_at=0.0)
 
@@ -68,6 +71,33 @@ class FakeControllers:
         self.deleted: set[str] = set()
         self.reached_count: int | None = None
         self.page = 100
+        self.references: dict[str, tuple[ServiceCertificate, ...]] = {}
+        """By load balancer."""
+        self.contents: dict[str, CertificateContent] = {}
+        """By sha256: what may be had."""
+        self.sealing_key = b""
+        self.certificate_calls: list[m.GetCertificates] = []
+        self.certificate_failures: list[Exception] = []
+
+    async def certificates(self, call: m.GetCertificates) -> m.Certificates:
+        self.certificate_calls.append(call)
+        if self.certificate_failures:
+            raise self.certificate_failures.pop()
+        sealed, problems = {}, {}
+        for one in call.wanted:
+            content = self.contents.get(one.sha256)
+            if content is None:
+                problems[one.sha256] = f"{one.reference}: gone"
+            else:
+                purpose = BoxPurpose(
+                    agent_id=call.agent_id,
+                    session_id=call.session_id,
+                    shard_id=call.shard_id,
+                    epoch=call.epoch,
+                    sha256=one.sha256,
+                )
+                sealed[one.sha256] = seal(content, self.sealing_key, purpose)
+        return m.Certificates(sealed=sealed, problems=problems)
 
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
         if self.failures:
@@ -89,6 +119,7 @@ class FakeControllers:
             change_id=change,
             vip=VIP,
             deleted=load_balancer_id in self.deleted,
+            certificates=self.references.get(load_balancer_id, ()),
         )
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
@@ -135,6 +166,8 @@ class FakeDevice:
         self.open.set()
         self.busy = asyncio.Event()
         self.forgotten: list[str] = []
+        self.held: set[str] = set()
+        """Contents of certificates, by sha256."""
         self.on_take_over: Callable[[], None] = lambda: None
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
@@ -148,19 +181,21 @@ class FakeDevice:
         if self.failures:
             raise self.failures.pop()
         self.batches.append(batch)
+        self.held |= batch.certificates.keys()
         return PartitionOutcome(
-            outcomes=tuple(
-                m.Applied(
-                    load_balancer_id=service.load_balancer_id,
-                    revision=service.revision,
-                    change_id=service.change_id,
-                    error="refused" if service.load_balancer_id in self.bad else "",
-                )
-                for service in batch.services
-            ),
+            outcomes=tuple(service_outcome(service, self._error(service)) for service in batch.services),
+            lacking=tuple({sha256 for service in batch.services for sha256 in self._lacking(service)}),
             lagging=self.lagging.pop() if self.lagging else (),
             repaired=self.repaired.pop() if self.repaired else (),
         )
+
+    def _error(self, service: ServiceDefinition) -> str:
+        if service.load_balancer_id in self.bad:
+            return "refused"
+        return "; ".join(f"{sha256} is not held" for sha256 in self._lacking(service))
+
+    def _lacking(self, service: ServiceDefinition) -> list[str]:
+        return [one.sha256 for one in service.certificates if one.sha256 not in self.held]
 
     def forget(self, project_id: str) -> None:
         self.forgotten.append(project_id)
@@ -179,6 +214,7 @@ class Bench:
     ) -> None:
         self.session = FakeSession()
         self.controllers = FakeControllers(revisions)
+        self.controllers.sealing_key = self.session.key_pair.public_key
         self.troubles = 0
         self.device = FakeDevice()
         self.worker = ShardWorker(

@@ -10,10 +10,12 @@ from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.session import DUPLICATE, Session
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.sealing import KeyPair
 from tests.agent.fakes import SETTINGS, FakeDevice
 from tests.clock import HandClock
 
 TTL = 5.0
+KEYS = KeyPair()
 
 
 def state(revision: int = 1, *, history: str = "h1", keepalives: int = 0) -> m.SessionState:
@@ -62,6 +64,7 @@ class Opened:
             self.clock,
             replace(SETTINGS, **settings),
             database_history=self.history,
+            key_pair=KEYS,
             identities={"10.0.0.1": "serial-1"},
         )
 

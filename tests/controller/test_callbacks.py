@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.controller.callbacks import Callbacks, has_findings
+from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
@@ -85,7 +86,12 @@ class FakeStore:
 def callbacks(answer: Any, **settings: Any) -> Callbacks:
     store: Any = FakeStore(answer)
     bus: Any = FakeBus()
-    return Callbacks(store, store, Hints(bus), ControllerSettings(**settings))
+    return made(store, Hints(bus), ControllerSettings(**settings))
+
+
+def made(store: Any, hints: Hints, settings: ControllerSettings) -> Callbacks:
+    certificates = CertificateCallback(store, store, None, settings)
+    return Callbacks(store, store, hints, settings, certificates=certificates)
 
 
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")
@@ -113,7 +119,7 @@ async def test_the_next_owner_is_told_when_a_shard_is_released() -> None:
     hints = Hints(bus)
     store: Any = FakeStore(ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-2"))
     call = m.ReleaseShards(agent_id="a", session_id="s", shards=(m.ShardEpoch(shard_id="x", epoch=1),))
-    assert await Callbacks(store, store, hints, ControllerSettings()).handle(call) == m.Done()
+    assert await made(store, hints, ControllerSettings()).handle(call) == m.Done()
     await hints._flush()
     assert bus.sent == [("evenkeel-process-on-agent_demo.1.host-2", m.AssignmentsHint())]
 

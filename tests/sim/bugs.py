@@ -16,6 +16,7 @@ from sqlalchemy import select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
 from evenkeel.agent import shard as agent_shard
+from evenkeel.agent.certificates import Lacking
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.session import Session
@@ -202,12 +203,12 @@ def _revision_compare_inverted() -> AbstractContextManager[Any]:
 def _applied_before_device() -> AbstractContextManager[Any]:
     real = ShardWorker._reconcile
 
-    async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> None:
+    async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> Lacking:
         services = await self._fetch_fenced(None if complete else taken)
         await self._client.report(
             tuple(m.Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)
         )
-        await real(self, complete, taken)
+        return await real(self, complete, taken)
 
     return patch.object(ShardWorker, "_reconcile", reconcile)
 

@@ -109,6 +109,10 @@ class ControllerClient:
         self._services_timeout = max(self._services_timeout / 2, self._timeout)
         return found
 
+    async def certificates(self, call: m.GetCertificates) -> m.Certificates:
+        """Sealed contents. Controllers may have to wait for the key manager before they answer."""
+        return await self._ask(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
+
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         """Report the outcomes of a pass."""
         return await self._ask(call, m.ReportReceipt)

@@ -21,6 +21,7 @@ from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription
+from evenkeel.sealing import KeyPair
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +56,7 @@ class AgentService:
         self._configurations = configurations or {}
         self._controllers = ControllerClient(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
         self._database_history = DatabaseHistory(clock)
+        self._key_pair = KeyPair()
         self._stop = asyncio.Event()
         self._ask = asyncio.Event()
         self._tell = asyncio.Event()
@@ -125,6 +127,7 @@ class AgentService:
             self._clock,
             self._settings,
             database_history=self._database_history,
+            key_pair=self._key_pair,
             capacity=self._gauge.figures,
             identities=identities_of(self._device.facts.endpoints, self._devices.states),
         )

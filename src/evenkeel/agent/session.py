@@ -13,6 +13,7 @@ from evenkeel.core.errors import BusUnavailable, CallRefused
 from evenkeel.core.ids import SessionId
 from evenkeel.core.lease import Lease, newer
 from evenkeel.core.ports import Clock
+from evenkeel.sealing import KeyPair
 
 log = structlog.get_logger(__name__)
 
@@ -31,6 +32,7 @@ class Session:
         settings: AgentSettings,
         *,
         database_history: DatabaseHistory,
+        key_pair: KeyPair,
         capacity: Mapping[str, m.CapacityFigure] | None = None,
         identities: Mapping[str, str] | None = None,
     ) -> None:
@@ -43,6 +45,8 @@ class Session:
         self._identities = dict(identities or {})
         self.database_history = database_history
         """Confirmed changes, across all sessions of the process."""
+        self.key_pair = key_pair
+        """The process's key pair: controllers seal private keys for it."""
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """From the last answer to a keepalive."""
@@ -97,6 +101,7 @@ class Session:
             exclusive=facts.exclusive,
             capacity=self._capacity,
             names_session=True,
+            sealing_key=self.key_pair.public_key,
             seen=self.database_history.seen(),
         )
 

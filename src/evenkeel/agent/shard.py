@@ -1,8 +1,9 @@
 """One shard's worker: reconciles the tenant's partition with the database, and reports.
 
 Work is keyed by load balancer, never by event: however many changes arrive during a pass, the next pass applies the
-newest revision once. The steps of a pass: fence check, guard, fetch, apply, report. Every step may fail or be repeated;
-the next pass starts from the then current state of database and device.
+newest revision once. The steps of a pass: fence check, guard, fetch, apply, report; then a second apply, with their
+content, for load balancers whose certificates a device lacks. Every step may fail or be repeated; the next pass starts
+from the then current state of database and device.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from collections.abc import Callable
 
 import structlog
 
+from evenkeel.agent.certificates import CertificateFetch, Lacking, lacking, without
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
@@ -19,7 +21,8 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import spread
-from evenkeel.core.device import PartitionBatch
+from evenkeel.core.certificates import CertificateContent
+from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import (
     BusUnavailable,
     CallRefused,
@@ -70,6 +73,7 @@ class ShardWorker:
             settings=settings,
             carries_traffic=device.facts.carries_traffic,
         )
+        self._certificates = CertificateFetch(self._client, session, clock)
         self._device = device
         self._clock = clock
         self._settings = settings
@@ -203,7 +207,9 @@ class ShardWorker:
             self._device.forget(self.project_id)
         try:
             async with self._pass_limit.of(self.shard_id):
-                await self._reconcile(complete, taken)
+                left = await self._reconcile(complete, taken)
+            if left.services and not self._stopping:
+                await self._supply(left)
         except StaleOwner as error:
             await self._stale(error)
         except GuardLost as error:
@@ -218,7 +224,7 @@ class ShardWorker:
             if isinstance(error, DeviceUnavailable):
                 self._note_trouble((error.device,))
             if isinstance(error, DeviceUnavailable | DeviceRejected):
-                await self._report_waiting(str(error))
+                await self._report_waiting(self._trying, str(error))
         except Exception:  # a bug triggered by one load balancer must not cause a storm of restarts
             self._put_back(complete, taken)
             self._log.exception(
@@ -255,29 +261,77 @@ class ShardWorker:
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
 
-    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> None:
+    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> Lacking:
+        """Returns what was left because devices lack something that it refers to."""
         services = await self._prepare(complete, taken)
         if not services and not complete:
+            return Lacking((), frozenset())
+        outcome = await self._apply(services, complete=complete)
+        left = lacking(services, outcome)
+        await self._settle(outcome, without(outcome.outcomes, left.services))
+        if not outcome.lagging and complete:
+            self._retries.succeeded(COMPLETE)
+        return left
+
+    async def _supply(self, left: Lacking) -> None:
+        """Give devices what they lack. Nobody else's pass waits for the key manager meanwhile."""
+        self._forget_applied(left.services)
+        supply = await self._certificates.fetch(left)
+        self._take_again(supply.later)
+        self._note(supply.refused)
+        await self._client.report(supply.refused)
+        now = self._clock.monotonic()
+        for service in supply.unanswered:
+            self._retries.failed(service.load_balancer_id, now)
+        await self._report_waiting(supply.unanswered, supply.reason)
+        if not supply.ready:
             return
-        outcome = await self._device.apply(
+        self._trying = supply.ready
+        async with self._pass_limit.of(self.shard_id):
+            if not self._session.may_write():
+                self._take_again(supply.ready)
+                return
+            outcome = await self._apply(supply.ready, certificates=supply.contents)
+            await self._settle(outcome, outcome.outcomes)
+
+    async def _apply(
+        self,
+        services: tuple[ServiceDefinition, ...],
+        *,
+        complete: bool = False,
+        certificates: dict[str, CertificateContent] | None = None,
+    ) -> PartitionOutcome:
+        return await self._device.apply(
             PartitionBatch(
                 project_id=self.project_id,
                 epoch=self.epoch,
                 session_id=self._session.id,
                 services=services,
                 complete=complete,
+                certificates=certificates or {},
             )
         )
-        self._note(outcome.outcomes)
+
+    async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[m.Applied, ...]) -> None:
+        """Note and report ``outcomes``, those of ``outcome`` that stand."""
+        self._note(outcomes)
         self._note_trouble(outcome.lagging)
         if outcome.lagging:
             self._log.warning("devices are not up to date", devices=outcome.lagging)
             self._applied.clear()
             self._retries.failed(COMPLETE, self._clock.monotonic())
-        elif complete:
-            self._retries.succeeded(COMPLETE)
-        await self._client.report(outcome.outcomes)
+        await self._client.report(outcomes)
         await self._client.report_repaired(outcome.repaired)
+
+    def _forget_applied(self, services: tuple[ServiceDefinition, ...]) -> None:
+        for service in services:
+            self._applied.pop(service.load_balancer_id, None)
+
+    def _take_again(self, services: tuple[ServiceDefinition, ...]) -> None:
+        """With the next pass, at once."""
+        self._dirty.update(service.load_balancer_id for service in services)
+        if services:
+            self._wake.set()
 
     async def _prepare(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> tuple[ServiceDefinition, ...]:
         """The definitions to write now; the guard is held, and the lease was valid when this returned."""
@@ -343,11 +397,11 @@ class ShardWorker:
             self._trouble = devices
             self._on_device_trouble()
 
-    async def _report_waiting(self, reason: str) -> None:
+    async def _report_waiting(self, services: tuple[ServiceDefinition, ...], reason: str) -> None:
         """Report why load balancers stay PENDING: once per change and reason, not at every try."""
         waiting = [
             service
-            for service in self._trying
+            for service in services
             if service.load_balancer_id in self._unconfirmed
             and self._told.get(service.load_balancer_id) != (_identity(service), reason)
         ]

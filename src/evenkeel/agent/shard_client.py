@@ -37,6 +37,7 @@ class ShardClient:
         self.epoch = assignment.epoch
         self._session = session
         self._controllers = controllers
+        self.agent_id = settings.agent_id
         self._settings = settings
         self._carries_traffic = carries_traffic
         self._history = session.history
@@ -70,6 +71,19 @@ class ShardClient:
             if wanted is not None:
                 had = {service.load_balancer_id for service in found} | set(answer.missing)
                 wanted = tuple(lb for lb in wanted if lb not in had)
+
+    async def certificates(self, wanted: tuple[m.WantedCertificate, ...]) -> m.Certificates:
+        """Sealed contents, at most :data:`CERTIFICATES_PER_CALL`."""
+        return await self._controllers.certificates(
+            m.GetCertificates(
+                agent_id=self._settings.agent_id,
+                session_id=self._session.id,
+                shard_id=self.shard_id,
+                epoch=self.epoch,
+                wanted=wanted,
+                takes_parts=True,
+            )
+        )
 
     async def report(self, outcomes: tuple[m.Applied, ...]) -> None:
         """Report the outcomes of the last fetched definitions."""

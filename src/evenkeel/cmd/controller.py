@@ -139,6 +139,7 @@ async def serve(
         clock=SystemClock(),
         settings=settings(conf),
         network=network.network if network.gives_back else None,
+        key_manager=keys.key_manager,
     )
     await controller.start()
     driver = ThreadedChangeSink(controller.driver)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import structlog
 from msgspec.structs import replace
 
+from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
@@ -34,12 +35,14 @@ class Callbacks:
         hints: Hints,
         settings: ControllerSettings,
         *,
+        certificates: CertificateCallback,
         on_unserved: Callable[[], None] = lambda: None,
     ) -> None:
         self._ownership = ownership
         self._reports = reports
         self._hints = hints
         self._settings = settings
+        self._certificates = certificates
         self._on_unserved = on_unserved
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
@@ -65,6 +68,8 @@ class Callbacks:
                 return await self._reports.record_applied(message)
             case m.GetServices():
                 return await self._services(message)
+            case m.GetCertificates():
+                return await self._certificates.answer(message)
             case m.GetAssignments():
                 return await ownership.assignments(
                     message.agent_id,

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from evenkeel.controller.callbacks import Callbacks
+from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
@@ -20,7 +21,7 @@ from evenkeel.controller.vip_releases import VipReleases
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue, keepalive_queue
-from evenkeel.core.ports import Bus, Clock, Network, Store, Subscription
+from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +30,8 @@ CERTIFICATES_PER_SWEEP = 500
 
 
 class Controller:
-    """Everything a controller does besides serving HTTP. ``network``: a network service with ports for VIPs."""
+    """Everything a controller does besides serving HTTP. ``network``: a network service with ports for VIPs.
+    ``key_manager``: where certificates are read; None: nowhere."""
 
     def __init__(
         self,
@@ -39,6 +41,7 @@ class Controller:
         clock: Clock,
         settings: ControllerSettings,
         network: Network | None = None,
+        key_manager: KeyManager | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
@@ -51,7 +54,12 @@ class Controller:
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
         self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
         self._callbacks = Callbacks(
-            store.ownership, store.reports, self._hints, settings, on_unserved=self._scheduler.wake
+            store.ownership,
+            store.reports,
+            self._hints,
+            settings,
+            certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
+            on_unserved=self._scheduler.wake,
         )
         self._releases = None if network is None else VipReleases(store.claims, network)
         self._subscriptions: dict[str, Subscription] = {}

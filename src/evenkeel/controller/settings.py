@@ -1,5 +1,6 @@
 """Settings of a controller. Times in seconds."""
 
+from evenkeel.core.messages import CERTIFICATES_SECONDS_MAX
 from evenkeel.core.values import Value
 
 
@@ -29,6 +30,12 @@ class ControllerSettings(Value):
     """Messages of one environment handled at a time."""
     keepalive_concurrency: int = 4
     """Keepalives of one environment handled at a time, in addition."""
+    certificate_calls_at_once: int = 4
+    """The most :class:`GetCertificates` calls in progress: other calls do not wait for a key manager."""
+    key_manager_reads_at_once: int = 8
+    """In one of these calls."""
+    certificate_answer_seconds: float = CERTIFICATES_SECONDS_MAX
+    """What the key manager has not returned by then is reported as a problem."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
     expected_per_answer: int = 1000

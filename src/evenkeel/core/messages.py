@@ -35,6 +35,8 @@ an agent that still waits for the answer sends its findings again, and one that 
 """
 
 CERTIFICATES_PER_CALL = 20
+CERTIFICATES_SECONDS_MAX = 20.0
+"""That controllers take to answer :class:`GetCertificates`: what the key manager has not given by then is a problem."""
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 """The total size of an answer sent in parts: the most that a caller holds."""

@@ -13,6 +13,7 @@ from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.histories import Histories, ensure_history
 from evenkeel.store.ownership.store import SqlOwnership
+from evenkeel.store.renewals.store import SqlRenewals
 from evenkeel.store.reports.store import SqlReports
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
@@ -40,6 +41,7 @@ class SqlStore:
         self.ownership = SqlOwnership(database, self.histories)
         self.reports = SqlReports(database, self.histories)
         self.scheduling = SqlScheduling(database, options)
+        self.renewals = SqlRenewals(database)
         self.claims = SqlClaims(database)
         self.ports = SqlPortChanges(database)
 

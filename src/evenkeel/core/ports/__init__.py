@@ -14,6 +14,7 @@ from evenkeel.core.ports.network import LookUp, Network
 from evenkeel.core.ports.operators import OperatorStore
 from evenkeel.core.ports.ownership import OwnershipStore
 from evenkeel.core.ports.quotas import QuotaStore
+from evenkeel.core.ports.renewals import RenewalStore
 from evenkeel.core.ports.reports import ReportStore
 from evenkeel.core.ports.scheduling import SchedulingStore
 from evenkeel.core.ports.store import Store
@@ -36,6 +37,7 @@ __all__ = [
     "OwnershipStore",
     "PortStore",
     "QuotaStore",
+    "RenewalStore",
     "ReportStore",
     "SchedulingStore",
     "Store",

@@ -7,6 +7,7 @@ from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.operators import OperatorStore
 from evenkeel.core.ports.ownership import OwnershipStore
 from evenkeel.core.ports.quotas import QuotaStore
+from evenkeel.core.ports.renewals import RenewalStore
 from evenkeel.core.ports.reports import ReportStore
 from evenkeel.core.ports.scheduling import SchedulingStore
 from evenkeel.core.ports.tenants import TenantStore
@@ -54,6 +55,11 @@ class Store(Protocol):
     @property
     def scheduling(self) -> SchedulingStore:
         """What the scheduler and the sweeper read and commit."""
+        ...
+
+    @property
+    def renewals(self) -> RenewalStore:
+        """What references to key managers name, read again."""
         ...
 
     @property

@@ -1,0 +1,194 @@
+"""What devices lack of certificates: asked for at the controllers, and kept no longer than the pass that gives it.
+
+A pass goes without contents first, so that nothing is needed of the key manager for what devices hold. Only load
+balancers that refer to what a device lacks take part in a second one; the others have been reported by then.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import structlog
+
+from evenkeel.agent.session import Session
+from evenkeel.agent.shard_client import ShardClient
+from evenkeel.core import messages as m
+from evenkeel.core.certificates import CertificateContent
+from evenkeel.core.device import PartitionOutcome, service_outcome
+from evenkeel.core.errors import BusUnavailable, CallRefused
+from evenkeel.core.ports import Clock
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.sealing import BoxPurpose, SealingError
+
+log = structlog.get_logger(__name__)
+
+CONTENTS_PER_PASS = 200
+"""Of different contents; one load balancer may have more."""
+FETCH_SECONDS_MAX = 60.0
+"""No call is begun later than so long after the first one."""
+RETRY_SECONDS_MAX = 5.0
+
+
+class Lacking(NamedTuple):
+    """What one pass left as it was."""
+
+    services: tuple[ServiceDefinition, ...]
+    sha256s: frozenset[str]
+    """Of what devices do not hold."""
+
+
+class Supply(NamedTuple):
+    """What became of the question for it. Every service is in one of the first four."""
+
+    ready: tuple[ServiceDefinition, ...]
+    """To be applied again, with ``contents``."""
+    refused: tuple[m.Applied, ...]
+    """Outcomes of those of which something cannot be had."""
+    unanswered: tuple[ServiceDefinition, ...]
+    """Nothing is known of some of their contents, because of ``reason``."""
+    later: tuple[ServiceDefinition, ...]
+    """Not asked for yet."""
+    contents: dict[str, CertificateContent]
+    """By sha256."""
+    reason: str
+
+
+def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> Lacking:
+    """The services that devices refused for want of what they refer to."""
+    sha256s = frozenset(outcome.lacking)
+    if not sha256s:
+        return Lacking((), sha256s)
+    failed = {one.load_balancer_id for one in outcome.outcomes if one.error}
+    left = (service for service in services if service.load_balancer_id in failed)
+    return Lacking(tuple(service for service in left if sha256s & _named(service)), sha256s)
+
+
+def without(outcomes: Sequence[m.Applied], services: Iterable[ServiceDefinition]) -> tuple[m.Applied, ...]:
+    """The outcomes of all others."""
+    ids = {service.load_balancer_id for service in services}
+    return tuple(one for one in outcomes if one.load_balancer_id not in ids)
+
+
+class CertificateFetch:
+    """Asks for contents in the name of one shard's owner."""
+
+    def __init__(self, client: ShardClient, session: Session, clock: Clock) -> None:
+        self._client = client
+        self._session = session
+        self._clock = clock
+
+    async def fetch(self, left: Lacking) -> Supply:
+        """Contents for as many of the services as one pass takes. Raises :class:`SessionLost`."""
+        services, later = _portion(left)
+        answers = _Answers(services, left.sha256s)
+        reason = await self._ask(answers)
+        ready, refused, unanswered = [], [], []
+        for service in services:
+            if problem := answers.problem_of(service):
+                refused.append(service_outcome(service, problem))
+            elif answers.lacks(service):
+                unanswered.append(service)
+            else:
+                ready.append(service)
+        return Supply(tuple(ready), tuple(refused), tuple(unanswered), later, answers.contents, reason)
+
+    async def _ask(self, answers: "_Answers") -> str:
+        """Ask until everything is answered; else why not."""
+        until = self._clock.monotonic() + FETCH_SECONDS_MAX
+        while wanted := answers.next():
+            if self._clock.monotonic() > until:
+                return f"certificates were not given within {FETCH_SECONDS_MAX:g} s"
+            try:
+                answer = await self._client.certificates(wanted)
+            except CallRefused as error:
+                if error.retry_after_seconds is None:
+                    return f"certificates were not given: {error}"
+                await self._clock.sleep(min(max(error.retry_after_seconds, 0.1), RETRY_SECONDS_MAX))
+                continue
+            except BusUnavailable as error:
+                return f"certificates were not given: {error}"
+            for one in wanted:
+                self._take(one, answer, answers)
+        return ""
+
+    def _take(self, wanted: m.WantedCertificate, answer: m.Certificates, answers: "_Answers") -> None:
+        box = answer.sealed.get(wanted.sha256)
+        if box is None:
+            answers.refuse(wanted, answer.problems.get(wanted.sha256) or f"{wanted.reference}: it was not given")
+            return
+        purpose = BoxPurpose(
+            agent_id=self._client.agent_id,
+            session_id=self._session.id,
+            shard_id=self._client.shard_id,
+            epoch=self._client.epoch,
+            sha256=wanted.sha256,
+        )
+        try:
+            content = self._session.key_pair.open(box, purpose)
+        except SealingError as error:
+            log.error("sealed box refused", shard=self._client.shard_id, reference=wanted.reference, error=str(error))
+            answers.refuse(wanted, f"{wanted.reference}: {error}")
+            return
+        if content.kind is wanted.kind:
+            answers.contents[wanted.sha256] = content
+        else:
+            answers.refuse(wanted, f"{wanted.reference}: what was given is of kind {content.kind}")
+
+
+class _Answers:
+    """Who is still to be asked what. The same content may be named by several references, of which one is enough."""
+
+    def __init__(self, services: Iterable[ServiceDefinition], sha256s: Collection[str]) -> None:
+        self.contents: dict[str, CertificateContent] = {}
+        self._problems: dict[tuple[str, str], str] = {}
+        """By reference and sha256."""
+        self._sha256s = sha256s
+        self._open: dict[str, dict[str, m.WantedCertificate]] = {}
+        """By sha256 and reference: not answered yet."""
+        for service in services:
+            for one in service.certificates:
+                if one.sha256 in sha256s:
+                    wanted = m.WantedCertificate(
+                        load_balancer_id=service.load_balancer_id,
+                        reference=one.reference,
+                        kind=one.kind,
+                        sha256=one.sha256,
+                    )
+                    self._open.setdefault(one.sha256, {}).setdefault(one.reference, wanted)
+
+    def next(self) -> tuple[m.WantedCertificate, ...]:
+        """What to ask for now: of every content that is not there, the first reference that was not refused."""
+        waiting = [sha256 for sha256, left in self._open.items() if left and sha256 not in self.contents]
+        return tuple(next(iter(self._open[sha256].values())) for sha256 in waiting[: m.CERTIFICATES_PER_CALL])
+
+    def refuse(self, wanted: m.WantedCertificate, problem: str) -> None:
+        """It is not to be had by this reference."""
+        self._problems[wanted.reference, wanted.sha256] = problem
+        self._open[wanted.sha256].pop(wanted.reference, None)
+
+    def lacks(self, service: ServiceDefinition) -> bool:
+        """Is anything of it not there?"""
+        return bool((_named(service) & set(self._sha256s)) - self.contents.keys())
+
+    def problem_of(self, service: ServiceDefinition) -> str:
+        """Why not all of it can be had; empty: it can, or nobody has said."""
+        problems = (
+            self._problems.get((one.reference, one.sha256), "")
+            for one in service.certificates
+            if one.sha256 not in self.contents and not self._open.get(one.sha256)
+        )
+        return next(filter(None, problems), "")
+
+
+def _named(service: ServiceDefinition) -> set[str]:
+    return {one.sha256 for one in service.certificates}
+
+
+def _portion(left: Lacking) -> tuple[tuple[ServiceDefinition, ...], tuple[ServiceDefinition, ...]]:
+    """As many as have no more contents than one pass takes, at least one; and the rest."""
+    seen: set[str] = set()
+    for count, service in enumerate(left.services):
+        more = _named(service) & left.sha256s
+        if seen and len(seen | more) > CONTENTS_PER_PASS:
+            return left.services[:count], left.services[count:]
+        seen |= more
+    return left.services, ()

@@ -1,0 +1,172 @@
+"""Gives agents the contents of certificates, sealed: read from the key manager when they are asked for, kept nowhere.
+
+An agent is given only what load balancers of its shard refer to. A key manager that is slow or away holds up nothing
+else: only so many of these calls are worked on at a time, each is answered in bounded time, and whatever could not be
+read becomes a text of its own.
+"""
+
+import asyncio
+import traceback
+from collections.abc import Iterable
+
+import structlog
+
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core import messages as m
+from evenkeel.core.certificate_contents import read_certificate
+from evenkeel.core.certificates import CertificateContent, CertificateReader, ReadableCertificate
+from evenkeel.core.errors import CallRefused, CertificateError, Unavailable
+from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes
+from evenkeel.core.ports import KeyManager, OwnershipStore, RenewalStore
+from evenkeel.sealing import BoxPurpose, SealingError, seal
+
+log = structlog.get_logger(__name__)
+
+BUSY = "busy"
+"""The ``Refused`` code while as many such calls as allowed are worked on."""
+BUSY_SECONDS = 1.0
+PROBLEM_CHARACTERS_MAX = 500
+
+
+class _Problem(Exception):
+    """Why one content is not given."""
+
+
+class CertificateCallback:
+    """Answers :class:`GetCertificates`. ``key_manager``: None if the controller has none."""
+
+    def __init__(
+        self,
+        ownership: OwnershipStore,
+        renewals: RenewalStore,
+        key_manager: KeyManager | None,
+        settings: ControllerSettings,
+    ) -> None:
+        self._ownership = ownership
+        self._renewals = renewals
+        self._key_manager = key_manager
+        self._settings = settings
+        self._under_way = 0
+
+    async def answer(self, call: m.GetCertificates) -> m.Certificates:
+        """Raises :class:`SessionLost`, and :class:`CallRefused` while too many are asking."""
+        if self._under_way >= self._settings.certificate_calls_at_once:
+            raise CallRefused(BUSY, "others are given certificates; ask again", retry_after_seconds=BUSY_SECONDS)
+        self._under_way += 1
+        try:
+            return await self._answer(call)
+        finally:
+            self._under_way -= 1
+
+    async def _answer(self, call: m.GetCertificates) -> m.Certificates:
+        reader = await self._ownership.certificate_reader(
+            call.agent_id, call.session_id, call.shard_id, call.epoch, call.wanted
+        )
+        if not reader.sealing_key:
+            return _refused(call, "the agent's session has no key that private keys could be sealed for")
+        if self._key_manager is None:
+            return _refused(call, "this controller has no key manager: see certificates.key_manager")
+        given = {(one.reference, one.kind, one.sha256) for one in reader.readable}
+        left_out = [one for one in call.wanted if (one.reference, one.kind, one.sha256) not in given]
+        problems = {
+            one.sha256: _text(one.reference, f"load balancer {one.load_balancer_id} does not refer to it")
+            for one in left_out[: m.CERTIFICATES_PER_CALL]
+        }
+        sealed: dict[str, bytes] = {}
+        for one, found in await self._read_all(call, reader, self._key_manager):
+            if isinstance(found, bytes):
+                sealed[one.sha256] = found
+            else:
+                problems[one.sha256] = _text(one.reference, found)
+        return self._fitting(call, sealed, problems)
+
+    async def _read_all(
+        self, call: m.GetCertificates, reader: CertificateReader, key_manager: KeyManager
+    ) -> list[tuple[ReadableCertificate, bytes | str]]:
+        """A box for each, or why there is none."""
+        if not reader.readable:
+            return []
+        reads = asyncio.Semaphore(self._settings.key_manager_reads_at_once)
+
+        async def read(one: ReadableCertificate) -> bytes:
+            async with reads:
+                content = await self._content(one, key_manager)
+            return _sealed(content, call, one, reader.sealing_key)
+
+        tasks = {asyncio.create_task(read(one)): one for one in reader.readable}
+        try:
+            await asyncio.wait(tasks, timeout=self._settings.certificate_answer_seconds)
+        finally:
+            late = [task for task in tasks if not task.done()]
+            for task in late:
+                task.cancel()
+        return [(one, self._outcome(task, one, call)) for task, one in tasks.items()]
+
+    def _outcome(self, task: asyncio.Task[bytes], one: ReadableCertificate, call: m.GetCertificates) -> bytes | str:
+        if not task.done() or task.cancelled():
+            return f"the key manager did not answer within {self._settings.certificate_answer_seconds:g} s"
+        about = log.bind(
+            reference=one.reference,
+            kind=one.kind.value,
+            sha256=one.sha256,
+            project=one.project_id,
+            agent=call.agent_id,
+            session=call.session_id,
+            shard=call.shard_id,
+            epoch=call.epoch,
+        )
+        error = task.exception()
+        if error is None:
+            about.info("certificate given to an agent")
+            return task.result()
+        if isinstance(error, _Problem | SealingError | CertificateError | Unavailable):
+            about.warning("certificate not given to an agent", reason=str(error))
+            return str(error)
+        # its text may be anything, so only where it was raised is told
+        where = "".join(traceback.format_tb(error.__traceback__))
+        about.error("certificate not given because of an unexpected error", error=type(error).__name__, where=where)
+        return f"unexpected error ({type(error).__name__})"
+
+    async def _content(self, one: ReadableCertificate, key_manager: KeyManager) -> CertificateContent:
+        """Raises what key managers raise, and :class:`_Problem`."""
+        found = await read_certificate(key_manager, one.reference, one.project_id, one.kind)
+        if found.content.sha256 != one.sha256:
+            await self._renewals.check_now(one.project_id, one.reference, one.kind)
+            raise _Problem("its content was renewed a moment ago; the new one follows")
+        return found.content
+
+    def _fitting(self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]) -> m.Certificates:
+        """The answer, with as many boxes as the caller takes."""
+        largest = m.LARGEST_ANSWER_BYTES if call.takes_parts else self._settings.max_message_bytes
+        room = largest - MESSAGE_OVERHEAD_BYTES - encoded_bytes(problems)
+        boxes = {}
+        for sha256, box in sealed.items():
+            room -= encoded_bytes({sha256: box})
+            if room < 0:
+                problems[sha256] = f"content {sha256} does not fit into the answer"
+            else:
+                boxes[sha256] = box
+        return m.Certificates(
+            sealed=boxes, problems={sha256: text for sha256, text in problems.items() if sha256 not in boxes}
+        )
+
+
+def _sealed(content: CertificateContent, call: m.GetCertificates, one: ReadableCertificate, key: bytes) -> bytes:
+    purpose = BoxPurpose(
+        agent_id=call.agent_id,
+        session_id=call.session_id,
+        shard_id=call.shard_id,
+        epoch=call.epoch,
+        sha256=one.sha256,
+    )
+    return seal(content, key, purpose)
+
+
+def _refused(call: m.GetCertificates, reason: str) -> m.Certificates:
+    wanted: Iterable[m.WantedCertificate] = call.wanted[: m.CERTIFICATES_PER_CALL]
+    return m.Certificates(problems={one.sha256: _text(one.reference, reason) for one in wanted})
+
+
+def _text(reference: str, reason: str) -> str:
+    named = reason if reference in reason else f"{reference}: {reason}"
+    return named[:PROBLEM_CHARACTERS_MAX]
