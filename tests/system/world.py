@@ -4,6 +4,7 @@ import asyncio
 import random
 import uuid
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -15,12 +16,17 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.backoff import Backoff
+from evenkeel.core.certificate_contents import read_certificate
+from evenkeel.core.certificates import CertificateContent, CertificateKind, CheckedCertificate
 from evenkeel.core.control import Environment, VipPlan
-from evenkeel.core.device import DeviceFacts, DeviceState, PartitionBatch, PartitionOutcome
+from evenkeel.core.device import DeviceFacts, DeviceState, PartitionBatch, PartitionOutcome, service_outcome
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.messages import presence_name
-from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.names import derived_agent_id
+from evenkeel.core.ports import KeyManager
+from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.store.options import StoreOptions
@@ -42,6 +48,8 @@ class HostView(NoopGroup):
         self.cut_off = False
         self.frozen = False
         """Refuses all writes."""
+        self.contents: dict[str, CertificateContent] = {}
+        """Of certificates, by sha256: what the device holds."""
 
     @property
     def facts(self) -> DeviceFacts:
@@ -55,7 +63,18 @@ class HostView(NoopGroup):
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         if self.frozen:
             raise DeviceRejected("noop", "frozen")
-        return await super().apply(batch)
+        self.contents |= batch.certificates
+        lacking = {one.load_balancer_id: self._lacking(one) for one in batch.services if self._lacking(one)}
+        left = [one for one in batch.services if one.load_balancer_id in lacking]
+        kept = tuple(one for one in batch.services if one.load_balancer_id not in lacking)
+        done = await super().apply(msgspec.structs.replace(batch, services=kept, complete=batch.complete and not left))
+        errors = (service_outcome(one, f"{lacking[one.load_balancer_id]} not held") for one in left)
+        return msgspec.structs.replace(
+            done, outcomes=(*done.outcomes, *errors), lacking=tuple(sorted({*chain(*lacking.values())}))
+        )
+
+    def _lacking(self, service: ServiceDefinition) -> list[str]:
+        return [one.sha256 for one in service.certificates if one.sha256 not in self.contents]
 
     def _reached(self) -> NoopMemory:
         if self.cut_off:
@@ -92,6 +111,9 @@ class World:
         self.agents: dict[str, AgentService] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.views: dict[str, HostView] = {}
+        self.key_manager: KeyManager | None = None
+        self.contents: dict[str, CertificateContent] = {}
+        """Of certificates, as the devices hold them."""
         self.reschedule = RescheduleMode.CONTROL
         self.duplicate_patience_seconds = 2 * TTL_SECONDS
         self.controller_settings = ControllerSettings(
@@ -131,6 +153,7 @@ class World:
             bus=await self._bus(name),
             clock=SystemClock(),
             settings=self.controller_settings,
+            key_manager=self.key_manager,
             rng=random.Random(name),
         )
         await controller.start()
@@ -138,6 +161,7 @@ class World:
     async def start_agent(self, host: str) -> None:
         """An agent of group 1, and wait until it is alive."""
         self.views[host] = HostView(self.memory, self.reschedule)
+        self.views[host].contents = self.contents
         settings = AgentSettings(
             agent_id=derived_agent_id(ENVIRONMENT, 1, host),
             environment=ENVIRONMENT,
@@ -194,17 +218,38 @@ class World:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def create(self, project_id: str) -> str:
-        """A load balancer, accepted as the API would."""
+    async def create(self, project_id: str, *references: str) -> str:
+        """A load balancer, accepted as the API would; with a listener for each of the certificates."""
         load_balancer_id = str(uuid.uuid4())
         address = f"192.0.2.{next(self._addresses)}"
         vip = Vip(address=address, subnet_id="s", network_id="n", port_id=str(uuid.uuid4()))
         root = LoadBalancer(id=load_balancer_id, project_id=project_id, vip=vip, provider=ENVIRONMENT)
         plan = VipPlan(subnet_id="s", network_id="n", port_id=vip.port_id, address=address)
-        change = await self.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan)
+        listeners = tuple(
+            Listener(
+                id=str(uuid.uuid4()),
+                project_id=project_id,
+                load_balancer_id=load_balancer_id,
+                protocol="TERMINATED_HTTPS",
+                protocol_port=443 + number,
+                default_tls_container_ref=reference,
+            )
+            for number, reference in enumerate(references)
+        )
+        change = await self.store.tenants.create_load_balancer(
+            LoadBalancerTree(load_balancer=root, listeners=listeners),
+            plan,
+            [await self._checked(reference, project_id) for reference in references],
+        )
         for controller in list(self.controllers.values())[:1]:
             await controller.driver.accepted(change)
         return load_balancer_id
+
+    async def _checked(self, reference: str, project_id: str) -> CheckedCertificate:
+        assert self.key_manager is not None
+        kind = CertificateKind.CERTIFICATE
+        found = await read_certificate(self.key_manager, reference, ProjectId(project_id), kind)
+        return found.checked(reference)
 
     async def rename(self, load_balancer_id: str, name: str) -> int:
         """A change; returns its revision."""
