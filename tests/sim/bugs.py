@@ -149,7 +149,7 @@ def _assignments_of_everybody() -> Iterator[None]:
 
     with (
         patch.object(ownership_shards, "read_assignments", assignments),
-        patch.object(ownership_services, "_check_owner", lambda *_: None),
+        patch.object(ownership_services, "check_owner", lambda *_: None),
     ):
         yield
 
