@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.certificates import CertificateContent, CertificateKind, PrivateKey
 from evenkeel.core.service import ServiceCertificate, ServiceDefinition
+from evenkeel.key_managers.parsing.facts import facts_of
 from tests.key_managers.authority import Issued
 
 PLANTED = "of-a-private-key"
@@ -63,10 +64,19 @@ def planted(kind: CertificateKind, name: str) -> CertificateContent:
 def referring(service: ServiceDefinition, named: Mapping[str, CertificateContent]) -> ServiceDefinition:
     """The definition with what its references name."""
     rows = (
-        ServiceCertificate(reference=reference, kind=one.kind, sha256=one.sha256)
+        ServiceCertificate(reference=reference, kind=one.kind, sha256=one.sha256, **_described(one))
         for reference, one in sorted(named.items())
     )
     return replace(service, certificates=tuple(rows))
+
+
+def _described(content: CertificateContent) -> dict[str, str]:
+    """What controllers say of a certificate; nothing of a planted one, which cannot be read."""
+    key = content.private_key
+    if key is None or PLANTED.encode() in key.reveal():
+        return {}
+    facts = facts_of(x509.load_pem_x509_certificate(content.certificates[0].encode()))
+    return {"key_type": facts.key_type, "names_sha256": facts.names_sha256}
 
 
 def by_sha256(named: Mapping[str, CertificateContent]) -> dict[str, CertificateContent]:

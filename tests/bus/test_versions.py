@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from evenkeel.bus.codec import decode, encode
+from evenkeel.controller.former_agents import NEW_WORDS
 from evenkeel.core import messages as m
 from evenkeel.core.errors import MessageRejected
-from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from tests.bus.recorded import version_1
 from tests.bus.recorded.examples_1 import EXAMPLES
 from tests.bus.recorded.filled import choices, filled, same_meaning
@@ -21,16 +21,6 @@ RECORDED = Path(__file__).parent / "recorded" / "v1"
 TYPES: dict[str, Any] = {kind.__struct_config__.tag: kind for kind in m.AnyMessage.__args__}
 OLD_TYPES: dict[str, Any] = {kind.__struct_config__.tag: kind for kind in version_1.AnyMessage.__args__}
 KNOWN = sorted(TYPES.keys() & OLD_TYPES.keys())
-
-NEW_WORDS: dict[str, frozenset[str]] = {
-    "ServiceListener.protocol": frozenset({"TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"}),
-    "ServicePool.protocol": frozenset({"PROXY", "PROXYV2", "UDP", "SCTP"}),
-    "ServicePool.lb_algorithm": frozenset({"SOURCE_IP_PORT"}),
-    "ServiceMonitor.type": frozenset({"HTTPS", "TLS-HELLO", "UDP-CONNECT", "SCTP"}),
-    "SessionPersistence.type": frozenset({"APP_COOKIE"}),
-}
-"""Words of service definitions that version 1 stumbles over. The API takes them only for device types that can do
-them, which came later than version 1, as did every agent that drives one."""
 
 
 def without_new_words(value: Any) -> Any:
@@ -94,18 +84,6 @@ def test_no_field_holds_a_word_that_version_1_would_stumble_over(tag: str) -> No
     assert not any(new.values()), (
         "one unknown word makes the whole message unreadable: send it only to those who can read it"
     )
-
-
-def test_words_that_version_1_stumbles_over_are_none_for_its_device_type() -> None:
-    known = {
-        "ServiceListener.protocol": BIGIP.protocol_pairs,
-        "ServicePool.protocol": BIGIP.pool_protocols,
-        "ServicePool.lb_algorithm": BIGIP.lb_algorithms,
-        "ServiceMonitor.type": BIGIP.health_monitor_types,
-        "SessionPersistence.type": BIGIP.session_persistence,
-    }
-    assert known.keys() == NEW_WORDS.keys()
-    assert not any(NEW_WORDS[field] & set(words) for field, words in known.items())
 
 
 @pytest.mark.parametrize("tag", [*sorted(TYPES.keys() - OLD_TYPES.keys()), "of_the_future"])

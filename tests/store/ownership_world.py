@@ -6,12 +6,13 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import Engine, event, insert, select, text, update
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from evenkeel.core.certificates import CertificateKind
+from evenkeel.core.certificates import CertificateFacts, CertificateKind
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import Applied, Register, ReportApplied, ReportReceipt, SessionState
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
@@ -143,13 +144,20 @@ class World:
         return ids
 
     async def certificate(
-        self, load_balancer: LoadBalancer, reference: str, *, kind: str = "certificate", owner_id: str = "listener-1"
+        self,
+        load_balancer: LoadBalancer,
+        reference: str,
+        *,
+        kind: str = "certificate",
+        owner_id: str = "listener-1",
+        facts: CertificateFacts | None = None,
     ) -> str:
         """A reference that something of the load balancer has; the id of its row."""
         id_ = certificate_id(load_balancer.project_id, reference, CertificateKind(kind))
         row: dict[str, Any] = {"id": id_, "project_id": load_balancer.project_id, "reference": reference, "kind": kind}
         row |= {"sha256": "a" * 64, "announced_sha256": "a" * 64, "problem": ""}
         row |= {"checked_at": db_now(), "next_check_at": db_now()}
+        row["facts"] = None if facts is None else msgspec.json.encode(facts).decode()
         use = {"owner_id": owner_id, "certificate_id": id_, "load_balancer_id": load_balancer.id}
         await self.db.write(lambda c: insert_if_absent(c, schema.certificate, row))
         await self.db.write(lambda c: c.execute(insert(schema.certificate_use).values(**use)))

@@ -10,6 +10,7 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.controller.certificates import CertificateCallback
+from evenkeel.controller.former_agents import readable_by_former
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
@@ -109,7 +110,8 @@ class Callbacks:
             after_id=call.after_id,
             limit=min(call.limit, MAX_SERVICES_PER_ANSWER),
         )
-        kept = self._fitting(found.services, self._largest_bytes(takes_parts=call.takes_parts))
+        services = found.services if call.takes_parts else tuple(map(readable_by_former, found.services))
+        kept = self._fitting(services, self._largest_bytes(takes_parts=call.takes_parts))
         more = found.more or len(kept) < len(found.services)
         return replace(found, services=kept, more=more)
 

@@ -1,5 +1,6 @@
 """Certificates with their keys, authorities and revocation lists, as key managers give them: values only."""
 
+import hashlib
 from datetime import datetime
 from enum import StrEnum
 from typing import NoReturn
@@ -69,6 +70,12 @@ class CertificateFacts(Value):
     key_type: str
     """``rsa`` or ``ecdsa``."""
     key_bits: int
+
+    @property
+    def names_sha256(self) -> str:
+        """The same for certificates of the same names."""
+        names = sorted({*self.dns_names, *self.addresses}) or [self.common_name or ""]
+        return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
 class CertificateBundle(Value):

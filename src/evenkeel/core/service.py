@@ -71,6 +71,10 @@ class ServiceCertificate(Wire):
     kind: CertificateKind
     sha256: str
     """The identity of the content: see :class:`evenkeel.core.certificates.CertificateContent`."""
+    key_type: str = ""
+    """Of a certificate; empty: not known."""
+    names_sha256: str = ""
+    """The same for certificates of the same names, of which a client is shown the one with a key that it can use."""
 
 
 class ServiceDefinition(Wire):

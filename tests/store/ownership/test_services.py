@@ -3,11 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.errors import SessionLost
 from evenkeel.core.model import Listener
-from evenkeel.core.service import ServiceCertificate
-from tests.store.ownership_world import World, statements, world_fixture
+from evenkeel.key_managers.parsing.facts import facts_of
+from tests.key_managers.authority import ROOT
+from tests.store.ownership_world import World, world_fixture
 
 __all__ = ["world_fixture"]
 
@@ -81,68 +80,17 @@ async def test_a_page_of_large_ones_is_shorter_and_never_empty(world: World, mon
 
 async def test_definition_holds_what_is_below(world: World) -> None:
     shard_id, _ = await scene(world, 1)
-    load_balancer = await world.placed(id="lb-9999")
-    below = await world.tree(load_balancer)
+    root = await world.placed(id="tls")
+    below = {"load_balancer_id": root.id, "project_id": "p1", "protocol_port": 443}
+    await world.add(Listener(id="l-9", protocol="TERMINATED_HTTPS", default_tls_container_ref="rsa", **below))
+    same = ("www.example.org", "*.example.org")
+    each = {"rsa": ("rsa", same), "ecdsa": ("ecdsa", same[::-1]), "other": ("rsa", same[:1])}
+    for reference, (key_type, names) in each.items():
+        facts = replace(facts_of(ROOT.certificate), dns_names=names, key_type=key_type)
+        await world.certificate(root, reference, owner_id="l-9", facts=facts)
     answer = await world.store.ownership.services(
-        "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id="", limit=9
+        "a1", SESSION, shard_id, 1, load_balancer_ids=[root.id], after_id="", limit=9
     )
-    definition = answer.services[-1]
-    assert (definition.load_balancer_id, definition.revision) == (load_balancer.id, 1)
-    assert definition.listeners[0].default_pool_id == below["pool"]
-    assert definition.pools[0].members[0].id == below["member"]
-
-
-async def test_one_that_does_not_own_the_shard_gets_nothing(world: World) -> None:
-    shard_id, _ = await scene(world, 1)
-    await world.agent("a2")
-    others = "session-of-a2"
-    for agent_id, session, epoch in (("a1", SESSION, 2), ("a2", others, 1), ("a1", "nonsense", 1), ("a1", others, 1)):
-        with pytest.raises(SessionLost):
-            await world.store.ownership.services(
-                agent_id, session, shard_id, epoch, load_balancer_ids=None, after_id="", limit=9
-            )
-
-
-async def test_number_of_statements_does_not_depend_on_size(world: World) -> None:
-    shard_id, _ = await scene(world, 1)
-    counts = []
-    for count in (1, 40):
-        if count > 1:
-            for number in range(100, 100 + count):
-                await world.tree(await world.placed(id=f"lb-{number:04}"))
-        with statements() as seen:
-            await world.store.ownership.services(
-                "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id="", limit=100
-            )
-        counts.append(len(seen.sent))
-    assert counts == [8, 9]  # of more than one, whether they are too large for a page
-
-
-async def test_a_page_tells_what_references_name_by_one_more_statement(world: World) -> None:
-    """And by none more if nothing on the page has any."""
-    shard_id, (plain_id,) = await scene(world, 1)
-    counts = {}
-    for number in (1, 2, 3):
-        root = await world.placed(id=f"tls-{number}")
-        below = {"load_balancer_id": root.id, "project_id": "p1", "protocol_port": 443}
-        row = Listener(
-            id=f"l-{number}", protocol="TERMINATED_HTTPS", default_tls_container_ref=f"ref-{number}", **below
-        )
-        await world.add(row, replace(row, id=f"m-{number}", protocol_port=444, default_tls_container_ref="unread"))
-        for owner_id in (row.id, f"n-{number}"):
-            await world.certificate(root, f"ref-{number}", owner_id=owner_id)
-        await world.certificate(root, "a-ca", kind="authority", owner_id=f"n-{number}")
-    for name, ids in {"none": [plain_id], "one": ["tls-1"], "all": None}.items():
-        with statements() as seen:
-            answer = await world.store.ownership.services(
-                "a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id="", limit=9
-            )
-        counts[name] = len([each for each in seen.sent if "FROM listener" in each or "certificate_use" in each])
-    assert counts == {"none": 1, "one": 2, "all": 2}
-    named = {each.load_balancer_id: each.certificates for each in answer.services}
-    assert named[plain_id] == ()
-    for number in (1, 2, 3):
-        assert named[f"tls-{number}"] == (
-            ServiceCertificate(reference="a-ca", kind=CertificateKind.AUTHORITY, sha256="a" * 64),
-            ServiceCertificate(reference=f"ref-{number}", kind=CertificateKind.CERTIFICATE, sha256="a" * 64),
-        )
+    named = {each.reference: each for each in answer.services[0].certificates}
+    assert {name: each.key_type for name, each in named.items()} == {"rsa": "rsa", "ecdsa": "ecdsa", "other": "rsa"}
+    assert named["rsa"].names_sha256 == named["ecdsa"].names_sha256 != named["other"].names_sha256

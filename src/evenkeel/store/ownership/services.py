@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Connection, func, literal, select
 
-from evenkeel.core.certificates import CertificateKind
+from evenkeel.core.certificates import CertificateFacts, CertificateKind
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import ServiceDefinitions
@@ -98,13 +100,31 @@ def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -
     found: dict[str, list[ServiceCertificate]] = {}
     if load_balancer_ids:
         for row in connection.execute(_REFERRED, {"wanted": list(load_balancer_ids)}):
-            each = ServiceCertificate(reference=row.reference, kind=CertificateKind(row.kind), sha256=row.sha256)
-            found.setdefault(row.load_balancer_id, []).append(each)
+            found.setdefault(row.load_balancer_id, []).append(
+                _certificate_of(row.reference, row.kind, row.sha256, row.facts)
+            )
     return found
 
 
+def _certificate_of(reference: str, kind: str, sha256: str, facts: str | None) -> ServiceCertificate:
+    known = ServiceCertificate(reference=reference, kind=CertificateKind(kind), sha256=sha256)
+    if known.kind is not CertificateKind.CERTIFICATE or facts is None:
+        return known
+    decoded = _facts.decode(facts)
+    return replace(known, key_type=decoded.key_type, names_sha256=decoded.names_sha256)
+
+
+_facts = msgspec.json.Decoder(CertificateFacts)
+
+
 _REFERRED = (
-    select(_use.c.load_balancer_id, _certificate.c.reference, _certificate.c.kind, _certificate.c.sha256)
+    select(
+        _use.c.load_balancer_id,
+        _certificate.c.reference,
+        _certificate.c.kind,
+        _certificate.c.sha256,
+        _certificate.c.facts,
+    )
     .join(_certificate, _certificate.c.id == _use.c.certificate_id)
     .where(in_bound_list(_use.c.load_balancer_id, "wanted"))
     .distinct()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS
 from evenkeel.core.certificates import CertificateContent
@@ -57,7 +58,7 @@ def path(content: CertificateContent, suffix: str) -> str:
 def pair(content: CertificateContent) -> list[dict[str, str]]:
     return [
         {
-            "name": "evenkeel",
+            "name": "pair-0",
             "cert": path(content, ".crt"),
             "key": path(content, ".key"),
             "chain": path(content, "-chain.crt"),
@@ -122,6 +123,21 @@ def test_one_profile_a_certificate_of_which_one_is_the_default() -> None:
         found = {item.attributes["certKeyChain"][0]["cert"]: item.attributes["sniDefault"] for item in profiles}
         assert found == {f"{PART}/dev_{sha256}.crt": switch for sha256, switch in expected.items()}
         assert len({item.key for item in profiles}) == 2
+
+
+def test_certificates_of_the_same_names_share_a_profile_if_their_keys_are_of_different_types() -> None:
+    kinds = {"one": ("rsa", "x"), "two": ("ecdsa", "x"), "three": ("rsa", "x"), "four": ("rsa", "y"), "five": ("", "")}
+    known = tuple(
+        replace(each, key_type=kinds[each.reference][0], names_sha256=kinds[each.reference][1])
+        for each in referring(service(), {name: certificate(f"{name}.example") for name in kinds}).certificates
+    )
+    wanted = tls_listener(default_tls_container_ref="four", sni_container_refs=("one", "two", "three", "five"))
+    found = objects(replace(service(listeners=(wanted,)), certificates=known))["profile/client-ssl"]
+    pairs = [[pair["cert"] for pair in item.attributes["certKeyChain"]] for item in found]
+    paths = {name: path(certificate(f"{name}.example"), ".crt") for name in kinds}
+    assert pairs == [[paths["four"]], [paths["one"], paths["two"]], [paths["three"]], [paths["five"]]]
+    assert [item.attributes["sniDefault"] for item in found] == ["true", "false", "false", "false"]
+    assert [one["name"] for one in found[1].attributes["certKeyChain"]] == ["pair-0", "pair-1"]
 
 
 def test_a_renewal_changes_the_profile_and_nothing_else() -> None:

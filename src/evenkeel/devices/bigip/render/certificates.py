@@ -5,6 +5,7 @@ and a profile that names a file names its content.
 """
 
 import re
+from collections.abc import Iterable
 
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.service import ServiceDefinition
@@ -29,7 +30,7 @@ class References:
     """The references of one load balancer; remembers which contents were asked for."""
 
     def __init__(self, service: ServiceDefinition, names: BigIpNames) -> None:
-        self._known = {(each.reference, each.kind): each.sha256 for each in service.certificates}
+        self._known = {(each.reference, each.kind): each for each in service.certificates}
         self._names = names
         self._folder = f"/{names.partition(service.project_id)}"
         self._needs: dict[CertificateNeed, None] = {}
@@ -46,6 +47,23 @@ class References:
             certificate=self._path(sha256, CERTIFICATE), key=self._path(sha256, KEY), chain=self._path(sha256, CHAIN)
         )
 
+    def interchangeable(self, references: Iterable[str]) -> list[list[str]]:
+        """Certificates in groups, each in order: of the same names, with keys of different types."""
+        groups: list[list[str]] = []
+        open_groups: dict[str, tuple[list[str], set[str]]] = {}
+        for reference in references:
+            known = self._known.get((reference, CertificateKind.CERTIFICATE))
+            names, key_type = (known.names_sha256, known.key_type) if known else ("", "")
+            group, key_types = open_groups.get(names, ([], {key_type}))
+            if not names or not key_type or key_type in key_types:
+                groups.append([reference])
+                if names and key_type:
+                    open_groups[names] = (groups[-1], {key_type})
+            else:
+                group.append(reference)
+                key_types.add(key_type)
+        return groups
+
     def authority(self, what: str, reference: str) -> str:
         """The file of authorities."""
         return self._path(self._needed(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
@@ -55,10 +73,11 @@ class References:
         return self._path(self._needed(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
 
     def _needed(self, what: str, reference: str, kind: CertificateKind) -> str:
-        sha256 = self._known.get((reference, kind))
+        known = self._known.get((reference, kind))
         words = kind.value.replace("_", " ")
-        if sha256 is None:
+        if known is None:
             raise Unrenderable(f"{what} {reference}: no controller has read this {words}")
+        sha256 = known.sha256
         if not _SHA256.fullmatch(sha256):
             raise Unrenderable(f"{what} {reference}: the identity of this {words} is no SHA-256")
         self._needs[CertificateNeed(kind=kind, sha256=sha256)] = None

@@ -1,9 +1,10 @@
 """TLS that ends at a listener: client-ssl profiles. Pure.
 
-There is one for each certificate. Clients are shown the one whose names hold what they ask for (SNI): without a server
+There is one for each certificate, but certificates of the same names with keys of different types share one, so that
+each client gets what it can use. Clients are shown the one whose names hold what they ask for (SNI): without a server
 name of its own a profile goes by the names in its certificate. Exactly one is the default for all others, as a BIG-IP
-demands. A profile is named after listener and reference, so that a renewal changes it in place and touches no virtual
-server.
+demands. A profile is named after listener and (first) reference, so that a renewal changes it in place and touches no
+virtual server.
 
 =========================  =============================================================================
 Octavia                    client-ssl
@@ -30,8 +31,6 @@ from evenkeel.devices.errors import Unrenderable
 DEFAULT_PARENT = "/Common/clientssl"
 HTTP2 = "/Common/http2"
 PEER_MODES = {"NONE": "ignore", "OPTIONAL": "request", "MANDATORY": "require"}
-_PAIR = "evenkeel"
-"""What a profile calls its one pair of certificate and key."""
 _REFERENCE_DIGITS = 20
 
 
@@ -52,16 +51,18 @@ def client_ssl_profiles(
     }
     return [
         WantedObject(
-            key=Key(type=CLIENT_SSL, name=_profile_name(listener, reference, names)),
+            key=Key(type=CLIENT_SSL, name=_profile_name(listener, group[0], names)),
             owner=service.load_balancer_id,
             attributes={
                 **shared,
-                "certKeyChain": _pairs(listener, reference, references),
+                "certKeyChain": [
+                    _pair(listener, place, reference, references) for place, reference in enumerate(group)
+                ],
                 "sniDefault": "true" if place == 0 else "false",
             },
             immutables=frozenset({"defaultsFrom"}),
         )
-        for place, reference in enumerate(certificate_references(listener))
+        for place, group in enumerate(references.interchangeable(certificate_references(listener)))
     ]
 
 
@@ -81,11 +82,11 @@ def _profile_name(listener: ServiceListener, reference: str, names: BigIpNames) 
     return names.helper(f"clientssl-{digits}", listener.id)
 
 
-def _pairs(listener: ServiceListener, reference: str, references: References) -> list[dict[str, str]]:
+def _pair(listener: ServiceListener, place: int, reference: str, references: References) -> dict[str, str]:
     default = reference == listener.default_tls_container_ref
     field = "default_tls_container_ref" if default else "sni_container_refs"
     paths = references.certificate(f"listener {listener.id}: {field}", reference)
-    return [{"name": _PAIR, "cert": paths.certificate, "key": paths.key, "chain": paths.chain}]
+    return {"name": f"pair-{place}", "cert": paths.certificate, "key": paths.key, "chain": paths.chain}
 
 
 def _client_authentication(listener: ServiceListener, references: References) -> dict[str, Any]:

@@ -1,0 +1,38 @@
+"""What agents of the first message version cannot read: one unknown word makes a whole message unreadable to them.
+
+They are told from others by ``takes_parts``, which they do not send. They drive BIG-IPs, for which the API takes some
+of these words now.
+"""
+
+from collections.abc import Iterator
+
+from evenkeel.core.service import ServiceDefinition, stand_in
+
+NEW_WORDS: dict[str, frozenset[str]] = {
+    "ServiceListener.protocol": frozenset({"TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"}),
+    "ServicePool.protocol": frozenset({"PROXY", "PROXYV2", "UDP", "SCTP"}),
+    "ServicePool.lb_algorithm": frozenset({"SOURCE_IP_PORT"}),
+    "ServiceMonitor.type": frozenset({"HTTPS", "TLS-HELLO", "UDP-CONNECT", "SCTP"}),
+    "SessionPersistence.type": frozenset({"APP_COOKIE"}),
+}
+"""Words of service definitions that came later, by field."""
+
+
+def readable_by_former(service: ServiceDefinition) -> ServiceDefinition:
+    """The definition, or one that stands in for it and names the word."""
+    found = next((word for field, word in _words(service) if word in NEW_WORDS[field]), "")
+    if not found:
+        return service
+    return stand_in(service, f"its agent is of a version that does not know {found}; upgrade the agent")
+
+
+def _words(service: ServiceDefinition) -> Iterator[tuple[str, str]]:
+    for listener in service.listeners:
+        yield "ServiceListener.protocol", listener.protocol
+    for pool in service.pools:
+        yield "ServicePool.protocol", pool.protocol
+        yield "ServicePool.lb_algorithm", pool.lb_algorithm
+        if pool.monitor is not None:
+            yield "ServiceMonitor.type", pool.monitor.type
+        if pool.session_persistence is not None:
+            yield "SessionPersistence.type", pool.session_persistence.type
