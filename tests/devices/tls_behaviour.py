@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from tests.canary import planted_key
 from tests.certificates import authority, by_sha256, certificate, put_files, referring, revocations
 from tests.devices.services import listener, member, monitor, policy, pool, rule, service
 from tests.key_managers.authority import INTERMEDIATE, ROOT, STRANGER, Issued, ec_key, rsa_key
@@ -29,7 +30,7 @@ PORT, CLEAR_PORT = 443, 80
 SUITES = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"
 OLDER = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"
 
-WWW = Issued("www", INTERMEDIATE, ec_key(), names=("www.example.org",))
+WWW = Issued("www", INTERMEDIATE, planted_key(), names=("www.example.org",))
 WWW_RSA = Issued("www-rsa", ROOT, rsa_key(), names=("www.example.org",))
 ANY = Issued("any", ROOT, ec_key(), names=("*.any.example.org",))
 SHOP = Issued("shop", ROOT, ec_key(), names=("shop.example.org", "store.example.org"))
@@ -40,7 +41,7 @@ UNKNOWN = Issued("unknown", STRANGER, ec_key())
 MEMBER = Issued("member", ROOT, ec_key(), names=("www.example.org",))
 REVOKED_MEMBER = Issued("revoked-member", ROOT, ec_key(), names=("www.example.org",))
 UNKNOWN_MEMBER = Issued("unknown-member", STRANGER, ec_key(), names=("www.example.org",))
-BALANCER = Issued("balancer", ROOT, ec_key())
+BALANCER = Issued("balancer", ROOT, planted_key())
 
 NAMED: dict[str, CertificateContent] = {
     "www": certificate(WWW, INTERMEDIATE),
