@@ -34,6 +34,7 @@ SLOW = {
     "devices/haproxy/test_lost_state.py": "a daemon and real HAProxys",
     "devices/haproxy/test_mozilla.py": "a daemon and real HAProxys",
     "devices/haproxy/test_pair.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_prometheus.py": "a daemon and real HAProxys",
     "devices/haproxy/test_tls.py": "a daemon and real HAProxys",
     "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",
     "devices/test_capabilities.py": "every value of every attribute, on every device type",

@@ -23,6 +23,7 @@ from evenkeel.haproxyd.disk import run_dir
 from evenkeel.haproxyd.haproxy.runtime.counters import PartitionCounters
 from evenkeel.haproxyd.health.events import EventRing
 from evenkeel.haproxyd.health.health_log import HealthLogListener
+from evenkeel.haproxyd.health.metrics_server import MetricsServer
 from evenkeel.haproxyd.health.observation import Observer
 from evenkeel.haproxyd.health.ping import PingChecks
 from evenkeel.haproxyd.partition.manager import PartitionManager
@@ -60,6 +61,9 @@ class HaproxyDaemon:
             is_worker=self.partitions.is_worker,
             others_write=self.partitions.separate_worker_users,
         )
+        self._metrics = MetricsServer(
+            settings.metrics_socket, self.partitions, others_connect=self.partitions.separate_worker_users
+        )
         handlers = Handlers(
             self.partitions,
             about=self.about,
@@ -87,6 +91,7 @@ class HaproxyDaemon:
             log.warning("the certificate authority's private key is readable here", advice=advice)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         await self._health_log.start()
+        await self._metrics.start()
         url = await self._server.start()
         self.partitions.forbidden_addresses.served_at(*self._server.address)
         await self.partitions.start()
@@ -115,6 +120,7 @@ class HaproxyDaemon:
         await asyncio.gather(*(counters.save() for counters in self._counters.values()))
         await self.partitions.close()
         self._health_log.close()
+        self._metrics.close()
         if self._lock is not None:
             self._lock.close()
 
@@ -160,6 +166,7 @@ class HaproxyDaemon:
                 self._lock_again()
                 await self.partitions.restore_missing()
                 await self._health_log.restore()
+                await self._metrics.restore()
             except (OSError, ValueError) as error:
                 log.error("restoring missing files failed; retrying", reason=str(error))
             except Exception:

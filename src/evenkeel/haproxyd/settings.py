@@ -86,6 +86,11 @@ class DaemonSettings(Value):
         return self.jail_dir / "health"
 
     @property
+    def metrics_socket(self) -> Path:
+        """Where HAProxys pass on what their listeners for Prometheus are asked."""
+        return self.jail_dir / "metrics"
+
+    @property
     def address_space_mib(self) -> int:
         """Of a process with that many threads, for each of which the C library reserves a heap and a stack."""
         return self.memory_max_mib + (self.threads - 1) * THREAD_MIB

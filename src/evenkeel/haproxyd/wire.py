@@ -54,13 +54,15 @@ class Bind(Wire):
 
 
 class Frontend(Wire):
-    """One listener. ``maxconn`` None: no limit of its own. ``bind_arguments`` follow every ``bind``."""
+    """One listener. ``maxconn`` None: no limit of its own. ``bind_arguments`` follow every ``bind``. ``metrics``: it
+    sends to no backend, but answers requests for ``/metrics`` with figures of its load balancer (Prometheus)."""
 
     name: str
     binds: tuple[Bind, ...]
     bind_arguments: tuple[str, ...] = ()
     maxconn: int | None = None
     lines: tuple[str, ...] = ()
+    metrics: bool = False
 
 
 class BackendServer(Wire):

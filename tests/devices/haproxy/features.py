@@ -280,6 +280,12 @@ FEATURES: dict[str, ServiceDefinition] = {
     ),
     "tls_members_proxy": reencrypted(protocol="PROXYV2"),
     "tls_members_not_spoken": reencrypted(tls_enabled=False, tls_container_ref="own"),
+    "prometheus": service(
+        listeners=(
+            listener(1),
+            listener(2, protocol="PROMETHEUS", protocol_port=8088, default_pool_id=None, allowed_cidrs=("10.0.0.0/8",)),
+        )
+    ),
     "proxy_v1": one_pool(protocol="PROXY"),
     "proxy_v2_tcp": service(listeners=(tcp(),), pools=(pool(protocol="PROXYV2", monitor=monitor(type="TCP")),)),
 }

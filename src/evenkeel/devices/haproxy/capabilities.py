@@ -1,8 +1,4 @@
-"""What the HAProxy renderer makes of the API's features. UDP and SCTP are nothing that HAProxy balances.
-
-PROMETHEUS listeners are not rendered: whether an HAProxy was built with the exporter is known on its host only, and it
-tells of its whole process, which is every load balancer of the tenant.
-"""
+"""What the HAProxy renderer makes of the API's features. UDP and SCTP are nothing that HAProxy balances."""
 
 from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
@@ -12,6 +8,7 @@ CAPABILITIES = Capabilities(
         "TCP": ("HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"),
         "HTTPS": ("HTTPS", "PROXY", "PROXYV2", "TCP"),
         "TERMINATED_HTTPS": ("HTTP", "PROXY", "PROXYV2"),
+        "PROMETHEUS": (),
     },
     lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
     # cookies are read and written in mode http

@@ -1,8 +1,9 @@
 """The folder of Unix sockets, and in it the one that workers of other users are shut into.
 
-A worker that is shut in (chroot) sees two things there: where it says what becomes of its servers, and where it hands
-its stick tables to the next worker. It knows both by their whole paths, so a link in that folder leads from the
-folder's own path back to it. Only who is shut in gets there: the folder around it is the daemon's alone.
+A worker that is shut in (chroot) sees three things there: where it says what becomes of its servers, where it asks for
+figures for Prometheus, and where it hands its stick tables to the next worker. It knows them by their whole paths, so a
+link in that folder leads from the folder's own path back to it. Only who is shut in gets there: the folder around it is
+the daemon's alone.
 """
 
 from pathlib import Path

@@ -7,6 +7,7 @@ the API means "for ever", is the longest time that HAProxy counts.
 import ipaddress
 from collections.abc import Iterable
 
+from evenkeel.core.model import CHILDLESS_PROTOCOL
 from evenkeel.core.service import ServiceListener
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
@@ -52,6 +53,7 @@ def frontend(
             *policies.sending,
             *([line("default_backend", backend)] if backend else []),
         ),
+        metrics=listener.protocol == CHILDLESS_PROTOCOL,
     )
 
 

@@ -10,7 +10,7 @@ from evenkeel.core.service import ServiceListener, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
 
-MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp", "TERMINATED_HTTPS": "http"}
+MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp", "TERMINATED_HTTPS": "http", "PROMETHEUS": "http"}
 """By protocol of listeners."""
 
 

@@ -32,6 +32,15 @@ SERVER_ID_BITS = 0x3FFFFFFF
 PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
 """Among load balancers' files, none of which can have such a name."""
 PEER_CONNECTIONS_MAX = 64
+METRICS_BACKEND = "_metrics"
+"""Among load balancers' backends, none of which can have such a name."""
+_METRICS_LINES = (
+    "rate-limit sessions 10",
+    "option httpclose",
+    "http-request deny deny_status 404 unless { path /metrics }",
+    "http-request deny deny_status 405 unless { method GET }",
+    f"default_backend {METRICS_BACKEND}",
+)
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Arguments of servers that make a connection that client's own."""
 
@@ -88,6 +97,8 @@ def compose(
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
     parts.extend((fragment_of or fragment)(config.load_balancers[name]) for name in sorted(config.load_balancers))
+    if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
+        parts.append(_metrics(partition, settings))
     return "".join(parts)
 
 
@@ -147,6 +158,19 @@ def _alone(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> I
     yield f"server {settings.name}"
 
 
+def _metrics(partition: str, settings: DaemonSettings) -> str:
+    """What listeners for Prometheus send to: the daemon. Whatever clients ask for, it is told partition and listener
+    only; and what it is asked, at once and in a second, is limited."""
+    lines = (
+        "timeout queue 5s",
+        "timeout server 20s",
+        "http-reuse never",
+        f"http-request set-uri /{partition}/%[fe_name]",
+        f"server daemon unix@{settings.metrics_socket} maxconn 2",
+    )
+    return _section(f"\nbackend {METRICS_BACKEND}", lines)
+
+
 def _section(head: str, lines: Iterable[str]) -> str:
     return "".join((head, "\n", *(f"    {line}\n" for line in lines)))
 
@@ -192,7 +216,10 @@ def _frontend(frontend: wire.Frontend) -> str:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
-    return _section(f"frontend {frontend.name}", (*lines, *frontend.lines))
+    lines.extend(frontend.lines)
+    if frontend.metrics:
+        lines.extend(_METRICS_LINES)
+    return _section(f"frontend {frontend.name}", lines)
 
 
 def _backend(backend: wire.Backend) -> str:

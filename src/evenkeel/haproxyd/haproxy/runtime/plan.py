@@ -111,7 +111,8 @@ class _Step:
 
 
 def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
-    if (old.binds, old.bind_arguments, old.lines) != (new.binds, new.bind_arguments, new.lines):
+    fixed = [(one.binds, one.bind_arguments, one.lines, one.metrics) for one in (old, new)]
+    if fixed[0] != fixed[1]:
         raise NeedsReload(f"frontend {new.name}")
     if old.maxconn != new.maxconn:
         if old.maxconn is None or new.maxconn is None:

@@ -1,0 +1,220 @@
+"""Figures of one load balancer for Prometheus, from what its HAProxy's worker says. Pure.
+
+HAProxy's own exporter tells of its whole process, which is every load balancer of the tenant. Names and labels are
+Octavia's (``octavia_listener_…``, ``octavia_pool_…``, ``octavia_member_…``); those of its ``octavia_loadbalancer_…``
+that are of a process are not there, the others are sums. Columns: HAProxy management guide, 9.1 and "show stat".
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal
+
+from evenkeel.core.values import Value
+from evenkeel.haproxyd import wire
+
+STATISTICS = "show stat"
+"""All proxies and servers."""
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Row = Mapping[str, str]
+
+
+class Figure(Value):
+    """A metric and the column that it is from. ``scale``: what the column is multiplied by."""
+
+    name: str
+    column: str
+    kind: Literal["gauge", "counter"]
+    help: str
+    scale: float = 1.0
+
+
+def _gauges(*texts: tuple[str, str, str], scale: float = 1.0) -> tuple[Figure, ...]:
+    return tuple(
+        Figure(name=name, column=column, kind="gauge", help=help_, scale=scale) for name, column, help_ in texts
+    )
+
+
+def _counters(*texts: tuple[str, str, str]) -> tuple[Figure, ...]:
+    return tuple(Figure(name=name, column=column, kind="counter", help=help_) for name, column, help_ in texts)
+
+
+_EVERYWHERE = (
+    *_gauges(
+        ("current_sessions", "scur", "Current number of sessions."),
+        ("max_sessions", "smax", "Highest number of sessions at once."),
+        ("limit_sessions", "slim", "Most sessions that there may be; 0: no limit."),
+        ("max_session_rate", "rate_max", "Highest number of new sessions in a second."),
+    ),
+    *_counters(
+        ("sessions_total", "stot", "Sessions."),
+        ("bytes_in_total", "bin", "Bytes of requests."),
+        ("bytes_out_total", "bout", "Bytes of answers."),
+        ("responses_denied_total", "dresp", "Answers that rules denied."),
+        ("failed_header_rewriting_total", "wrew", "Headers that could not be rewritten."),
+    ),
+)
+_REQUESTS = _counters(
+    ("requests_denied_total", "dreq", "Requests that rules denied."),
+    ("http_requests_total", "req_tot", "HTTP requests."),
+)
+_BEHIND = (
+    *_gauges(
+        ("last_session_seconds", "lastsess", "Seconds since the last session."),
+        ("current_queue", "qcur", "Requests that wait."),
+        ("max_queue", "qmax", "Highest number of requests that waited."),
+        ("check_last_change_seconds", "lastchg", "Seconds since it last went up or down."),
+    ),
+    *_gauges(
+        ("queue_time_average_seconds", "qtime", "Time in the queue, of the last 1,024 requests."),
+        ("connect_time_average_seconds", "ctime", "Time to connect, of the last 1,024 requests."),
+        ("response_time_average_seconds", "rtime", "Time to answer, of the last 1,024 requests."),
+        ("total_time_average_seconds", "ttime", "Time of sessions, of the last 1,024 requests."),
+        ("max_queue_time_seconds", "qtime_max", "Longest time in the queue."),
+        ("max_connect_time_seconds", "ctime_max", "Longest time to connect."),
+        ("max_response_time_seconds", "rtime_max", "Longest time to answer."),
+        ("max_total_time_seconds", "ttime_max", "Longest time of a session."),
+        scale=0.001,
+    ),
+    *_counters(
+        ("connection_attempts_total", "connect", "Attempts to connect."),
+        ("connection_reuses_total", "reuse", "Connections that were used again."),
+        ("connection_errors_total", "econ", "Connections that failed."),
+        ("response_errors_total", "eresp", "Answers that were none."),
+        ("retry_warnings_total", "wretr", "Connections that were tried again."),
+        ("redispatch_warnings_total", "wredis", "Requests that were given to another member."),
+        ("client_aborts_total", "cli_abrt", "Transfers that clients ended."),
+        ("check_up_down_total", "chkdown", "Times that it went down."),
+        ("downtime_seconds_total", "downtime", "Seconds that it was down."),
+        ("loadbalanced_total", "lbtot", "Times that it was chosen."),
+    ),
+)
+LISTENER = (
+    *_EVERYWHERE,
+    *_REQUESTS,
+    *_gauges(
+        ("limit_session_rate", "rate_lim", "Most new sessions that there may be in a second; 0: no limit."),
+        ("connections_rate_max", "conn_rate_max", "Highest number of new connections in a second."),
+        ("http_requests_rate_max", "req_rate_max", "Highest number of HTTP requests in a second."),
+    ),
+    *_counters(
+        ("connections_total", "conn_tot", "Connections."),
+        ("request_errors_total", "ereq", "Requests that were none."),
+        ("denied_connections_total", "dcon", "Connections that rules denied."),
+        ("denied_sessions_total", "dses", "Sessions that rules denied."),
+        ("intercepted_requests_total", "intercepted", "Requests that were answered here."),
+    ),
+)
+POOL = (
+    *_EVERYWHERE,
+    *_REQUESTS,
+    *_BEHIND,
+    *_gauges(
+        ("active_members", "act", "Members that serve."),
+        ("backup_members", "bck", "Backup members that could serve."),
+    ),
+    *_counters(("member_aborts_total", "srv_abrt", "Transfers that members ended.")),
+)
+MEMBER = (
+    *_EVERYWHERE,
+    *_BEHIND,
+    *_gauges(
+        ("queue_limit", "qlimit", "Most requests that may wait; 0: no limit."),
+        ("weight", "weight", "Its weight."),
+    ),
+    *_counters(
+        ("server_aborts_total", "srv_abrt", "Transfers that the member ended."),
+        ("check_failures_total", "chkfail", "Checks that failed."),
+    ),
+)
+_TOTALS = (
+    Figure(name="current_connections", column="scur", kind="gauge", help="Current number of connections."),
+    Figure(name="connections_total", column="conn_tot", kind="counter", help="Connections."),
+    Figure(name="requests_total", column="req_tot", kind="counter", help="HTTP requests."),
+)
+STATES = {"listener": ("UP", "DOWN"), "pool": ("UP", "DOWN"), "member": ("UP", "DOWN", "MAINT", "DRAIN", "NOLB")}
+RESPONSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
+
+
+def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
+    """The page for a load balancer, of the worker's answer to :data:`STATISTICS`; others in it are left out."""
+    rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
+    listeners = _found(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
+    pools = _found(rows, ((one.name, "BACKEND") for one in load_balancer.backends))
+    members = _found(rows, ((one.name, server.name) for one in load_balancer.backends for server in one.servers))
+    return "".join(
+        (
+            *_totals(listeners),
+            *_section("listener", LISTENER, listeners, _listener_labels),
+            *_section("pool", POOL, pools, _pool_labels),
+            *_section("member", MEMBER, members, _member_labels),
+        )
+    )
+
+
+def _found(rows: Mapping[tuple[str, str], Row], keys: Iterable[tuple[str, str]]) -> list[Row]:
+    return [rows[key] for key in keys if key in rows]
+
+
+def _listener_labels(row: Row) -> str:
+    return f'listener="{row["pxname"]}"'
+
+
+def _pool_labels(row: Row) -> str:
+    return f'pool="{row["pxname"]}"'
+
+
+def _member_labels(row: Row) -> str:
+    return f'pool="{row["pxname"]}",member="{row["svname"]}"'
+
+
+def _totals(listeners: list[Row]) -> Iterator[str]:
+    yield _head("octavia_loadbalancer_listeners", "gauge", "Listeners.")
+    yield f"octavia_loadbalancer_listeners {len(listeners)}\n"
+    for metric in _TOTALS:
+        name = f"octavia_loadbalancer_{metric.name}"
+        yield _head(name, metric.kind, metric.help)
+        yield f"{name} {sum(int(row.get(metric.column) or 0) for row in listeners)}\n"
+
+
+def _section(kind: str, table: tuple[Figure, ...], rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
+    yield from _states(kind, rows, labels)
+    for metric in table:
+        found = [(labels(row), float(row[metric.column])) for row in rows if _is_number(row.get(metric.column))]
+        name = f"octavia_{kind}_{metric.name}"
+        if found:
+            yield _head(name, metric.kind, metric.help)
+        yield from (f"{name}{{{label}}} {value * metric.scale:.10g}\n" for label, value in found)
+    yield from _responses(kind, rows, labels)
+
+
+def _states(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
+    name = f"octavia_{kind}_status"
+    if rows:
+        yield _head(name, "gauge", f"Current status of the {kind}: 1 for the one that it has.")
+    for row in rows:
+        now = _state(row["status"])
+        yield from (f'{name}{{{labels(row)},state="{one}"}} {int(one == now)}\n' for one in STATES[kind])
+
+
+def _state(status: str) -> str:
+    """``UP 1/3`` is on its way down, ``no check`` is taken for up."""
+    word = status.split(" ", 1)[0]
+    return {"OPEN": "UP", "FULL": "UP", "no": "UP", "STOP": "DOWN"}.get(word, word)
+
+
+def _responses(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterator[str]:
+    name = f"octavia_{kind}_http_responses_total"
+    counted = [row for row in rows if _is_number(row.get("hrsp_2xx"))]
+    if counted:
+        yield _head(name, "counter", "HTTP answers.")
+    for row in counted:
+        yield from (f'{name}{{{labels(row)},code="{code}"}} {row[f"hrsp_{code}"] or 0}\n' for code in RESPONSES)
+
+
+def _head(name: str, kind: str, help_: str) -> str:
+    return f"# HELP {name} {help_}\n# TYPE {name} {kind}\n"
+
+
+def _is_number(text: str | None) -> bool:
+    return bool(text) and text is not None and text.removeprefix("-").isdigit()

@@ -1,0 +1,161 @@
+"""Answers what listeners for Prometheus are asked: HAProxys pass the requests on, over a Unix socket.
+
+A HAProxy's worker gets figures of its own partition only, whoever has taken it over: the kernel tells who connects, and
+the partition that the path names must be that worker's. The path's other part is a listener's name, which stands for
+its load balancer.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import struct
+import time
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
+from evenkeel.haproxyd.health.metrics import CONTENT_TYPE, STATISTICS, metrics
+from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
+
+log = structlog.get_logger(__name__)
+
+KEPT_SECONDS = 5.0
+"""How long the statistics of a partition count as new: it costs a HAProxy of 10,000 servers a sixth of a second to
+tell them."""
+CONNECTIONS_MAX = 256
+HEAD_BYTES_MAX = 64 * 1024
+LIMIT_SECONDS = 15.0
+_CREDENTIALS = struct.Struct("=iII")
+"""``struct ucred``: pid, uid, gid; unix(7)."""
+_REASONS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable"}
+
+
+class _Statistics:
+    """What a partition's worker said, and the pages made of it, by load balancer id."""
+
+    def __init__(self, worker_pid: int | None, text: str) -> None:
+        self.worker_pid = worker_pid
+        self.text = text
+        self.pages: dict[str, str] = {}
+        self._since = time.monotonic()
+
+    @property
+    def old(self) -> bool:
+        """Is it to be asked again?"""
+        return time.monotonic() - self._since >= KEPT_SECONDS
+
+
+class AskingPartitions(ObservedPartitions, Protocol):
+    """All partitions, and whose worker asks."""
+
+    def is_worker(self, name: str, pid: int) -> bool:
+        """Is this process the current worker of a partition's HAProxy, or one that is about to be?"""
+        ...
+
+
+class MetricsServer:
+    """The listening end, in a folder that is there. ``others_connect``: workers run as other users."""
+
+    def __init__(self, path: Path, partitions: AskingPartitions, *, others_connect: bool = False) -> None:
+        self._path = path
+        self._partitions = partitions
+        self._others_connect = others_connect
+        self._server: asyncio.Server | None = None
+        self._connections = 0
+        self._kept: dict[str, _Statistics] = {}
+        """By partition."""
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    async def start(self) -> None:
+        """Listen; takes the place of a socket that an earlier daemon left. Raises :class:`OSError`."""
+        self._path.unlink(missing_ok=True)
+        umask = os.umask(0o177)
+        try:
+            self._server = await asyncio.start_unix_server(self._serve, str(self._path), limit=HEAD_BYTES_MAX)
+            if self._others_connect:
+                self._path.chmod(0o622)
+        finally:
+            os.umask(umask)
+
+    async def restore(self) -> None:
+        """Listen again if somebody removed the socket. Raises :class:`OSError`."""
+        if self._server is not None and not self._path.exists():
+            self._server.close()
+            await self.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+            self._path.unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        try:
+            if self._connections <= CONNECTIONS_MAX:
+                async with asyncio.timeout(LIMIT_SECONDS):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    status, text = await self._answer(_peer_pid(writer), head)
+                    writer.write(_response(status, text))
+                    await writer.drain()
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            log.debug("request for metrics not answered", reason=str(error))
+        finally:
+            self._connections -= 1
+            writer.close()
+
+    async def _answer(self, pid: int, head: bytes) -> tuple[int, str]:
+        words = head.split(b"\r\n", 1)[0].decode(errors="replace").split(" ")
+        parts = words[1].split("/") if len(words) > 1 else []
+        if len(parts) != 3 or not self._partitions.is_worker(parts[1], pid):
+            return 403, ""
+        try:
+            partition = self._partitions.get(parts[1])
+            one = _of_listener(partition, parts[2])
+            return (200, await self._page(partition, one)) if one is not None else (404, "")
+        except (PartitionUnknown, HaproxyDown):
+            return 503, ""
+
+    async def _page(self, partition: ObservedPartition, one: wire.LoadBalancerConfig) -> str:
+        """The load balancer's page. Raises :class:`HaproxyDown`."""
+        async with self._turns.setdefault(partition.name, asyncio.Lock()):
+            kept = self._kept.get(partition.name)
+            if kept is None or kept.old or kept.worker_pid != partition.worker_pid:
+                self._kept = {name: each for name, each in self._kept.items() if not each.old}
+                kept = _Statistics(partition.worker_pid, await partition.cli.command(STATISTICS))
+                self._kept[partition.name] = kept
+            if one.id not in kept.pages:
+                kept.pages[one.id] = await asyncio.to_thread(metrics, one, kept.text)
+            return kept.pages[one.id]
+
+
+def _of_listener(partition: ObservedPartition, name: str) -> wire.LoadBalancerConfig | None:
+    """The load balancer that has such a listener for metrics."""
+    balancers = partition.held.values()
+    return next((one for one in balancers if any(each.metrics and each.name == name for each in one.frontends)), None)
+
+
+def _peer_pid(writer: asyncio.StreamWriter) -> int:
+    """Who connected, as the kernel tells it; 0: it does not."""
+    with contextlib.suppress(OSError, struct.error):
+        connection = writer.get_extra_info("socket")
+        pid, _, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+        return int(pid)
+    return 0
+
+
+def _response(status: int, text: str) -> bytes:
+    body = text.encode()
+    head = (
+        f"HTTP/1.1 {status} {_REASONS[status]}",
+        f"Content-Type: {CONTENT_TYPE}",
+        f"Content-Length: {len(body)}",
+        "Cache-Control: no-store",
+        "Connection: close",
+    )
+    return "\r\n".join((*head, "", "")).encode() + body
