@@ -30,8 +30,8 @@ class LoadBalancerLimits(Value):
     member: int = 10_000
     l7policy: int = 1_000
     l7rule: int = 2_000
-    certificate: int = 5_000
-    """What listeners and pools refer to: certificates, authorities and revocation lists."""
+    certificate: int = 1_500
+    """What listeners and pools refer to, counted at each of them: certificates, authorities and revocation lists."""
 
 
 class LimitMet(Conflict):

@@ -196,12 +196,12 @@ async def test_many_writes_of_one_reference_at_once_come_to_one_row(store: SqlSt
 
 async def test_a_load_balancer_has_only_so_many(store: SqlStore, database_url: str) -> None:
     made = await created(store)
-    narrow = open_store(database_url, StoreOptions(load_balancer_limits=LoadBalancerLimits(certificate=5)))
+    narrow = open_store(database_url, StoreOptions(load_balancer_limits=LoadBalancerLimits(certificate=6)))
     listener_id = made.listeners[0].id
     try:
         changes: dict[str, Any] = {"sni_container_refs": ("two", "three", "four")}
         checked = [found("three"), found("four")]
-        with pytest.raises(LimitMet, match="at most 5 certificates: it has 4, and 2 more were asked for"):
+        with pytest.raises(LimitMet, match="at most 6 certificates: it has 5, and 2 more were asked for"):
             await narrow.tenants.update_child(Listener, listener_id, changes, certificates=checked, project_id=None)
         changes = {"sni_container_refs": ("two", "three")}
         await narrow.tenants.update_child(Listener, listener_id, changes, certificates=checked, project_id=None)
@@ -215,3 +215,22 @@ async def test_what_has_no_references_costs_no_statement(store: SqlStore) -> Non
         await store.tenants.update_child(Listener, made.listeners[0].id, {"name": "other"}, project_id=None)
         await store.tenants.delete_child(Listener, made.listeners[0].id, project_id=None)
     assert not [text for text in seen if "certificate" in text.lower() and "insert into listener" not in text.lower()]
+
+
+async def test_the_number_of_statements_does_not_depend_on_the_number_of_references(store: SqlStore) -> None:
+    counts = []
+    for count in (1, 200):
+        made = await created(store)
+        names = tuple(f"ref-{number}" for number in range(count))
+        with statements_of(store.database) as seen:
+            for references in (names, ("two",)):
+                checked = [found(name) for name in references]
+                await store.tenants.update_child(
+                    Listener,
+                    made.listeners[0].id,
+                    {"sni_container_refs": references},
+                    certificates=checked,
+                    project_id=None,
+                )
+        counts.append(len(seen))
+    assert counts[0] == counts[1]

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from evenkeel.core.certificate_references import REFERENCES, references_of
 from evenkeel.core.certificates import CertificateKind, CheckedCertificate
-from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.limits import check_limits
 from evenkeel.core.model import Listener, Pool
 from evenkeel.store.engine.in_list import in_list
@@ -127,22 +127,16 @@ def _row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict
     }
 
 
-_COUNT = select(func.count(_use.c.certificate_id.distinct())).where(
-    _use.c.load_balancer_id == bindparam("load_balancer_id")
-)
+_COUNT = select(func.count()).where(_use.c.load_balancer_id == bindparam("load_balancer_id"))
 
 
 def _insert(connection: Connection, options: StoreOptions, locked: Locked, uses: set[tuple[str, str]]) -> None:
+    """Raises :class:`LimitMet`."""
     if not uses:
         return
-    before = _count(connection, locked.id)
+    there = connection.scalar(_COUNT, {"load_balancer_id": locked.id}) or 0
+    check_limits(locked.id, options.load_balancer_limits, {"certificate": there}, {"certificate": len(uses)})
     rows = [
         {"owner_id": owner_id, "certificate_id": id_, "load_balancer_id": locked.id} for owner_id, id_ in sorted(uses)
     ]
     connection.execute(_use.insert(), rows)
-    more = {"certificate": _count(connection, locked.id) - before}
-    check_limits(locked.id, options.load_balancer_limits, {"certificate": before}, more)
-
-
-def _count(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
-    return connection.scalar(_COUNT, {"load_balancer_id": load_balancer_id}) or 0
