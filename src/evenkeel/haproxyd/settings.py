@@ -77,6 +77,10 @@ class DaemonSettings(Value):
     """Of one load balancer: a listener may have 200 certificates."""
     file_bytes_max: int = 2 * 1024 * 1024
     """More than the largest revocation list as PEM."""
+    certificate_bytes_max: int = 128 * 1024
+    """With its key and intermediates."""
+    files_bytes_max: int = 64 * 1024 * 1024
+    """Of one load balancer: they are kept in memory."""
     answer_bytes_max: int = 64 * 1024 * 1024
     """What is read of one answer of HAProxy's."""
 

@@ -253,7 +253,7 @@ async def test_private_keys_are_not_shown():
         (load_balancer("lb", "localhost"), "address is 'localhost'; an IPv4 or IPv6 address"),
         (load_balancer("lb", "127.1.1.1", lines=("bind :80",)), "a line begins with 'bind'"),
         (load_balancer("lb", "127.1.1.1", lines=("mode http\nbind :80",)), "control character"),
-        (load_balancer("lb", "127.1.1.1", lines=("acl " + "x" * 2000,)), "2004 characters; at most 2000"),
+        (load_balancer("lb", "127.1.1.1", lines=("acl " + "x" * 4000,)), "4004 characters; at most 4000"),
         (load_balancer("lb", "127.1.1.1", maxconn=0), "maxconn is 0"),
         (load_balancer("l b", "127.1.1.1"), "frontend name is 'l b_f'"),
     ],

@@ -150,3 +150,92 @@ def test_no_argument_names_a_file_elsewhere(arguments: tuple[str, ...]) -> None:
     server = wire.BackendServer(name="s", address="192.0.2.1", port=80, arguments=arguments)
     assert "arguments" in problem_of(balancer(frontends=(bound,)), SETTINGS)
     assert "arguments" in problem_of(balancer(backends=(wire.Backend(name="b", servers=(server,)),)), SETTINGS)
+
+
+def files(**contents: str) -> tuple[wire.File, ...]:
+    """By kind: ``list`` is of kind crt_list."""
+    kinds = {"list": "crt_list", "cert": "certificate"}
+    return tuple(wire.File(name=f"{key}.x", kind=kinds.get(key, key), content=text) for key, text in contents.items())
+
+
+FILES = files(cert="PEM", list="cert.x\n", ca="PEM", crl="PEM", acl="10.0.0.0/8\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "taken"),
+    [
+        ("ssl crt-list list.x verify optional ca-file ca.x crl-file crl.x ciphers DEFAULT:@SECLEVEL=0", True),
+        ("ssl crt cert.x ca-verify-file ca.x", True),
+        ("ssl crt other.x", False),
+        ("ssl crt _peer.pem", False),
+        ("ssl crt acl.x", False),
+        ("ssl crt-list cert.x", False),
+        ("ssl crt list.x", False),
+        ("ssl crt", False),
+        ("ssl ca-file cert.x", False),
+        ("ssl ca-file @system-ca", False),
+        ("ssl crl-file ca.x", False),
+        ("ssl crt cert.x ca-sign-file cert.x", False),
+        ("ssl crt cert.x tls-ticket-keys acl.x", False),
+    ],
+)
+def test_arguments_name_files_of_the_load_balancer_of_the_right_kind(words: str, taken: bool) -> None:
+    arguments = tuple(words.split())
+    bound = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.1", port=1),), bind_arguments=arguments)
+    server = wire.BackendServer(name="s", address="192.0.2.1", port=80, arguments=(words,))
+    for one in (
+        balancer(frontends=(bound,), files=FILES),
+        balancer(backends=(wire.Backend(name="b", servers=(server,)),), files=FILES),
+    ):
+        problem = problem_of(one, SETTINGS)
+        assert (problem == "") == taken, problem
+
+
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        ("cert.x", True),
+        ("cert.x [alpn h2,http/1.1 ssl-min-ver TLSv1.2] *.example.org !a.example.org example.org", True),
+        ("cert.x [ca-file ca.x verify required] example.org", True),
+        ("", True),
+        ("other.x", False),
+        ("ca.x", False),
+        ("/etc/evenkeel/haproxyd/server.pem", False),
+        ("../held/cert.x", False),
+        ("cert.x [ca-file /etc/passwd]", False),
+        ("cert.x [ca-file ../x]", False),
+        ("cert.x [ca-file cert.x]", False),
+        ("cert.x [ca-file]", False),
+        ("cert.x [alpn h2", False),
+        ("cert.x [alpn] [h2]", False),
+        ("cert.x example.org/x", False),
+        ("cert.x exa$mple.org", False),
+        ("cert.x\rother.x", False),
+        ("# comment", False),
+        ("cert.x " + "a" * 5000, False),
+    ],
+)
+def test_a_list_names_certificates_of_the_load_balancer_and_nothing_else(line: str, taken: bool) -> None:
+    listed = files(cert="PEM", ca="PEM", list=f"cert.x\n{line}\n")
+    problem = problem_of(balancer(files=listed), SETTINGS)
+    assert (problem == "") == taken, problem
+    assert taken or problem.startswith("file list.x: line 2 ")
+
+
+def test_files_have_limits_of_number_and_size() -> None:
+    small = DaemonSettings(
+        name="h", state_dir=Path("/x"), run_dir=Path("/x"), files_max=5, certificate_bytes_max=10, files_bytes_max=40
+    )
+    assert problem_of(balancer(files=FILES), small) == ""
+    assert (
+        problem_of(balancer(files=files(cert="PEM" * 4)), small)
+        == "file cert.x: 12 bytes given; at most 10 are allowed"
+    )
+    assert problem_of(balancer(files=files(ca="x" * 41)), small) == "files: 41 bytes given; at most 40 are allowed"
+    many = tuple(wire.File(name=f"{number}.x", kind="acl", content="") for number in range(6))
+    assert problem_of(balancer(files=many), small) == "files: 6 given; at most 5 are allowed"
+
+
+def test_no_error_repeats_what_is_in_a_certificate() -> None:
+    for content in ("SECRET\0", "SECRET" * 30_000):
+        assert "SECRET" not in problem_of(balancer(files=files(cert=content)), SETTINGS)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from evenkeel.core.addresses import ALLOWED_WORDS
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import destinations, words_of
+from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, Kinds, argument_problems, list_problems
 from evenkeel.haproxyd.partition.contents import is_lacking
 from evenkeel.haproxyd.partition.file_references import UNQUOTED as _UNQUOTED
 from evenkeel.haproxyd.partition.file_references import file_read_by
@@ -54,8 +55,6 @@ KEYWORDS = {
 }  # fmt: skip
 """First words of lines. What opens another section, listens, names servers or runs programs is not among them."""
 
-_OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
-"""A path, or one of HAProxy's prefixes of them, in an argument that may name a file; not what lists of ciphers have."""
 _SPLIT = re.compile(r"[\s()]+")
 _SET = frozenset(("attach-srv", "do-resolve", "set-dst", "set-dst-port"))
 _ELSEWHERE = {
@@ -89,21 +88,31 @@ def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterato
     )
     for kind, names in named:
         yield from _name_problems(kind, names)
+    kinds = {file.name: file.kind for file in one.files}
     for frontend in one.frontends:
-        yield from _frontend_problems(frontend, settings)
+        yield from _frontend_problems(frontend, settings, kinds)
     for backend in one.backends:
-        yield from _backend_problems(backend, settings)
+        yield from _backend_problems(backend, settings, kinds)
     for what, address, port in destinations(one):
         yield address_problem(what, address, port)
         if problem := settings.addresses.member_problem(address):
             yield f"{what}: address is {address[:100]!r}; {ALLOWED_WORDS} is allowed: {problem}"
     if len(one.note) > wire.NOTE_CHARS_MAX:
         yield f"note: {len(one.note)} characters given; at most {wire.NOTE_CHARS_MAX} are allowed"
-    if len(one.files) > settings.files_max:
-        yield f"files: {len(one.files)} given; at most {settings.files_max} are allowed"
-    for file in one.files:
-        if len(file.content.encode()) > settings.file_bytes_max:
-            yield f"file {file.name}: at most {settings.file_bytes_max} bytes are allowed"
+    yield from _file_problems(one.files, settings)
+
+
+def _file_problems(files: tuple[wire.File, ...], settings: DaemonSettings) -> Iterator[str]:
+    if len(files) > settings.files_max:
+        yield f"files: {len(files)} given; at most {settings.files_max} are allowed"
+    kinds = {file.name: file.kind for file in files}
+    total = 0
+    for file in files:
+        size = len(file.content.encode())
+        total += size
+        most = settings.certificate_bytes_max if file.kind == "certificate" else settings.file_bytes_max
+        if size > most:
+            yield f"file {file.name}: {size} bytes given; at most {most} are allowed"
         if file.sha256 and not NAME.fullmatch(file.sha256):
             yield name_problem(f"file {file.name}: sha256", file.sha256)
         if is_lacking(file):
@@ -111,6 +120,10 @@ def _problems(one: wire.LoadBalancerConfig, settings: DaemonSettings) -> Iterato
             yield f"file {file.name}: content is empty, and {what}; PEM is allowed"
         if "\0" in file.content:
             yield f"file {file.name}: holds a zero byte; only text is allowed"
+        if file.kind == "crt_list":
+            yield from list_problems(file, kinds, lines_max=settings.lines_max, line_chars_max=settings.line_chars_max)
+    if total > settings.files_bytes_max:
+        yield f"files: {total} bytes given; at most {settings.files_bytes_max} are allowed"
 
 
 def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
@@ -126,7 +139,7 @@ def name_problem(what: str, name: str) -> str:
     return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
 
 
-def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings) -> Iterator[str]:
+def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:
     what = f"frontend {frontend.name}"
     if not frontend.binds:
         yield f"{what}: binds is empty; a frontend listens somewhere"
@@ -138,11 +151,11 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings) -> Ite
         yield f"{what}: maxconn is {frontend.maxconn}; 1 to {MAXCONN_MAX} is allowed"
     yield from _text_problems(f"{what}: bind_arguments", frontend.bind_arguments, settings)
     words = tuple(word for text in frontend.bind_arguments for word in text.split())
-    yield from _argument_problems(f"{what}: bind_arguments", words)
+    yield from _argument_problems(f"{what}: bind_arguments", words, kinds)
     yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings)
 
 
-def _backend_problems(backend: wire.Backend, settings: DaemonSettings) -> Iterator[str]:
+def _backend_problems(backend: wire.Backend, settings: DaemonSettings, kinds: Kinds) -> Iterator[str]:
     what = f"backend {backend.name}"
     yield from _line_problems(what, backend.lines, KEYWORDS["backend"], settings)
     if len(backend.servers) > settings.servers_max:
@@ -153,7 +166,7 @@ def _backend_problems(backend: wire.Backend, settings: DaemonSettings) -> Iterat
         if not 0 <= server.weight <= WEIGHT_MAX:
             yield f"{where}: weight is {server.weight}; 0 to {WEIGHT_MAX} is allowed"
         yield from _text_problems(f"{where}: arguments", server.arguments, settings)
-        yield from _argument_problems(f"{where}: arguments", words_of(server))
+        yield from _argument_problems(f"{where}: arguments", words_of(server), kinds)
         for word in words_of(server):
             if word in _HIDDEN:
                 yield f"{where}: arguments: {word!r} is not allowed; address, ping_address and addr say where it is"
@@ -181,13 +194,14 @@ def _elsewhere(line: str) -> str:
     return min(_ELSEWHERE.get(words[0], frozenset()) & set(words[1:]), default="")
 
 
-def _argument_problems(what: str, words: tuple[str, ...]) -> Iterator[str]:
+def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Iterator[str]:
     """Addresses and files stand where they can be seen; quotes, which could hide a word, have no use here."""
     for word in words:
         if _UNQUOTED.search(word):
             yield f"{what}: {word[:60]!r} has quotes, a backslash or a variable; none is allowed"
-        if _OUTSIDE.search(word):
+        if OUTSIDE.search(word):
             yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
+    yield from argument_problems(what, words, kinds)
 
 
 def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) -> Iterator[str]:

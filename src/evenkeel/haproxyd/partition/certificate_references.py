@@ -1,0 +1,60 @@
+"""Which certificates, authorities and revocation lists arguments and lists of certificates have HAProxy read. Pure.
+
+They are the load balancer's own, of the kind that fits: the folder that HAProxy reads holds those of others too, and
+the key that it shows its peers.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from evenkeel.haproxyd import wire
+
+Kinds = Mapping[str, str]
+"""Of a load balancer's files, by name."""
+
+OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
+"""A path, or one of HAProxy's prefixes of them, in an argument that may name a file; not what lists of ciphers have."""
+_KINDS = {"crt": "certificate", "crt-list": "crt_list", "ca-file": "ca", "ca-verify-file": "ca", "crl-file": "crl"}
+_NEVER = frozenset(("ca-sign-file", "ca-sign-pass", "generate-certificates", "tls-ticket-keys"))
+_LINE = re.compile(r"(?P<name>[^\s\[\]]+)(?:[ \t]+\[(?P<options>[^\[\]]*)\])?(?P<names>(?:[ \t]+[^\s\[\]]+)*)[ \t]*")
+_OPTION = re.compile(r"[A-Za-z0-9_.,:/+=!@-]+")
+_SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
+
+
+def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator[str]:
+    """Of arguments. ``what``: of what, for people."""
+    for word, name in itertools.pairwise((*words, "")):
+        if word in _NEVER:
+            yield f"{what}: {word!r} is not allowed"
+        if word in _KINDS and kinds.get(name) != _KINDS[word]:
+            yield f"{what}: {word} {name[:60]!r}: files of the load balancer alone, of kind {_KINDS[word]}, are allowed"
+
+
+def list_problems(file: wire.File, kinds: Kinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
+    """Of a list of certificates."""
+    what = f"file {file.name}"
+    lines = file.content.split("\n")
+    if len(lines) > lines_max:
+        yield f"{what}: {len(lines)} lines given; at most {lines_max} are allowed"
+    for number, line in enumerate(lines[:lines_max], 1):
+        if line and (problem := _line_problem(line[: line_chars_max + 1], kinds, line_chars_max)):
+            yield f"{what}: line {number} {problem}"
+
+
+def _line_problem(line: str, kinds: Kinds, chars_max: int) -> str:
+    if len(line) > chars_max:
+        return f"is longer than the {chars_max} characters that are allowed"
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return "is not a file's name, options in brackets and server names"
+    if kinds.get(found["name"]) != "certificate":
+        return f"names {found['name'][:60]!r}: certificates of the load balancer alone are allowed"
+    options = (found["options"] or "").split()
+    for word in options:
+        if not _OPTION.fullmatch(word) or OUTSIDE.search(word):
+            return f"has the option {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
+    for name in found["names"].split():
+        if not _SERVER_NAME.fullmatch(name):
+            return f"has the server name {name[:60]!r}: letters, digits, '_', '-', '.' and '*.' before it are allowed"
+    return next(argument_problems("has options", options, kinds), "")
