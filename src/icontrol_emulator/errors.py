@@ -148,6 +148,11 @@ def denies_all(text: str, profile: str) -> IControlError:
     return mcpd(400, "01070311", f"Ciphers list '{text}' for profile {profile} denies all clients")
 
 
+def tls13_without_group(profile: str) -> IControlError:
+    """That it is refused, say F5's K10251520 and F5Networks/terraform-provider-bigip issue 727; the words are ours."""
+    return configuration_error(f"In profile {profile} TLSv1.3 needs a cipher-group; set it, or the option no-tlsv1.3")
+
+
 def no_sni_default(virtual: str) -> IControlError:
     text = "has more than one clientssl/serverssl profile but none of them is default for SNI"
     return mcpd(400, "0107149c", f"Virtual server {virtual} {text}")

@@ -14,7 +14,7 @@ from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
 
 from tests.icontrol_emulator.client import Backend, Client, exchange
-from tests.icontrol_emulator.tls_site import VIP, believing, client_ssl, connect, https, run
+from tests.icontrol_emulator.tls_site import NEW, VIP, believing, client_ssl, connect, https, run
 from tests.waiting import eventually
 
 Start = Callable[..., Awaitable[Backend]]
@@ -25,7 +25,7 @@ async def site(device: Client, backend: Start) -> tuple[int, Backend]:
     """Port of a virtual server that offers HTTP/2, and its member."""
     server = await backend("a")
     leaf = trustme.CA().issue_cert("a.test", key_type=trustme.KeyType.RSA)
-    path = await client_ssl(device, "site", leaf, renegotiation="disabled", tmOptions="none")
+    path = await client_ssl(device, "site", leaf, renegotiation="disabled", **NEW)
     await device.post("ltm/profile/http", {"name": "h", "partition": "P", "insertXforwardedFor": "enabled"})
     return await https(device, [server], ["/P/h", "http2", path]), server
 

@@ -17,9 +17,10 @@ from icontrol_emulator.irules.interpreter import Interpreter, Unknown
 from icontrol_emulator.irules.syntax import SyntaxFault, handlers
 from tests.icontrol_emulator.authority import Authority
 from tests.icontrol_emulator.client import Backend, Client, exchange, fetch
+from tests.icontrol_emulator.test_tls_traffic import SecureMember
 from tests.icontrol_emulator.test_traffic import VIP as PLAIN
 from tests.icontrol_emulator.test_traffic import site
-from tests.icontrol_emulator.tls_site import believing, client_ssl, connect, https, put_file, run
+from tests.icontrol_emulator.tls_site import NEW, believing, client_ssl, connect, get, https, put_file, run
 
 Start = Callable[..., Awaitable[Backend]]
 
@@ -57,6 +58,8 @@ def result(script: str, headers: dict[str, str] | None = None) -> str:
         ("# a comment { that opens\nset out 1", "1"),
         ("set out [HTTP::method][HTTP::path][HTTP::query][HTTP::version]", "GET/pq=11.1"),
         ("set out [class match -value [string tolower A] equals g]", "1"),
+        ("set out [lsearch -exact {a b c} b][lsearch {ab bc} c*]", "1-1"),
+        ("binary scan [binary format S1c1a* 258 3 xyz] ScA* a b c; set out $a,$b,$c", "258,3,xyz"),
         ("set out [IP::client_addr]:[TCP::local_port]", "10.0.0.1:443"),
         ("set out [b64encode abc][string length [sha1 x]]", "YWJj20"),
     ],
@@ -128,7 +131,7 @@ async def test_headers_about_clients_certificates(device: Client, backend: Start
     authority, server = Authority(organization_name="Testers"), await backend("a")
     trusted = await put_file(device, "cert", "ca.crt", authority.cert_pem.bytes())
     path = await client_ssl(
-        device, "site", trustme.CA().issue_cert("a.test"), peerCertMode="request", caFile=trusted, tmOptions="none"
+        device, "site", trustme.CA().issue_cert("a.test"), peerCertMode="request", caFile=trusted, **NEW
     )
     rules = [await rule(device, CERTIFICATES)]
     port = await https(device, [server], ["http", path], rules=rules)
@@ -189,11 +192,37 @@ async def test_a_rule_chooses_the_pool(device: Client, backend: Start) -> None:
 
 async def test_rules_see_http2_too(device: Client, backend: Start) -> None:
     leaf = trustme.CA().issue_cert("a.test", key_type=trustme.KeyType.RSA)
-    path = await client_ssl(device, "site", leaf, renegotiation="disabled", tmOptions="none")
+    path = await client_ssl(device, "site", leaf, renegotiation="disabled", **NEW)
     text = 'when HTTP_REQUEST { if { [HTTP::path] eq "/x" } { HTTP::respond 200 content "[SSL::cipher version]" } }'
     port = await https(device, [await backend("a")], ["http", "http2", path], rules=[await rule(device, text)])
     assert (await run("curl", "-ksS", "--http2", f"https://127.0.8.9:{port}/x")).text == "TLSv1.3"
     assert (await run("curl", "-ksS", "--http2", f"https://127.0.8.9:{port}/y")).text == "a"
+
+
+NAMES = """
+when CLIENTSSL_HANDSHAKE {
+    if { [SSL::extensions exists -type 0] } {
+        set extension [SSL::extensions -type 0]
+        binary scan $extension @9a* name
+    }
+}
+when SERVERSSL_CLIENTHELLO_SEND { if { [info exists extension] } { SSL::extensions insert $extension } }
+when HTTP_REQUEST { if { [info exists name] } { HTTP::header insert X-Name $name } }
+"""
+
+
+async def test_the_name_that_a_client_asked_for_is_asked_for_at_members(device: Client) -> None:
+    authority = trustme.CA()
+    server = SecureMember("m", authority.issue_cert("in.test"))
+    await server.start()
+    path = await client_ssl(device, "site", authority.issue_cert("a.test"))
+    await device.post("ltm/profile/server-ssl", {"name": "out", "partition": "P", "serverName": "other.test"})
+    port = await https(device, [server], ["http", path, "/P/out"], rules=[await rule(device, NAMES)])
+    assert await get(port, believing(), "a.test") == "m"
+    assert "\r\nX-Name: a.test\r\n" in server.last_head
+    assert await get(port, believing()) == "m"
+    assert server.names == ["a.test", "other.test"]
+    await server.stop()
 
 
 async def test_a_failing_rule_resets_and_one_that_is_not_understood_is_left_out(device: Client, backend: Start) -> None:

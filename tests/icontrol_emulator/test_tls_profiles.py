@@ -10,6 +10,7 @@ import trustme
 from tests.icontrol_emulator.authority import Authority, revocation_list
 from tests.icontrol_emulator.client import Answer, Client
 from tests.icontrol_emulator.test_files import install, sent_from, upload
+from tests.icontrol_emulator.tls_site import NEW
 
 SSL = "ltm/profile/client-ssl"
 
@@ -32,10 +33,12 @@ async def test_children_follow_their_parent_and_options_are_one_text(device: Cli
     assert (shown["defaultsFrom"], shown["cert"]) == ("/Common/clientssl", "/Common/default.crt")
     assert shown["tmOptions"] == "{ dont-insert-empty-fragments no-tlsv1.3 no-dtlsv1.2 }"
     assert (shown["sniDefault"], shown["serverName"], shown["ocspStapling"]) == ("true", "a.test", "disabled")
-    await device.patch(f"{SSL}/~P~a", {"tmOptions": ["no-tlsv1", "no-tlsv1.1"]})
+    await device.patch(f"{SSL}/~P~a", {"tmOptions": ["no-tlsv1", "no-tlsv1.3"]})
     await profile(device, "b", defaultsFrom="a")
-    assert (await device.get(f"{SSL}/~P~b"))["tmOptions"] == "{ no-tlsv1 no-tlsv1.1 }"
-    assert (await device.patch(f"{SSL}/~P~b", {"tmOptions": "none"}))["tmOptions"] == "none"
+    assert (await device.get(f"{SSL}/~P~b"))["tmOptions"] == "{ no-tlsv1 no-tlsv1.3 }"
+    refused_status = await device.send("PATCH", f"{SSL}/~P~b", {"tmOptions": "none"})
+    assert (refused_status.status, "TLSv1.3 needs a cipher-group" in refused_status.message) == (400, True)
+    assert (await device.patch(f"{SSL}/~P~b", NEW))["tmOptions"] == "none"
     assert (await profile(device, "c", tmOptions=["no-such"])).status == 400
     assert (await profile(device, "c", noSuchProperty="x")).status == 400
 

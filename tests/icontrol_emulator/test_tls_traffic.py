@@ -16,6 +16,7 @@ from tests.icontrol_emulator.client import Backend, Client, exchange, fetch, fre
 from tests.icontrol_emulator.test_files import install, sent_from, upload
 from tests.icontrol_emulator.test_traffic import eventually
 from tests.icontrol_emulator.tls_site import (
+    NEW,
     SSL,
     VIP,
     believing,
@@ -32,7 +33,6 @@ from tests.icontrol_emulator.tls_site import (
 )
 
 Start = Callable[..., Awaitable[Backend]]
-NEW = {"tmOptions": "none"}
 REFUSED = (ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)
 
 
@@ -132,12 +132,11 @@ async def test_renewal_shows_the_new_certificate_to_new_connections_only(device:
         ({}, "-tls1_2", True),
         ({}, "-tls1_3", False),
         (NEW, "-tls1_3", True),
-        ({"tmOptions": ["no-tlsv1", "no-tlsv1.1", "no-tlsv1.2"]}, "-tls1_2", False),
-        ({"tmOptions": ["no-tlsv1", "no-tlsv1.1"]}, "-tls1_1", False),
+        ({**NEW, "tmOptions": ["no-tlsv1", "no-tlsv1.1", "no-tlsv1.2"]}, "-tls1_2", False),
+        ({**NEW, "tmOptions": ["no-tlsv1", "no-tlsv1.1"]}, "-tls1_1", False),
         (NEW, "-tls1_1", True),
-        ({**NEW, "ciphers": "ECDHE+AES-GCM:ECDHE_ECDSA+AES-GCM"}, "-tls1_3", False),
-        ({**NEW, "ciphers": "TLS13-AES128-GCM-SHA256:ECDHE_ECDSA"}, "-tls1_3", True),
-        ({**NEW, "cipherGroup": "/Common/f5-secure", "ciphers": "none"}, "-tls1_2", True),
+        ({"tmOptions": "{ no-tlsv1.3 }", "ciphers": "ECDHE+AES-GCM:ECDHE_ECDSA+AES-GCM"}, "-tls1_2", True),
+        ({**NEW, "cipherGroup": "/Common/f5-secure"}, "-tls1_2", True),
     ],
 )
 async def test_versions(device: Client, backend: Start, profile: dict[str, Any], flag: str, works: bool) -> None:
@@ -145,6 +144,23 @@ async def test_versions(device: Client, backend: Start, profile: dict[str, Any],
     port = await https(device, [await backend("a")], ["http", path])
     said = await run("openssl", "s_client", "-connect", f"{VIP}:{port}", flag, "-cipher", "ALL:@SECLEVEL=0")
     assert (said.code == 0) == works, said.text
+
+
+async def test_cipher_groups(device: Client, backend: Start) -> None:
+    names = {"newest": "TLS13-AES256-GCM-SHA384", "wide": "ECDHE:ECDHE_ECDSA:TLSV1_3", "chacha": "CHACHA20-POLY1305"}
+    for name, cipher in names.items():
+        await device.post("ltm/cipher/rule", {"name": name, "partition": "P", "cipher": cipher})
+    await device.post(
+        "ltm/cipher/group", {"name": "g", "partition": "P", "allow": ["newest", "wide"], "exclude": ["chacha"]}
+    )
+    leaf = trustme.CA().issue_cert("a.test")
+    path = await client_ssl(device, "site", leaf, **{**NEW, "cipherGroup": "/P/g"})
+    port = await https(device, [await backend("a")], ["http", path])
+    words = ("openssl", "s_client", "-connect", f"{VIP}:{port}")
+    assert "Cipher is TLS_AES_256_GCM_SHA384" in (await run(*words)).text
+    assert (await run(*words, "-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256", "-tls1_3")).code != 0
+    refused = await device.send("DELETE", "ltm/cipher/group/~P~g")
+    assert (refused.status, "in use" in refused.message) == (400, True)
 
 
 async def test_ciphers(device: Client, backend: Start) -> None:

@@ -16,6 +16,8 @@ from tests.icontrol_emulator.test_files import install, sent_from, upload
 
 VIP = "127.0.8.9"
 SSL = "ltm/profile/client-ssl"
+NEW = {"tmOptions": "none", "cipherGroup": "/Common/f5-default", "ciphers": "none"}
+"""Of a profile: TLS 1.3 as well."""
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 

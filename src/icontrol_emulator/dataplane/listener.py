@@ -12,7 +12,7 @@ import structlog
 from OpenSSL import SSL
 
 from icontrol_emulator.config.engine import Engine
-from icontrol_emulator.config.model import Key
+from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 
 ACCEPTS_AT_ONCE_MAX = 64
 CONNECTIONS_MAX = 20_000
+VIRTUALS_KEPT_MAX = 2_000
 
 
 class Carrier:
@@ -42,6 +43,7 @@ class Carrier:
         self.counters = counters
         self.table = table
         self._connections: set[asyncio.Task[None]] = set()
+        self._profiles: dict[Key, tuple[tuple[int, Obj], Profiles]] = {}
 
     def serve(self, virtual: Key, conn: socket.socket, peer: str) -> None:
         if len(self._connections) >= CONNECTIONS_MAX:
@@ -91,11 +93,23 @@ class Carrier:
             if tls is not None:
                 tls.closed()
 
+    def _profiles_of(self, virtual: Obj) -> Profiles:
+        """As of the configuration of this moment; kept until the next change, because there may be hundreds."""
+        generation = self.engine.store.generation
+        known = self._profiles.get(virtual.key)
+        if known is not None and known[0] == (generation, virtual):
+            return known[1]
+        if len(self._profiles) >= VIRTUALS_KEPT_MAX:
+            self._profiles.clear()
+        found = Profiles.of(self.engine, virtual)
+        self._profiles[virtual.key] = ((generation, virtual), found)
+        return found
+
     def _session(self, key: Key, peer: str) -> Session | None:
         virtual = self.engine.store.get(key)
         if virtual is None or not (virtual.props.get("pool") or virtual.props.get("rules")):
             return None
-        profiles = Profiles.of(self.engine, virtual)
+        profiles = self._profiles_of(virtual)
         plan = profiles.towards_members(self.engine)
         return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, plan)
 
@@ -106,6 +120,7 @@ class Carrier:
         asked = secure and tls.connection.get_verify_mode() != SSL.VERIFY_NONE
         if not rules.connected(secure=secure, asked_for_certificate=asked):
             raise NoMember
+        session.name_for_member = rules.name_for_member
         if secure and tls.protocol_chosen == "h2":
             await Http2Proxy(session, client, counters, rules).run()
             return

@@ -54,11 +54,20 @@ class Rules:
         """Run what comes before the first byte; whether the connection goes on."""
         events = ["CLIENT_ACCEPTED"]
         if secure:
+            events.append("CLIENTSSL_CLIENTHELLO")
             events += ["CLIENTSSL_CLIENTCERT"] if asked_for_certificate else []
             events.append("CLIENTSSL_HANDSHAKE")
         for event in events:
             self._run(event)
         return not self._handlers or not self._commands.decision.rejected
+
+    def name_for_member(self) -> str:
+        """Run SERVERSSL_CLIENTHELLO_SEND: the server name that it puts in, empty if none."""
+        if not self._handlers:
+            return ""
+        self._commands.asked_name = ""
+        self._run("SERVERSSL_CLIENTHELLO_SEND")
+        return self._commands.asked_name
 
     @property
     def pool(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from icontrol_emulator.config.engine import Engine
@@ -15,7 +15,7 @@ from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.idle import idle_seconds
 from icontrol_emulator.dataplane.persist import PersistenceTable, masked
 from icontrol_emulator.dataplane.streams import Stream
-from icontrol_emulator.dataplane.tls.choose import Profile, TlsChoice, default_of
+from icontrol_emulator.dataplane.tls.choose import Profile, ServerNames, TlsChoice, default_of
 from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
 
 
@@ -27,6 +27,7 @@ class Profiles:
     idle_seconds: float | None = None  # None: connections may be idle for ever
     client_ssl: Sequence[Profile] = ()
     server_ssl: Sequence[Profile] = ()
+    names: ServerNames | None = None
 
     @classmethod
     def of(cls, engine: Engine, virtual: Obj) -> Profiles:
@@ -39,7 +40,9 @@ class Profiles:
                 found.append((kind, engine.props(profile)))
                 if kind in secure:
                     secure[kind].append((profile.key.path, found[-1][1]))
-        return cls(dict(found), idle_seconds(found), secure["client-ssl"], secure["server-ssl"])
+        clients = secure["client-ssl"]
+        names = ServerNames(engine, clients) if clients else None
+        return cls(dict(found), idle_seconds(found), clients, secure["server-ssl"], names)
 
     @property
     def speaks_http(self) -> bool:
@@ -71,10 +74,10 @@ class Profiles:
 
     def towards_clients(self, engine: Engine) -> TlsChoice | None:
         """How clients are answered, if by TLS; application protocols are negotiated for HTTP/2 only."""
-        if not self.client_ssl or self.client_ssl[0][1].get("mode") == "disabled":
+        if self.names is None or self.client_ssl[0][1].get("mode") == "disabled":
             return None
         modes = self.by_kind.get("http2", {}).get("activationModes", ())
-        return TlsChoice(engine, self.client_ssl, ("h2", "http/1.1") if "alpn" in modes else ())
+        return TlsChoice(engine, self.names, ("h2", "http/1.1") if "alpn" in modes else ())
 
     def towards_members(self, engine: Engine) -> TlsPlan | None:
         return server_side(engine, default_of(self.server_ssl)[1]) if self.server_ssl else None
@@ -125,6 +128,8 @@ class Session:
     client: str
     profiles: Profiles
     tls_to_members: TlsPlan | None = None
+    name_for_member: Callable[[], str] = str
+    """Asked before each handshake with a member: another server name than the profile's, empty for that one."""
 
     @property
     def pool(self) -> str:
@@ -198,7 +203,7 @@ class Session:
                 raise
             try:
                 # a member that is connected to is the one: TLS that fails ends the client's connection
-                stream = await streams.talk(sock, self.tls_to_members)
+                stream = await streams.talk(sock, self._plan())
             except BaseException:
                 for counters in counted:
                     counters.closed()
@@ -206,6 +211,12 @@ class Session:
             self.remember(member)
             return Upstream(member, stream, counted)
         return None
+
+    def _plan(self) -> TlsPlan | None:
+        if self.tls_to_members is None:
+            return None
+        name = self.name_for_member()
+        return replace(self.tls_to_members, name=name) if name else self.tls_to_members
 
     def _counted(self, member: Obj) -> tuple[Counters, ...]:
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable
 
 from cryptography import x509
@@ -24,6 +25,10 @@ VERDICTS = {
 
 def as_text(data: bytes) -> str:
     return data.decode("latin-1")
+
+
+def _utf8(text: str) -> str:
+    return as_text(text.encode())
 
 
 def as_bytes(text: str) -> bytes:
@@ -70,20 +75,66 @@ def _digest(name: str) -> Do:
     return do
 
 
+_FIELD = re.compile(r"([@aAHScI])(\d+|\*)?")
+_SIZES = {"S": 2, "c": 1, "I": 4}
+
+
 def _binary(tcl: Interpreter, words: list[str]) -> str:
-    """`binary scan DATA H* NAME`: in hexadecimal."""
-    what, data, form, name = words
-    if what != "scan" or form.rstrip("*") not in ("H", "a"):
-        raise Failed(f"binary {what} {form} is not known here")
-    tcl.variables[name] = as_bytes(data).hex() if form[0] == "H" else data
-    return "1"
+    """`binary scan DATA FORM NAME...` and `binary format FORM VALUE...`, with `@`, `a`, `A`, `H`, `S`, `c` and `I`."""
+    what, *rest = words
+    if what == "scan":
+        return _scanned(tcl, as_bytes(rest[0]), rest[1], rest[2:])
+    if what != "format":
+        raise Failed(f"binary {what} is not known here")
+    values = iter(rest[1:])
+    made = b""
+    for kind, count in _FIELD.findall(rest[0]):
+        if kind in _SIZES:
+            made += (int(next(values)) % 256 ** _SIZES[kind]).to_bytes(_SIZES[kind], "big")
+        elif kind == "H":
+            made += bytes.fromhex(next(values))
+        else:
+            text = as_bytes(next(values))
+            made += text if count == "*" else text[: int(count or 1)].ljust(int(count or 1), b"\0")
+    return as_text(made)
+
+
+def _scanned(tcl: Interpreter, data: bytes, form: str, names: list[str]) -> str:
+    at, left = 0, list(names)
+    for kind, count in _FIELD.findall(form):
+        if kind == "@":
+            at = int(count or 0)
+            continue
+        name = left.pop(0)
+        if kind in _SIZES:
+            size = _SIZES[kind]
+            if at + size > len(data):
+                break
+            tcl.variables[name] = str(int.from_bytes(data[at : at + size], "big", signed=True))
+            at += size
+            continue
+        end = len(data) if count == "*" else at + int(count or 1)
+        piece = data[at:end]
+        tcl.variables[name] = piece.hex() if kind == "H" else as_text(piece.rstrip(b" \0") if kind == "A" else piece)
+        at = end
+    return str(len(names) - len(left))
+
+
+def _subject(tcl: Interpreter, words: list[str]) -> str:
+    """The whole name, or the values of one attribute of it."""
+    subject = _read(words[0]).subject
+    if len(words) == 1:
+        return _utf8(subject.rfc4514_string())
+    if words[1] != "commonName":
+        raise Failed(f"bad attribute {words[1]}")
+    return _utf8(",".join(str(each.value) for each in subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)))
 
 
 _DATES = "%b %d %H:%M:%S %Y GMT"
 
 COMMANDS: dict[str, Do] = {
-    "X509::subject": _of(lambda cert: cert.subject.rfc4514_string()),
-    "X509::issuer": _of(lambda cert: cert.issuer.rfc4514_string()),
+    "X509::subject": _subject,
+    "X509::issuer": _of(lambda cert: _utf8(cert.issuer.rfc4514_string())),
     "X509::serial_number": _of(_serial),
     "X509::hash": _of(_hash),
     "X509::whole": _of(_whole),

@@ -75,6 +75,8 @@ class DeviceCommands:
         self.message: Message | None = None
         self.request: Message | None = None
         self.decision = Decision()
+        self.asked_name = ""
+        """The server name for members that a rule put into the first message to one."""
         self.table: dict[str, Do] = {**certificates.COMMANDS, **TEXTS}
         for name in (
             "header", "host", "uri", "path", "query", "method", "version", "status", "cookie", "redirect", "respond",
@@ -83,7 +85,7 @@ class DeviceCommands:
             self.table[f"HTTP::{name}"] = getattr(self, f"_http_{name}")
         self.table |= {
             "SSL::cert": self._ssl_cert, "SSL::verify_result": lambda tcl, words: str(flow.verdict),
-            "SSL::sni": lambda tcl, words: flow.server_name,
+            "SSL::extensions": self._ssl_extensions, "SSL::sni": lambda tcl, words: flow.server_name,
             "SSL::cipher": lambda tcl, words: flow.cipher.get(words[0], ""),
             "IP::client_addr": lambda tcl, words: flow.client[0],
             "IP::remote_addr": lambda tcl, words: flow.client[0],
@@ -220,6 +222,20 @@ class DeviceCommands:
         at = int(words[1]) + 1 if words[0] == "issuer" else int(words[0])
         return certificates.as_text(chain[at]) if 0 <= at < len(chain) else ""
 
+    def _ssl_extensions(self, tcl: Interpreter, words: list[str]) -> str:
+        """Of all extensions only the server name, type 0, is known: as it stands in the client's first message."""
+        known = server_name_extension(self._flow.server_name) if self._flow.server_name else b""
+        what = words[0]
+        if what == "insert":
+            self.asked_name = name_in_extension(certificates.as_bytes(words[1]))
+            return ""
+        if what == "count":
+            return "1" if known else "0"
+        if words[-2] != "-type":
+            raise Unknown("SSL::extensions " + " ".join(words))
+        found = known if words[-1] == "0" else b""
+        return ("1" if found else "0") if what == "exists" else certificates.as_text(found)
+
     # -- the connection
 
     def _profile(self, tcl: Interpreter, words: list[str]) -> str:
@@ -253,6 +269,21 @@ class DeviceCommands:
         if "-name" in options:
             return hit or ""
         return "1" if hit is not None else "0"
+
+
+def server_name_extension(name: str) -> bytes:
+    """The extension of RFC 6066, section 3, with its type and length in front."""
+    host = name.encode("ascii", "replace")
+    entry = b"\0" + len(host).to_bytes(2, "big") + host
+    listed = len(entry).to_bytes(2, "big") + entry
+    return b"\0\0" + len(listed).to_bytes(2, "big") + listed
+
+
+def name_in_extension(data: bytes) -> str:
+    """The server name of such an extension, empty for any other."""
+    if len(data) < 9 or data[:2] != b"\0\0":
+        return ""
+    return data[9 : 9 + int.from_bytes(data[7:9], "big")].decode("ascii", "replace")
 
 
 COMPARISONS: dict[str, Callable[[str, str], bool]] = {

@@ -291,6 +291,13 @@ def _lindex(tcl: Interpreter, words: list[str]) -> str:
     return values[at] if 0 <= at < len(values) else ""
 
 
+def _lsearch(tcl: Interpreter, words: list[str]) -> str:
+    *options, values, wanted = words
+    exact = "-exact" in options
+    found = (at for at, value in enumerate(split(values)) if (value == wanted if exact else glob(wanted, value)))
+    return str(next(found, -1))
+
+
 def _split(tcl: Interpreter, words: list[str]) -> str:
     signs = words[1] if len(words) > 1 else " \t\n\r"
     return joined(re.split(f"[{re.escape(signs)}]", words[0]) if signs else list(words[0]))
@@ -386,7 +393,8 @@ TCL: dict[str, Do] = {
     "if": _if, "while": _while, "for": _for, "foreach": _foreach, "switch": _switch, "catch": _catch,
     "break": _raise(_Break), "continue": _raise(_Continue), "return": _raise(Stop),
     "set": _set, "unset": _unset, "incr": _incr, "append": _append, "lappend": _lappend, "info": _info,
-    "list": lambda tcl, words: joined(words), "lindex": _lindex, "llength": lambda tcl, w: str(len(split(w[0]))),
+    "list": lambda tcl, words: joined(words), "lindex": _lindex, "lsearch": _lsearch,
+    "llength": lambda tcl, w: str(len(split(w[0]))),
     "split": _split, "join": lambda tcl, w: (w[1] if len(w) > 1 else " ").join(split(w[0])),
     "concat": lambda tcl, w: " ".join(word.strip() for word in w), "string": _string, "format": _format,
     "expr": lambda tcl, w: tcl.evaluate(" ".join(w)), "eval": lambda tcl, w: tcl.run(" ".join(w)),

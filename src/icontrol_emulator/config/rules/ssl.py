@@ -91,6 +91,8 @@ class SslProfileRules(BuiltInRules):
             raise errors.configuration_error(
                 f"In profile {obj.key.path} ciphers and cipher-group are mutually exclusive"
             )
+        if group == "none" and "no-tlsv1.3" not in options_of(props):
+            raise errors.tls13_without_group(obj.key.path)
         try:
             chosen = ciphers.of_profile(ctx, props)
         except BadWord as error:

@@ -24,42 +24,52 @@ Profile = tuple[str, Mapping[str, Any]]
 """Path and properties in effect."""
 
 
+class ServerNames:
+    """The client-ssl profiles of a virtual server by the names they go by."""
+
+    def __init__(self, engine: Engine, profiles: Sequence[Profile]) -> None:
+        self._default = default_of(profiles)
+        self._by_name: dict[str, Profile] = {}
+        for profile in profiles:
+            for name in _names(engine, profile[1]):
+                self._by_name.setdefault(name, profile)
+
+    def find(self, name: str) -> Profile:
+        """The profile for a client that sent this name, empty if it sent none. Raises `Unusable`."""
+        known = self._by_name
+        found = known.get(name) or known.get(f"*.{name.partition('.')[2]}") if name else None
+        if found is None and self._default[1].get("sniRequire") == "true":
+            raise Unusable("a server name that is served is required")
+        return found or self._default
+
+
 @dataclass(slots=True)
 class TlsChoice:
     """Asked once, by the server name of one client; keeps the path of the profile it chose."""
 
     engine: Engine
-    profiles: Sequence[Profile]
+    names: ServerNames
     protocols: tuple[str, ...] = ()
     chosen: str = ""
 
     def __call__(self, name: str) -> SSL.Context:
-        path, props = self._pick(name.rstrip("."))
+        path, props = self.names.find(name.rstrip("."))
         self.chosen = path
         return server_context(client_side(self.engine, props, self.protocols))
-
-    def _pick(self, name: str) -> Profile:
-        if name:
-            for wanted in (name, f"*.{name.partition('.')[2]}"):
-                for profile in self.profiles:
-                    if wanted in self._names(profile[1]):
-                        return profile
-        default = default_of(self.profiles)
-        if default[1].get("sniRequire") == "true":
-            raise Unusable("a server name that is served is required")
-        return default
-
-    def _names(self, props: Mapping[str, Any]) -> set[str]:
-        given = str(props.get("serverName") or "none").lower()
-        if given not in NOT_GIVEN:
-            return {given}
-        return {name.lower() for entry in chain_of(props) for name in self._certified(str(entry.get("cert")))}
-
-    def _certified(self, path: str) -> list[str]:
-        cert = self.engine.store.get(Key(CERT, "", path))
-        return pem.names(pem.certificates(text_of(cert))[0]) if cert is not None else []
 
 
 def default_of(profiles: Sequence[Profile]) -> Profile:
     """The profile for whom no name decides."""
     return next((each for each in profiles if each[1].get("sniDefault") == "true"), profiles[0])
+
+
+def _names(engine: Engine, props: Mapping[str, Any]) -> set[str]:
+    given = str(props.get("serverName") or "none").lower()
+    if given not in NOT_GIVEN:
+        return {given}
+    found: set[str] = set()
+    for entry in chain_of(props):
+        cert = engine.store.get(Key(CERT, "", str(entry.get("cert"))))
+        if cert is not None:
+            found |= {name.lower() for name in pem.names(pem.certificates(text_of(cert))[0])}
+    return found

@@ -7,6 +7,7 @@ import tempfile
 from typing import Any
 
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 from OpenSSL import SSL, crypto
 
 from icontrol_emulator.config import pem
@@ -86,9 +87,10 @@ def _context(method: int, plan: TlsPlan) -> SSL.Context:
 
 
 def _use(context: SSL.Context, pair: Pair) -> None:
-    # from a file, because only so each certificate gets a chain of its own
+    # from a file, because only so each certificate gets a chain of its own; nothing but certificates goes there
+    chain = b"".join(each.public_bytes(serialization.Encoding.PEM) for each in pem.certificates(pair.chain))
     with tempfile.NamedTemporaryFile(suffix=".crt") as file:
-        file.write(pair.chain.encode())
+        file.write(chain)
         file.flush()
         context.use_certificate_chain_file(file.name)
     context.use_privatekey(pem.private_key(pair.key))
