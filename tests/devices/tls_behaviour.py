@@ -5,6 +5,7 @@ A driver's tests subclass :class:`TlsBehaviour` and give a fixture ``site``: a d
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import warnings
 from collections.abc import AsyncIterator, Mapping
@@ -261,6 +262,24 @@ def verified(**changes: Any) -> dict[str, Any]:
     }
 
 
+def resumed(
+    place: tuple[str, int], tls: ssl.SSLContext, session: ssl.SSLSession | None = None
+) -> tuple[int, ssl.SSLSession | None]:
+    """Status of a request in a session, 0 if it was not served, and the session to go on with. Blocks."""
+    try:
+        with (
+            socket.create_connection(place, LIMIT_SECONDS) as plain,
+            tls.wrap_socket(plain, server_hostname="www.example.org", session=session) as over_tls,
+        ):
+            over_tls.sendall(b"GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+            head = b""
+            while part := over_tls.recv(4096):
+                head += part
+            return int(head.split(b" ")[1]) if head else 0, over_tls.session
+    except OSError:
+        return 0, None
+
+
 def problems(outcome: PartitionOutcome) -> list[str]:
     return [one.error for one in outcome.outcomes if one.error]
 
@@ -409,6 +428,28 @@ class TlsBehaviour:
     async def test_clients_are_not_asked_for_a_certificate(self, site: Site, clients: Clients, plain: Member) -> None:
         await self.serve(site, tls_listener(**verified(client_authentication="NONE")), pools=(pool_of(plain),))
         assert (await clients.ask(tls=clients.context(UNKNOWN))).status == 200
+
+    @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+    async def test_a_session_opens_no_other_listener_and_ends_with_a_revocation(
+        self, site: Site, clients: Clients, plain: Member, version: ssl.TLSVersion
+    ) -> None:
+        """A resumed session is not verified again: who began it elsewhere, or was revoked since, must begin anew."""
+        strict = {"id": "listener-2", "protocol_port": PORT + 1}
+        listeners = (tls_listener(), tls_listener(**strict, **verified()))
+        await self.serve(site, *listeners, pools=(pool_of(plain),))
+        only = {"minimum_version": version, "maximum_version": version}
+        nobody, client = clients.context(**only), clients.context(CLIENT, **only)
+
+        _, session = await asyncio.to_thread(resumed, site.place(PORT), nobody)
+        assert session is not None
+        assert (await asyncio.to_thread(resumed, site.place(PORT + 1), nobody, session))[0] == 0
+        status, session = await asyncio.to_thread(resumed, site.place(PORT + 1), client)
+        assert status == 200
+
+        named = NAMED | {"revoked": revocations(ROOT, CLIENT)}
+        changed = service(listeners=listeners, pools=(pool_of(plain),), revision=2)
+        assert problems(await site.apply(referring(changed, named), by_sha256(named))) == []
+        assert (await asyncio.to_thread(resumed, site.place(PORT + 1), client, session))[0] == 0
 
     # -- what members are told
 

@@ -13,6 +13,8 @@ What stands here was tried; the reasons:
   any port of its host. The section is one tenant's, and so is the key (:mod:`network.peer_keys`).
 - TLS as in Mozilla's intermediate profile where a load balancer does not say otherwise: curves, ciphers, DH parameters
   of 2048 bits, no tickets.
+- ``cachesize 0`` where a listener asks clients for certificates: HAProxy resumes a session at any listener of the
+  process, and so one that was begun where nobody is asked would do where everybody has to show one.
 - server states and the local peer: a reload keeps what is known of servers, and stick tables.
 - ``id``: hashing algorithms place servers by it, so it must not depend on who else is in the backend.
 """
@@ -117,6 +119,7 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
         f"stats socket {layout.worker_socket} mode 600 level admin expose-fd listeners",
         "stats timeout 60s",
         *TLS,
+        *(["tune.ssl.cachesize 0"] if _clients_show_certificates(config) else []),
     ]
     if layout.server_states is not None:
         lines.append(f"server-state-file {layout.server_states}")
@@ -127,6 +130,11 @@ def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: Dae
     return _section(
         f"# Written by evenkeel-haproxyd; changes here are undone. Add a local.cfg for {partition}.\nglobal", lines
     )
+
+
+def _clients_show_certificates(config: HaproxyConfig) -> bool:
+    frontends = (frontend for one in config.load_balancers.values() for frontend in one.frontends)
+    return any("verify" in word.split(" ") for frontend in frontends for word in frontend.bind_arguments)
 
 
 def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
