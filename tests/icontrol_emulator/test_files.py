@@ -9,6 +9,7 @@ import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from icontrol_emulator import Emulator
 from tests.icontrol_emulator.authority import Authority, revocation_list
 from tests.icontrol_emulator.client import Backend, Client, exchange, free_port
 
@@ -239,3 +240,31 @@ async def test_a_profile_without_its_files_is_refused(device: Client) -> None:
     refused = await device.send("POST", "ltm/profile/client-ssl", profile)
     said = "01070277:3: The requested certificate (/P/n.crt) was not found."
     assert (refused.status, refused.message) == (400, said)
+
+
+async def test_a_refused_transaction_leaves_nothing_of_its_files(device: Client) -> None:
+    authority = trustme.CA()
+    first, second = authority.issue_cert("a.test"), authority.issue_cert("b.test")
+    await upload(device, "cert", first.cert_chain_pems[0].bytes())
+    await upload(device, "key", second.private_key_pem.bytes())
+    number = await device.open_transaction()
+    for kind in ("cert", "key"):
+        body = {"name": "n", "partition": "P", "sourcePath": sent_from(kind)}
+        await device.post(f"sys/file/ssl-{kind}", body, transaction=number)
+    pair = {"name": "ssl", "partition": "P", "cert": "/P/n", "key": "/P/n"}
+    await device.post("ltm/profile/client-ssl", pair, transaction=number)
+    refused = await device.commit(number)
+    said = "transaction failed:01070317:3: profile /P/ssl's key and certificate do not match"
+    assert (refused.status, refused.message) == (400, said)
+    for kind in ("cert", "key"):
+        assert (await device.send("GET", f"sys/file/ssl-{kind}/~P~n")).status == 404
+
+
+async def test_no_key_and_no_passphrase_is_in_the_log_of_writes(device: Client, emulator: Emulator) -> None:
+    await install(device, "site", trustme.CA().issue_cert("a.test"))
+    await device.patch("sys/file/ssl-key/~P~site.key", {"passphrase": "canary"})
+    chain = [{"name": "x", "cert": "/P/site.crt", "key": "/P/site.key", "passphrase": "canary"}]
+    shown = await device.post("ltm/profile/client-ssl", {"name": "ssl", "partition": "P", "certKeyChain": chain})
+    for text in (str(emulator.write_log.entries()), str(shown)):
+        assert "BEGIN" not in text
+        assert "canary" not in text

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trustme
 
+from icontrol_emulator import Emulator
 from tests.icontrol_emulator.authority import Authority, revocation_list
 from tests.icontrol_emulator.client import Backend, Client, exchange, fetch, free_port
 from tests.icontrol_emulator.test_files import install, sent_from, upload
@@ -121,6 +122,20 @@ async def test_renewal_shows_the_new_certificate_to_new_connections_only(device:
         await device.delete(f"sys/file/ssl-{kind}/~P~site.{'crt' if kind == 'cert' else 'key'}")
     assert (await exchange(reader, writer))[1] == "a"
     writer.close()
+
+
+async def test_the_peer_serves_the_same_certificate_after_a_sync(
+    pair: Emulator, both: tuple[Client, Client], backend: Start
+) -> None:
+    first, second = both
+    leaf = trustme.CA().issue_cert("a.test")
+    path = await client_ssl(first, "site", leaf)
+    port = await https(first, [await backend("a")], ["http", path])
+    words = {"command": "run", "utilCmdArgs": "config-sync to-group device-group-1"}
+    await first.post("cm", words)
+    await pair.failover("bigip-1")
+    assert await served_serial(port, "a.test") == serial(leaf)
+    assert (await second.get("sys/file/ssl-key/~P~site.key"))["fullPath"] == "/P/site.key"
 
 
 # -- versions, ciphers

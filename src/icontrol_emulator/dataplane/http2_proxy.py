@@ -89,12 +89,10 @@ class Http2Proxy:
             self._begin(event)
         elif isinstance(event, DataReceived):
             request = self._requests.get(event.stream_id)
-            if request is None:
-                self._connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            else:
-                padding = event.flow_controlled_length - len(event.data)
-                if padding:
-                    self._connection.acknowledge_received_data(padding, event.stream_id)
+            # what nobody waits for, padding included, gives its room back at once
+            kept = len(event.data) if request is not None else 0
+            self._give_room(event.stream_id, event.flow_controlled_length - kept)
+            if request is not None:
                 request.parts.put_nowait(event.data)
         elif isinstance(event, StreamEnded):
             request = self._requests.get(event.stream_id)
@@ -114,7 +112,7 @@ class Http2Proxy:
                 [(_text(name), _text(value)) for name, value in event.headers], ended=event.stream_ended is not None
             )
         except BadMessage:
-            self._connection.reset_stream(number, ErrorCodes.PROTOCOL_ERROR)
+            self._reset(number, ErrorCodes.PROTOCOL_ERROR)
             return
         request = self._requests[number] = Request(head)
         request.task = asyncio.create_task(self._serve(number, request))
@@ -159,13 +157,16 @@ class Http2Proxy:
         """What nobody took any more must not narrow the connection's window for good."""
         while not request.parts.empty():
             part = request.parts.get_nowait()
-            if part:
-                with contextlib.suppress(H2Error):
-                    self._connection.acknowledge_received_data(len(part), number)
+            self._give_room(number, len(part or b""))
 
-    def _reset(self, number: int) -> None:
+    def _give_room(self, number: int, size: int) -> None:
+        if size:
+            with contextlib.suppress(H2Error):  # the stream may have ended already
+                self._connection.acknowledge_received_data(size, number)
+
+    def _reset(self, number: int, code: ErrorCodes = ErrorCodes.INTERNAL_ERROR) -> None:
         with contextlib.suppress(H2Error):  # the stream or the connection may have ended already
-            self._connection.reset_stream(number, ErrorCodes.INTERNAL_ERROR)
+            self._connection.reset_stream(number, code)
 
     async def _send_request(self, number: int, request: Request, upstream: Upstream) -> None:
         upstream.request()
@@ -175,7 +176,7 @@ class Http2Proxy:
             framed = b"%x\r\n%b\r\n" % (len(part), part) if chunked else part
             if part:
                 await send(upstream.stream, framed, upstream.gave_out)
-                self._connection.acknowledge_received_data(len(part), number)
+                self._give_room(number, len(part))
                 await self._flush()
         if chunked:
             await send(upstream.stream, b"0\r\n\r\n", upstream.gave_out)

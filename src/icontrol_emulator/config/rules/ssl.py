@@ -50,6 +50,12 @@ class SslProfileRules(BuiltInRules):
         if draft.key.type == CLIENT_SSL and props.get("cert") not in (None, "/Common/default.crt"):
             props["inheritCertkeychain"] = "false"
 
+    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        if "certKeyChain" in shown:
+            shown["certKeyChain"] = [
+                {name: value for name, value in entry.items() if name[0] != "_"} for entry in shown["certKeyChain"]
+            ]
+
     def missing(self, ctx: Context, obj: Obj, target: Target, word: str) -> IControlError:
         if target.family in WORDS:
             return errors.no_such_file(WORDS[target.family], target.path)
