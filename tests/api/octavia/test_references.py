@@ -357,13 +357,14 @@ class SlowKeyManager(CountingKeyManager):
         super().__init__(root, Encryption([bytes(32)]))
         self.reads: list[tuple[str, str]] = []
         self.under_way = self.most = 0
+        self.full_at = READS_AT_ONCE
         self.go_on, self.full = asyncio.Event(), asyncio.Event()
 
     async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
         self.reads.append((reference, project_id))
         self.under_way += 1
         self.most = max(self.most, self.under_way)
-        if self.under_way == READS_AT_ONCE:
+        if self.under_way == self.full_at:
             self.full.set()
         await self.go_on.wait()
         self.under_way -= 1
@@ -383,6 +384,26 @@ async def test_several_are_read_at_once_and_none_after_a_failure(keys: CountingK
     with pytest.raises(Invalid, match="bad"):
         await ReferenceReader(slow).read([listener_with("bad", *names)], PROJECT, EVERYTHING)
     assert len(slow.reads) < len(names)
+
+
+async def test_a_project_with_many_requests_leaves_room_for_others(keys: CountingKeyManager, tmp_path: Path) -> None:
+    slow = SlowKeyManager(tmp_path / "certificates")
+    reader = ReferenceReader(slow)
+    many = [
+        asyncio.create_task(reader.read([listener_with(f"{number}-a", f"{number}-b")], PROJECT, EVERYTHING))
+        for number in range(20)
+    ]
+    await slow.full.wait()
+    slow.full.clear()
+    assert {project for _, project in slow.reads} == {PROJECT} and slow.under_way == READS_AT_ONCE
+    slow.full_at += 1
+    other = asyncio.create_task(reader.read([listener_with("one")], OTHER, EVERYTHING))
+    await slow.full.wait()
+    assert slow.reads[-1] == ("one", OTHER)
+    slow.go_on.set()
+    with pytest.raises(Invalid):
+        await other
+    assert [len(found) for found in await asyncio.gather(*many)] == [2] * 20
 
 
 async def test_a_request_does_not_wait_for_ever(

@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
+from weakref import WeakValueDictionary
 
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.certificate_contents import read_certificate
@@ -20,7 +21,9 @@ T = TypeVar("T")
 NEW_REFERENCES_MAX = 250
 """That one request may bring: the 203 of a listener, and some more."""
 READS_AT_ONCE = 4
-"""Of one request, so that it leaves room for others."""
+"""Of one project, so that it leaves room for others."""
+READS_AT_ONCE_OF_ALL = 24
+"""Fewer than key managers take at once: agents that need what they serve are to find room."""
 READ_SECONDS = 30.0
 """That all reads of one request may take together."""
 
@@ -47,6 +50,9 @@ class ReferenceReader:
     def __init__(self, key_manager: KeyManager | None, *, now: Callable[[], datetime] | None = None) -> None:
         self._key_manager = key_manager
         self._now = now or (lambda: datetime.now(UTC))
+        self._all = asyncio.Semaphore(READS_AT_ONCE_OF_ALL)
+        self._of_project: WeakValueDictionary[ProjectId, asyncio.Semaphore] = WeakValueDictionary()
+        """As long as a request of the project is under way."""
 
     async def read(
         self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities
@@ -69,15 +75,39 @@ class ReferenceReader:
             )
         reads = [_reading(self._key_manager, each, project_id, self._now()) for each in named]
         checks = [_checking(self._key_manager, each, project_id) for each in lists]
+        slots = self._of_project.setdefault(project_id, asyncio.Semaphore(READS_AT_ONCE))
         try:
             async with asyncio.timeout(READ_SECONDS):
-                found = await _some_at_once(reads)
-                await _some_at_once(checks)
+                found = await self._some_at_once(reads, slots)
+                await self._some_at_once(checks, slots)
         except TimeoutError as error:
             raise KeyManagerUnavailable(
                 f"{_shown(named or [lists[0].revoked])}: not read within {READ_SECONDS:g} s"
             ) from error
         return tuple(found)
+
+    async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
+        """All of it, some at a time. After a failure nothing more is begun; of several the first in order is raised."""
+        failed = False
+
+        async def one(begin: Callable[[], Awaitable[T]]) -> T | EvenKeelError | None:
+            nonlocal failed
+            async with slots, self._all:
+                if failed:
+                    return None
+                try:
+                    return await begin()
+                except EvenKeelError as error:
+                    failed = True
+                    return error
+
+        found: list[T] = []
+        for outcome in await asyncio.gather(*map(one, work)):
+            if isinstance(outcome, EvenKeelError):
+                raise outcome
+            if outcome is not None:
+                found.append(outcome)
+        return found
 
 
 def _each_once(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
@@ -143,31 +173,6 @@ def _checking(key_manager: KeyManager, pair: SignedList, project_id: ProjectId) 
             raise KeyManagerUnavailable(f"{_shown([revoked])}: {error}") from error
 
     return check
-
-
-async def _some_at_once(work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """All of it, some at a time. After a failure nothing more is begun; of several the first in order is raised."""
-    slots = asyncio.Semaphore(READS_AT_ONCE)
-    failed = False
-
-    async def one(begin: Callable[[], Awaitable[T]]) -> T | EvenKeelError | None:
-        nonlocal failed
-        async with slots:
-            if failed:
-                return None
-            try:
-                return await begin()
-            except EvenKeelError as error:
-                failed = True
-                return error
-
-    found: list[T] = []
-    for outcome in await asyncio.gather(*map(one, work)):
-        if isinstance(outcome, EvenKeelError):
-            raise outcome
-        if outcome is not None:
-            found.append(outcome)
-    return found
 
 
 def _shown(named: Sequence[NamedCertificate]) -> str:
