@@ -30,6 +30,7 @@ TYPES = (
     "ltm/profile/http",
     "ltm/profile/tcp",
     "ltm/profile/fastl4",
+    "ltm/profile/http2",
     "ltm/profile/client-ssl",
     "ltm/profile/server-ssl",
     "ltm/persistence/cookie",

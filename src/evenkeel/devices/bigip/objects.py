@@ -24,6 +24,7 @@ CIPHER_RULE = "ltm/cipher/rule"
 CIPHER_GROUP = "ltm/cipher/group"
 CLIENT_SSL = "ltm/profile/client-ssl"
 SERVER_SSL = "ltm/profile/server-ssl"
+HTTP2_PROFILE = "ltm/profile/http2"
 CERTIFICATE_FILE = "sys/file/ssl-cert"
 KEY_FILE = "sys/file/ssl-key"
 REVOCATION_FILE = "sys/file/ssl-crl"
@@ -31,7 +32,7 @@ FILES = (CERTIFICATE_FILE, KEY_FILE, REVOCATION_FILE)
 """What has no description, so that its name alone says that it is ours, and what several load balancers may share."""
 CIPHERS = (CIPHER_RULE, CIPHER_GROUP)
 MONITORS = ("ltm/monitor/http", "ltm/monitor/https", "ltm/monitor/tcp", "ltm/monitor/gateway-icmp")
-PROFILES = ("ltm/profile/http", "ltm/profile/tcp", "ltm/profile/fastl4", CLIENT_SSL)
+PROFILES = ("ltm/profile/http", "ltm/profile/tcp", "ltm/profile/fastl4", HTTP2_PROFILE, CLIENT_SSL)
 PERSISTENCE = ("ltm/persistence/cookie",)
 
 OWNED_TYPES = (

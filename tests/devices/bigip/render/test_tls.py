@@ -173,7 +173,7 @@ def test_an_irule_begins_with_its_mark_removes_what_clients_say_and_names_nothin
     found = of(tls_listener(insert_headers=headers))
     code = only(found, "rule")["apiAnonymous"]
     assert code.startswith("# evenkeel:dev/1:rule:lb-1:listener-1\nwhen HTTP_REQUEST {")
-    assert "{x-forwarded-port x-forwarded-proto}" in code
+    assert '"x-forwarded-port" -\n            "x-forwarded-proto" { HTTP::header remove $name }' in code
     assert code.index("HTTP::header remove") < code.index('HTTP::header insert "X-Forwarded-Proto" "https"')
     assert 'HTTP::header insert "X-Forwarded-Port" "443"' in code
     assert only(found, "profile/http")["insertXforwardedFor"] == "enabled"
@@ -229,34 +229,33 @@ def test_the_parent_is_an_option() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "versions", "alpn", "expected"),
+    ("asked", "versions", "expected"),
     [
         (
             "ECDHE-RSA-AES128-SHA:ECDHE-RSA-CHACHA20-POLY1305:AES128-SHA",
             ("TLSv1.2",),
-            (),
             "ECDHE-RSA-AES128-CBC-SHA:ECDHE-RSA-CHACHA20-POLY1305-SHA256:AES128-SHA",
         ),
         # as with OpenSSL, ciphers of older versions do not limit TLS 1.3
         (
             "AES128-SHA",
             ("TLSv1.2", "TLSv1.3"),
-            (),
             "TLS13-AES128-GCM-SHA256:TLS13-AES256-GCM-SHA384:TLS13-CHACHA20-POLY1305-SHA256:AES128-SHA",
         ),
-        ("TLS_AES_256_GCM_SHA384", ("TLSv1.3",), (), "TLS13-AES256-GCM-SHA384"),
-        # the device wants it for HTTP/2 even where nobody can use it
-        (
-            "TLS_AES_256_GCM_SHA384",
-            ("TLSv1.3",),
-            ("h2", "http/1.1"),
-            "TLS13-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256",
-        ),
+        ("TLS_AES_256_GCM_SHA384", ("TLSv1.3",), "TLS13-AES256-GCM-SHA384"),
     ],
 )
-def test_ciphers_are_spelled_as_the_device_does(asked: str, versions: Any, alpn: Any, expected: str) -> None:
-    found = of(tls_listener(tls_ciphers=asked, tls_versions=versions, alpn_protocols=alpn))
+def test_ciphers_are_spelled_as_the_device_does(asked: str, versions: Any, expected: str) -> None:
+    found = of(tls_listener(tls_ciphers=asked, tls_versions=versions))
     assert only(found, "cipher/rule")["cipher"] == expected
+
+
+def test_http_2_without_the_cipher_that_a_device_insists_on() -> None:
+    found = of(tls_listener(tls_ciphers="TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"))
+    assert only(found, "profile/http2")["enforceTlsRequirements"] == "disabled"
+    assert {"name": f"{PART}/dev_http2_listener-1", "context": "clientside"} in only(found, "virtual")["profiles"]
+    for changes in ({"tls_ciphers": None}, {"tls_ciphers": "AES128-SHA", "alpn_protocols": ("http/1.1",)}):
+        assert "profile/http2" not in of(tls_listener(**changes))
 
 
 def test_without_ciphers_the_devices_default_group_is_used() -> None:
@@ -356,7 +355,6 @@ def test_a_monitor_of_type_https_where_members_are_spoken_to_in_the_clear() -> N
         ),
         (tls_service(names=KNOWN, listeners=(tls_listener(default_tls_container_ref=None),)), "needs default_tls"),
         (tls_service(names=KNOWN, listeners=(tls_listener(tls_ciphers="HIGH:!aNULL"),)), "tls_ciphers: 'HIGH'"),
-        (tls_service(names=KNOWN, listeners=(tls_listener(tls_ciphers="AES128-SHA"),)), "HTTP/2 needs ECDHE-RSA"),
         (
             tls_service(names=KNOWN, listeners=(tls_listener(client_authentication="MANDATORY"),)),
             "needs client_ca_tls_container_ref",

@@ -13,7 +13,8 @@ default_tls_container_ref  the profile with sniDefault; without one, that of the
 client_authentication      peerCertMode: NONE ignore, OPTIONAL request, MANDATORY require; CA and CRL
                            A BIG-IP lets clients with wrong certificates pass at ``request``: see
                            :mod:`evenkeel.devices.bigip.render.rules`
-alpn_protocols             with h2, the profile http2 beside it, which offers HTTP/1.1 too
+alpn_protocols             with h2, the profile http2 beside it, which offers HTTP/1.1 too. A device insists on
+                           one cipher for it; where that is not wanted, a profile of our own does not insist
 =========================  =============================================================================
 """
 
@@ -23,13 +24,15 @@ from typing import Any
 from evenkeel.core.model import TLS_PROTOCOL
 from evenkeel.core.service import ServiceDefinition, ServiceListener
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.objects import CLIENT_SSL, Key, WantedObject
+from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, Key, WantedObject
 from evenkeel.devices.bigip.render.certificates import References
 from evenkeel.devices.bigip.render.tls import tls_attributes
 from evenkeel.devices.errors import Unrenderable
 
 DEFAULT_PARENT = "/Common/clientssl"
 HTTP2 = "/Common/http2"
+HTTP2_CIPHER = "ECDHE-RSA-AES128-GCM-SHA256"
+"""What a virtual server must take unless its http2 profile says otherwise (ID 516327)."""
 PEER_MODES = {"NONE": "ignore", "OPTIONAL": "request", "MANDATORY": "require"}
 _REFERENCE_DIGITS = 20
 
@@ -64,6 +67,29 @@ def client_ssl_profiles(
         )
         for place, group in enumerate(references.interchangeable(certificate_references(listener)))
     ]
+
+
+def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
+    """The http2 profile of a listener whose clients may speak HTTP/2, but not with the cipher that a device wants."""
+    if not speaks_http2(listener) or HTTP2_CIPHER in (listener.tls_ciphers or HTTP2_CIPHER).split(":"):
+        return []
+    return [
+        WantedObject(
+            key=Key(type=HTTP2_PROFILE, name=names.helper("http2", listener.id)),
+            owner=service.load_balancer_id,
+            attributes={
+                "defaultsFrom": HTTP2,
+                "enforceTlsRequirements": "disabled",
+                "description": names.mark("http2", service.load_balancer_id, listener.id),
+            },
+            immutables=frozenset({"defaultsFrom"}),
+        )
+    ]
+
+
+def speaks_http2(listener: ServiceListener) -> bool:
+    """Is HTTP/2 offered to clients?"""
+    return listener.protocol == TLS_PROTOCOL and "h2" in listener.alpn_protocols
 
 
 def certificate_references(listener: ServiceListener) -> tuple[str, ...]:

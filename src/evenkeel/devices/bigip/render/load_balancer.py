@@ -7,6 +7,7 @@ load balancer       ltm/virtual-address, autoDelete off         ``<prefix>_<load
 listener            ltm/virtual                                 ``<prefix>_<listener id>``
 its headers, times  ltm/profile/http, /tcp, /fastl4; ltm/rule   ``<prefix>_<kind>_<listener id>``
 its certificates    ltm/profile/client-ssl                      ``<prefix>_clientssl-<digest>_<listener id>``
+HTTP/2              built-in, or ltm/profile/http2              ``<prefix>_http2_<listener id>``
 pool                ltm/pool                                    ``<prefix>_<pool id>``
 member              its member; the device makes the node       ``<address>:<port>``, ``<address>``
 TLS to members      ltm/profile/server-ssl                      ``<prefix>_serverssl_<pool id>``
@@ -31,6 +32,7 @@ from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames, address_of
 from evenkeel.devices.bigip.objects import (
     CLIENT_SSL,
+    HTTP2_PROFILE,
     RULE,
     VIRTUAL,
     VIRTUAL_ADDRESS,
@@ -40,7 +42,13 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.render import pool as render_pool
 from evenkeel.devices.bigip.render.certificates import References
-from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, HTTP2, client_ssl_profiles
+from evenkeel.devices.bigip.render.client_ssl import (
+    DEFAULT_PARENT,
+    HTTP2,
+    client_ssl_profiles,
+    http2_profiles,
+    speaks_http2,
+)
 from evenkeel.devices.bigip.render.profiles import http_profile, is_full_proxy, transport_profile
 from evenkeel.devices.bigip.render.rules import listener_rules, passes_name_on
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path, server_ssl_profiles
@@ -114,6 +122,7 @@ def _listener_objects(
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
         *transport_profile(service, listener, pool, names),
+        *http2_profiles(service, listener, names),
         *listener_rules(service, listener, pool, names),
     ]
 
@@ -201,8 +210,8 @@ def _profile_list(
         wanted.append("/Common/oneconnect")
     found = [{"name": path, "context": "all"} for path in wanted]
     clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
-    if clients and "h2" in listener.alpn_protocols:
-        clients.append(HTTP2)
+    if speaks_http2(listener):
+        clients.append(paths.get(HTTP2_PROFILE, HTTP2))
     found.extend({"name": path, "context": "clientside"} for path in clients)
     if pool is not None and pool.tls_enabled:
         found.append({"name": server_ssl_path(service, pool, names), "context": "serverside"})

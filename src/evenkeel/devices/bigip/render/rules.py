@@ -94,11 +94,12 @@ def _handshake(listener: ServiceListener, pool: ServicePool | None) -> Iterator[
 def _request(headers: HeaderPlan) -> Iterator[str]:
     if not headers.removed:
         return
-    removed = " ".join(name.lower() for name in headers.removed)
     yield "when HTTP_REQUEST {"
     yield "    foreach name [HTTP::header names] {"
-    yield f"        if {{ [lsearch -exact {{{removed}}} [string map {{_ -}} [string tolower $name]]] >= 0 }} {{"
-    yield "            HTTP::header remove $name"
+    yield "        switch -- [string map {_ -} [string tolower $name]] {"
+    *others, last = (name.lower() for name in headers.removed)
+    yield from (f'            "{name}" -' for name in others)
+    yield f'            "{last}" {{ HTTP::header remove $name }}'
     yield "        }"
     yield "    }"
     for name, value in headers.inserted:

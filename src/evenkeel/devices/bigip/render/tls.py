@@ -3,9 +3,6 @@
 Ciphers are a cipher rule in a cipher group, because a BIG-IP refuses TLS 1.3 with a plain cipher string (K10251520).
 Tenants name them as OpenSSL does, a BIG-IP partly otherwise: :data:`CIPHERS`. As with OpenSSL, ciphers of older
 versions do not limit TLS 1.3: without any of its own named, all three are allowed.
-
-HTTP/2 needs one cipher, :data:`HTTP2_CIPHER`, or the device refuses the virtual server. Where TLS 1.2 is not spoken it
-is in the cipher rule for that alone.
 """
 
 from collections.abc import Iterable
@@ -19,7 +16,6 @@ from evenkeel.devices.errors import Unrenderable
 NEWEST = "TLSv1.3"
 DEFAULT_VERSIONS = ("TLSv1.2", NEWEST)
 """Octavia's."""
-HTTP2_CIPHER = "ECDHE-RSA-AES128-GCM-SHA256"
 DEFAULT_GROUP = "/Common/f5-default"
 """Where no ciphers are named; comes with every device since 13.0."""
 _SWITCHES = {
@@ -120,13 +116,8 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
     for name in asked:
         if name not in CIPHERS:
             raise Unrenderable(f"{whose(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
-    versions = _versions(speaker)
-    if NEWEST in versions and not _NEWEST_CIPHERS.keys() & set(asked):
+    if NEWEST in _versions(speaker) and not _NEWEST_CIPHERS.keys() & set(asked):
         asked = [*_NEWEST_CIPHERS, *asked]
-    if isinstance(speaker, ServiceListener) and "h2" in speaker.alpn_protocols and HTTP2_CIPHER not in asked:
-        if "TLSv1.2" in versions:
-            raise Unrenderable(f"{whose(speaker)}: tls_ciphers: on a BIG-IP HTTP/2 needs {HTTP2_CIPHER} among them")
-        asked = [*asked, HTTP2_CIPHER]
     return dict.fromkeys(CIPHERS[name] for name in asked)
 
 
