@@ -18,7 +18,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RULE, Key, WantedObject
 from evenkeel.devices.bigip.render.headers import HeaderPlan, header_plan
 
-_ONE_LINE = r'string map {"\r" "" "\n" ""}'
+_ONE_LINE = r'string map [list "\r" "" "\n" ""]'
 """A name in a certificate may hold anything; in a header no line ends."""
 _ALWAYS_SAID = {
     "X-SSL-Client-Verify": "[expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]",
