@@ -101,6 +101,21 @@ async def test_what_a_reload_would_order_otherwise_is_a_reload(site: World, orde
     assert await shown(vip) == (f"{order[0]}.test", 1)
 
 
+async def test_of_two_with_the_same_name_the_first_is_shown_also_when_it_was_renewed(site: World) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    default = file("d.pem", certificate("d.test"))
+    one, two = file("one.pem", certificate("one.test", "x.test")), file("two.pem", certificate("two.test", "x.test"))
+    await site.put("p", tls("lb", vip, a, default, one, two))
+    assert await shown(vip, "x.test") == ("one.test", 1)
+    one = renewed(one, certificate("one.test", "x.test", serial=2))
+    assert await changed(site, tls("lb", vip, a, default, one, unsent(two))) == "reload"
+    assert await shown(vip, "x.test") == ("one.test", 2)
+    two = renewed(two, certificate("two.test", "x.test", serial=2))
+    assert await changed(site, tls("lb", vip, a, unsent(default), unsent(one), two)) == "runtime"
+    assert await shown(vip, "x.test") == ("one.test", 2)
+
+
 async def test_a_certificate_that_does_not_fit_one_command_is_renewed_by_a_reload(site: World) -> None:
     a = await site.member("a")
     vip = free_vip()

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.runtime.certificate_names import shown_for
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 
@@ -41,6 +42,7 @@ def file_changes(
         refused = file.kind in ("ca", "crl") and not binary.authorities_at_runtime
         if file.kind != old[name].kind or (refused and file.content != old[name].content):
             raise NeedsReload(f"file {name}")
+    _refuse_other_order(changed, new)
     listed = [_ListChange(old[name], file) for name, file in changed.items() if file.kind == "crt_list"]
     yield from _certificates_that_come(old, new, listed)
     for name, file in changed.items():
@@ -49,6 +51,18 @@ def file_changes(
     for change in listed:
         yield from change.commands()
     yield from _certificates_that_go(old, new, listed)
+
+
+def _refuse_other_order(changed: Files, new: Files) -> None:
+    """HAProxy shows, for a name, the certificate that it got first, and gets a renewed one anew: behind those that are
+    after it in the list. Raises :class:`NeedsReload` if one of them has a name of its."""
+    for listed in (file for file in new.values() if file.kind == "crt_list"):
+        names = [certificate_of(line) for line in entries(listed.content)]
+        for place, name in enumerate(names):
+            if name in changed:
+                shown = shown_for(changed[name].content)
+                if any(shown & shown_for(new[later].content) for later in names[place + 1 :] if later in new):
+                    raise NeedsReload(f"file {name} has a name that another one has too")
 
 
 def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:

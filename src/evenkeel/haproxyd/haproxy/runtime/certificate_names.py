@@ -1,0 +1,47 @@
+"""The names that a certificate is shown for, as HAProxy takes them from it. Pure."""
+
+import functools
+import re
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+
+LEAVES_MAX = 8192
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
+
+ShownFor = frozenset[tuple[str, bool]]
+"""Names in lower case, and whether the key is RSA's: HAProxy has one certificate of each kind for a name."""
+
+
+def shown_for(content: str) -> ShownFor:
+    """Of the first certificate in a file of PEM; none if it cannot be read: what HAProxy makes of it, it says."""
+    leaf = _PEM.search(content)
+    return _of_leaf(leaf[0]) if leaf else frozenset()
+
+
+@functools.lru_cache(maxsize=LEAVES_MAX)
+def _of_leaf(pem: str) -> ShownFor:
+    try:
+        found = x509.load_pem_x509_certificate(pem.encode())
+        names = {str(one.value) for one in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)}
+        names.update(_alternative_names(found))
+        of_rsa = isinstance(found.public_key(), rsa.RSAPublicKey)
+    except (
+        ValueError,
+        UnsupportedAlgorithm,
+        x509.DuplicateExtension,
+        x509.InvalidVersion,
+        x509.UnsupportedGeneralNameType,
+    ):
+        return frozenset()
+    return frozenset((name.lower(), of_rsa) for name in names)
+
+
+def _alternative_names(certificate: x509.Certificate) -> list[str]:
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return []
+    return extension.value.get_values_for_type(x509.DNSName)

@@ -1,0 +1,20 @@
+"""Names in a certificate."""
+
+import pytest
+
+from evenkeel.haproxyd.haproxy.runtime.certificate_names import shown_for
+from tests.haproxyd.tlsworld import certificate, rsa_key, without_key
+
+
+def test_names_are_those_of_the_first_certificate_in_lower_case() -> None:
+    both = certificate("A.test", "*.B.test") + without_key(certificate("ca.test"))
+    assert shown_for(both) == {("a.test", False), ("*.b.test", False)}
+    assert shown_for(certificate("a.test", key=rsa_key())) == {("a.test", True)}
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "no PEM", "-----BEGIN CERTIFICATE-----\n????\n-----END CERTIFICATE-----", certificate("a.test")[:200]],
+)
+def test_what_cannot_be_read_has_none(content: str) -> None:
+    assert shown_for(content) == frozenset()
