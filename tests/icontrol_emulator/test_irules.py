@@ -60,6 +60,7 @@ def result(script: str, headers: dict[str, str] | None = None) -> str:
         ("set out [class match -value [string tolower A] equals g]", "1"),
         ("set out [lsearch -exact {a b c} b][lsearch {ab bc} c*]", "1-1"),
         ("binary scan [binary format S1c1a* 258 3 xyz] ScA* a b c; set out $a,$b,$c", "258,3,xyz"),
+        ('set x "na\\nme\\r"; set out [string map {"\\r" "" "\\n" "-"} $x]', "na-me"),
         ("set out [IP::client_addr]:[TCP::local_port]", "10.0.0.1:443"),
         ("set out [b64encode abc][string length [sha1 x]]", "YWJj20"),
     ],
@@ -155,6 +156,23 @@ async def test_headers_about_clients_certificates(device: Client, backend: Start
     assert said["X-SSL-Client-SHA1"] == hashlib.sha1(der, usedforsecurity=False).hexdigest()
     assert (await told(strange))["X-SSL-Client-Verify"] == "20"
     assert await told(None) == {"X-SSL-Client-Has-Cert": "0"}
+
+
+async def test_a_rule_may_refuse_what_the_profile_lets_pass(device: Client, backend: Start) -> None:
+    authority = Authority()
+    trusted = await put_file(device, "cert", "ca.crt", authority.cert_pem.bytes())
+    path = await client_ssl(
+        device, "site", trustme.CA().issue_cert("a.test"), peerCertMode="request", caFile=trusted, **NEW
+    )
+    wrong = "[SSL::cert count] > 0 && [SSL::verify_result] != 0"
+    text = f"when CLIENTSSL_HANDSHAKE {{ if {{ {wrong} }} {{ reject\n return }} }}"
+    port = await https(device, [await backend("a")], ["http", path], rules=[await rule(device, text)])
+    contexts = [believing(), believing(), believing()]
+    authority.issue_cert("good.test").configure_cert(contexts[1])
+    trustme.CA().issue_cert("bad.test").configure_cert(contexts[2])
+    assert [await get(port, context) for context in contexts[:2]] == ["a", "a"]
+    with pytest.raises((OSError, asyncio.IncompleteReadError)):
+        await get(port, contexts[2])
 
 
 async def test_redirects_answers_and_refusals(device: Client, backend: Start) -> None:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
+from datetime import datetime
 
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
@@ -130,7 +131,10 @@ def _subject(tcl: Interpreter, words: list[str]) -> str:
     return _utf8(",".join(str(each.value) for each in subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)))
 
 
-_DATES = "%b %d %H:%M:%S %Y GMT"
+def _date(moment: datetime) -> str:
+    """As OpenSSL prints it: `Jan  1 00:00:00 2026 GMT`."""
+    return f"{moment:%b} {moment.day:2d} {moment:%H:%M:%S %Y} GMT"
+
 
 COMMANDS: dict[str, Do] = {
     "X509::subject": _subject,
@@ -139,8 +143,8 @@ COMMANDS: dict[str, Do] = {
     "X509::hash": _of(_hash),
     "X509::whole": _of(_whole),
     "X509::version": _of(lambda cert: str(cert.version.value)),
-    "X509::not_valid_before": _of(lambda cert: cert.not_valid_before_utc.strftime(_DATES)),
-    "X509::not_valid_after": _of(lambda cert: cert.not_valid_after_utc.strftime(_DATES)),
+    "X509::not_valid_before": _of(lambda cert: _date(cert.not_valid_before_utc)),
+    "X509::not_valid_after": _of(lambda cert: _date(cert.not_valid_after_utc)),
     "X509::verify_cert_error_string": _verdict,
     "md5": _digest("md5"), "sha1": _digest("sha1"), "sha256": _digest("sha256"), "sha512": _digest("sha512"),
     "b64encode": lambda tcl, words: base64.b64encode(as_bytes(words[0])).decode(),

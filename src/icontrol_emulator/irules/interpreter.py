@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from icontrol_emulator.irules.expressions import Failed, number, parsed, truth
-from icontrol_emulator.irules.syntax import Nested, SyntaxFault, Variable, Word, block_end, commands, parts
+from icontrol_emulator.irules.syntax import ESCAPES, Nested, SyntaxFault, Variable, Word, block_end, commands, parts
 
 STEPS_MAX = 20_000
 DEPTH_MAX = 40
@@ -236,7 +236,9 @@ def _element(text: str, at: int, ends: str) -> tuple[str, int]:
     while at < len(text) and text[at] not in ends:
         if text[at] == "\\" and at + 1 < len(text):
             at += 1
-        value.append(text[at])
+            value.append(ESCAPES.get(text[at], text[at]))
+        else:
+            value.append(text[at])
         at += 1
     return "".join(value), at + 1
 
