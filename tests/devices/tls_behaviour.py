@@ -472,7 +472,8 @@ class TlsBehaviour:
         wanted = tls_listener(**verified(client_authentication="OPTIONAL"), insert_headers=headers)
         await self.serve(site, wanted, pools=(pool_of(plain),))
         forged = [f"{name}: forged" for name in headers]
-        forged += [f"{name.replace('-', '_')}: forged" for name in self.CLIENT_HEADERS]
+        forged += [f"{name.replace('-', '_')}: forged" for name in headers]
+        forged += ["X-Forwarded_Proto: forged", "X_Forwarded-For: forged"]
 
         assert (await clients.ask(*forged, tls=clients.context(CLIENT))).status == 200
         heard = plain.last

@@ -2,8 +2,9 @@
 
 What a load balancer says of its clients nobody else may say: where one of its listeners inserts a header about the
 client's certificate, all of those are taken out of every request first, also where they are spelled with ``_``, which
-many servers take for ``-``. X-Forwarded-Port and -Proto are replaced, and taken out at listeners that do not insert
-them while one where TLS ends does. X-Forwarded-For is a list: what was there stays, and the last one is ours.
+many servers take for ``-``; so are the X-Forwarded-… with ``_`` that are inserted. X-Forwarded-Port and -Proto are
+replaced, and taken out at listeners that do not insert them while one where TLS ends does. X-Forwarded-For is a list:
+what was there stays, and the last one is ours.
 """
 
 from collections.abc import Iterable
@@ -40,9 +41,17 @@ def inserted_headers(listeners: Iterable[ServiceListener]) -> frozenset[str]:
 
 def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
     """Before anything looks at a request: nobody says who he is by a header."""
-    if mode_of(listener) != "http" or not inserted & CLIENT_VALUES.keys():
+    names = [_ANY_CLIENT_HEADER] if inserted & CLIENT_VALUES.keys() else []
+    names += [_misspelled(name) for name in INSERT_HEADERS if name in inserted]
+    if mode_of(listener) != "http" or not names:
         return []
-    return [line("http-request", "del-header", f"^({_ANY_CLIENT_HEADER})$", "-m", "reg")]
+    return [line("http-request", "del-header", f"^({'|'.join(names)})$", "-m", "reg")]
+
+
+def _misspelled(name: str) -> str:
+    """Every spelling with an underscore, of a name in three parts."""
+    first, second, third = name.lower().split("-")
+    return f"{first}_{second}[-_]{third}|{first}-{second}_{third}"
 
 
 def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:

@@ -38,13 +38,11 @@ class Checks(Value):
     ping: wire.Ping | None = None
 
 
-def checks(
-    monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False, protocol: tuple[str, ...] = ()
-) -> Checks:
+def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
     """What a monitor comes to; one that is admin down checks nothing.
 
     ``over_tls``: members are spoken to over TLS, and so are checks of any type, unless a member's ``monitor_address``
-    or ``monitor_port`` is something else's. ``protocol``: arguments that say what they speak there.
+    or ``monitor_port`` is something else's.
     """
     if monitor is None or not monitor.admin_state_up:
         return Checks()
@@ -60,7 +58,7 @@ def checks(
     over_http = monitor.type in ("HTTP", "HTTPS")
     return Checks(
         lines=(f"timeout check {monitor.timeout}s", *(_http_lines(monitor, vip_address) if over_http else ())),
-        arguments=(*_times(monitor), *_tls_arguments(monitor, over_tls=over_tls), *protocol),
+        arguments=(*_times(monitor), *_tls_arguments(monitor, over_tls=over_tls)),
     )
 
 
@@ -95,8 +93,13 @@ def _tls_arguments(monitor: ServiceMonitor, *, over_tls: bool) -> tuple[str, ...
     if not always and not over_tls:
         return ()
     name = ("check-sni", _domain(monitor)) if monitor.domain_name else ()
-    # where members are spoken to over TLS, checks verify them as all others do
-    return (*(("check-ssl",) if always else ()), *(() if over_tls else ("verify", "none")), *name)
+    return (
+        *(("check-ssl",) if always else ()),
+        # where members are spoken to over TLS, checks verify them as all others do
+        *(() if over_tls else ("verify", "none")),
+        *(("check-alpn", "http/1.1") if over_tls and monitor.type in ("HTTP", "HTTPS") else ()),
+        *name,
+    )
 
 
 def _http_lines(monitor: ServiceMonitor, vip_address: str) -> tuple[str, ...]:

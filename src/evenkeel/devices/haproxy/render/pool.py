@@ -18,7 +18,7 @@ from evenkeel.devices.haproxy.render.listener import duration
 from evenkeel.devices.haproxy.render.modes import backend_name, modes_of
 from evenkeel.devices.haproxy.render.monitor import Checks, checks
 from evenkeel.devices.haproxy.render.persistence import balance_lines, cookie_arguments, persistence_lines
-from evenkeel.devices.haproxy.render.reencryption import check_protocol, server_arguments
+from evenkeel.devices.haproxy.render.reencryption import server_arguments
 from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
@@ -46,7 +46,7 @@ def _backend(
     certificates: ReferencedFiles,
 ) -> wire.Backend:
     tls = server_arguments(pool, mode, certificates)
-    how = checks(pool.monitor, vip_address, over_tls=bool(tls), protocol=check_protocol(pool, mode))
+    how = checks(pool.monitor, vip_address, over_tls=bool(tls))
     return wire.Backend(
         name=name,
         lines=(

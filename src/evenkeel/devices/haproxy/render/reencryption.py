@@ -5,7 +5,7 @@ asked for in turn and must be in it. Without a CA any certificate will do, as in
 PING speak TLS in the same way, and ask for the monitor's ``domain_name``.
 
 Where the listener does not read what it passes on (mode tcp), no ALPN is offered: which protocol the client speaks is
-not known.
+not known. Checks over HTTP offer HTTP/1.1 alone: HAProxy's cannot speak HTTP/2 over TLS (tried with 2.6).
 """
 
 from evenkeel.core.certificates import CertificateKind
@@ -28,16 +28,6 @@ def server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tu
         *tls_arguments(what, pool.tls_versions, pool.tls_ciphers),
         *(("alpn", alpn(what, pool.alpn_protocols)) if mode == "http" else ()),
     )
-
-
-def check_protocol(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """What checks over HTTP speak: HTTP/1.1 where HTTP/2 is not all that is wanted, because HAProxy's checks do not
-    follow what is agreed on."""
-    if not pool.tls_enabled or mode != "http" or "h2" not in pool.alpn_protocols:
-        return ()
-    if set(pool.alpn_protocols) == {"h2"}:
-        return ("check-alpn", "h2", "check-proto", "h2")
-    return ("check-alpn", "http/1.1")
 
 
 def _verification(pool: ServicePool, files: ReferencedFiles) -> tuple[str, ...]:
