@@ -13,6 +13,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import add_agent
+from evenkeel.haproxyd.disk.keys_dir import is_in_memory
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer
 from tests.haproxyd.health.test_ping import may_ping
@@ -238,3 +239,30 @@ async def test_servers_are_checked_by_icmp_and_the_verdict_outlives_a_reload(dae
         again = msgspec.structs.replace(pinged, revision=2, frontends=(frontend,))
         assert (await client.patch("p1", change(again))).how == "reload"
         await eventually(judged)
+
+
+def core_limit(pid: int) -> tuple[str, ...]:
+    """Soft and hard."""
+    limits = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    (line,) = [line for line in limits if line.startswith("Max core file size")]
+    return tuple(line.split()[4:6])
+
+
+async def test_neither_the_daemon_nor_haproxy_leaves_a_core_dump_and_keys_are_in_memory(
+    daemon: Daemon, members: tuple[Member, Member]
+) -> None:
+    async with daemon.client() as client:
+        await client.patch("p1", change(balancer(free_port(), *members)))
+        assert "keys" not in (await client.ask(wire.About, "GET", "/v1")).note
+    assert {core_limit(pid) for pid in (daemon.process.pid, *haproxy_pids(daemon))} == {("0", "0")}
+
+
+async def test_keys_that_are_on_disk_are_told_of(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path, keys_dir=tmp_path / "keys")
+    try:
+        await daemon.start()
+        async with daemon.client() as client:
+            note = (await client.ask(wire.About, "GET", "/v1")).note
+        assert is_in_memory(tmp_path) or f"private keys are on disk, because {tmp_path / 'keys'} is not" in note
+    finally:
+        daemon.clean_up()

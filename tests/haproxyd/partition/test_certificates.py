@@ -9,6 +9,7 @@ import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
+from tests.haproxyd.partition.test_restart import changer_killed_after
 from tests.haproxyd.tlsworld import (
     TlsClient,
     anything,
@@ -66,6 +67,35 @@ async def test_a_renewal_keeps_connections_and_shows_the_old_or_the_new_certific
     assert seen <= {("a.test", serial) for serial in range(1, 12)}
     assert (await shown(vip, "b.test"), site.partitions.get("p").worker_pid) == (("b.test", 1), worker)
     assert (await site.put("p", tls("lb", vip, a, unsent(now), unsent(other), revision=12))).how == "nothing"
+
+
+@pytest.mark.timeout(300)
+async def test_kill_9_in_the_middle_of_renewals_shows_the_old_or_the_new_certificate(site: World) -> None:
+    a = await site.member("a")
+    vip = free_vip()
+    files = [file("c.pem", certificate("a.test", serial=serial)) for serial in range(1, 5)]
+    other = file("o.pem", certificate("b.test"))
+    await site.put("p", tls("lb", vip, a, files[0]))
+    await site.partitions.close()
+    wishes = [tls("lb", vip, a, one, *([other] if number % 2 else [])) for number, one in enumerate(files)]
+    seen: set[tuple[str, int] | None] = set()
+    ending = False
+
+    async def look() -> None:
+        while not ending:
+            seen.add(await shown(vip, "a.test"))
+
+    looker = asyncio.create_task(look())
+    for changes in (1, 2, 3, 5):
+        await changer_killed_after(changes, site, wishes)
+    await site.restart()
+    (held,) = site.partitions.get("p").held.values()
+    assert errors(await site.put("p", held)) == {}
+    ending = True
+    await looker
+    assert seen <= {("a.test", serial) for serial in range(1, 5)}
+    serial = next(serial for serial, one in enumerate(files, 1) if one == held.files[0])
+    assert await shown(vip) == ("a.test", serial)
 
 
 async def test_certificates_come_and_go_without_a_reload(site: World) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tests import canary
-from tests.haproxyd.tlsworld import certificate, file, shown, tls, unsent
+from tests.haproxyd.tlsworld import TlsClient, certificate, file, shown, tls, unsent
 from tests.haproxyd.world import World, errors, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
@@ -72,6 +72,42 @@ async def test_after_the_host_began_anew_others_run_and_the_key_is_asked_for():
         assert errors(await site.patch("p", tls("lb", vip, a, one))) == {}
         assert (await shown(vip), supervisor.problem) == (("a.test", 1), "")
         assert (await site.put("p", tls("lb", vip, a, unsent(one)), other)).how == "nothing"
+
+
+async def test_a_haproxy_that_has_what_the_daemon_lost_goes_on_until_it_is_sent():
+    async with world(owner_wait_seconds=3600) as site:
+        a, b = await site.member("a"), await site.member("b")
+        vip, plain = free_vip(), free_vip()
+        one = file("c.pem", certificate("a.test"))
+        await site.put("p", tls("lb", vip, a, one), load_balancer("other", plain, a))
+        await settled(site)
+        await site.partitions.close()
+        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        await site.restart()
+        receipt = await site.put("p", tls("lb", vip, a, unsent(one)), load_balancer("other", plain, a))
+        assert errors(receipt).keys() == {"lb"} and receipt.outcomes[0].lacking == (one.sha256,)
+        receipt = await site.patch("p", load_balancer("other", plain, b, revision=2))
+        assert errors(receipt)["other"].startswith("left as it is until certificates that were lost are sent")
+        assert (await shown(vip), await get(plain)) == (("a.test", 1), "a")
+        async with TlsClient(vip) as kept:
+            assert errors(await site.patch("p", tls("lb", vip, a, one))) == {}
+            assert errors(await site.patch("p", load_balancer("other", plain, b, revision=2))) == {}
+            assert await kept.get() == "a"
+        assert (await shown(vip), await get(plain), site.partitions.get("p").problem) == (("a.test", 1), "b", "")
+
+
+async def test_what_the_daemon_lost_is_left_out_when_nobody_sends_it():
+    async with world(owner_wait_seconds=0.2) as site:
+        a = await site.member("a")
+        vip, plain = free_vip(), free_vip()
+        one = file("c.pem", certificate("a.test"))
+        await site.put("p", tls("lb", vip, a, one), load_balancer("other", plain, a))
+        await settled(site)
+        await site.partitions.close()
+        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        await site.restart()
+        await eventually(lambda: "its certificates were lost" in site.partitions.get("p").problem)
+        assert (await shown(vip), await get(plain)) == (None, "a")
 
 
 async def test_a_host_that_began_anew_with_nothing_else_waits_for_the_key():

@@ -95,6 +95,10 @@ class ChangeApplier:
         await self.guard.set_peers(peers)
         return applied
 
+    def leaves_out(self, merged: MergedChanges) -> bool:
+        """Would HAProxy not be told of load balancers, because their contents were lost?"""
+        return any(merged.wanted.get(name) is self.held.by_id[name] for name in self.held.incomplete)
+
     async def finish(self) -> None:
         """What whoever sent changes need not wait for. Raises :class:`OSError`."""
         await self.runner.write_outdated_files()

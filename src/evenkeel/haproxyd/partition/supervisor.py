@@ -22,6 +22,7 @@ from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.partition.applier import ChangeApplier, HostResources
 from evenkeel.haproxyd.partition.availability import HaproxyAvailability
 from evenkeel.haproxyd.partition.change_queue import ApplyPass, ChangeQueue, PartitionBusy, QueuedChange
+from evenkeel.haproxyd.partition.merge import MergedChanges
 from evenkeel.haproxyd.partition.repairs import RepairReport
 from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
 
@@ -312,12 +313,16 @@ class PartitionSupervisor:
         if not changes and self._waits_for_owner:
             return
         merged = self._applier.admitted(changes, self.admit)
+        left_alone = self._waits_for_owner
         self._waits_for_owner = self._waits_for_owner and not merged.changes
         self._passes += 1
         self._current_pass = ApplyPass(merged.changes)
         try:
             merged.merge()
             if not merged.changes and changes:
+                return
+            if left_alone and self.runs and self._applier.leaves_out(merged):
+                self._leave_alone(merged)
                 return
             verify = self._verify_next or any(queued.complete for queued in merged.changes)
             applied = await self._applier.apply(merged, verify=verify)
@@ -333,6 +338,15 @@ class PartitionSupervisor:
             repaired = self._repairs.take(self.held) if queued.names_load_balancers else {}
             queued.succeed(applied.how, merged.errors, merged.lacking, self.peer, self.peers, repaired)
         await self._applier.finish()
+
+    def _leave_alone(self, merged: MergedChanges) -> None:
+        """HAProxy has what the daemon lost and is about to be sent: until then, or its time is over, it goes on."""
+        self._waits_for_owner = True
+        waits = "left as it is until certificates that were lost are sent; try again later"
+        held = self.held
+        errors = {name: waits for name in merged.named if merged.wanted.get(name) != held.get(name)} | merged.errors
+        for queued in merged.changes:
+            queued.succeed("nothing", errors, merged.lacking, self.peer, self.peers, {})
 
     # -- when HAProxy is down or not needed
 
