@@ -7,8 +7,10 @@ import pytest
 
 from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.device import PartitionOutcome
+from evenkeel.core.errors import DeviceUnavailable, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.icontrol.uploads import upload_prefix
+from icontrol_emulator import Fault
 from tests.certificates import referring
 from tests.devices.bigip.certificates import (
     authority,
@@ -24,6 +26,7 @@ from tests.devices.services import batch, gone, listener, pool, service
 A, B, C = (certificate(f"{letter}.example") for letter in "abc")
 CA, CRL = authority(), revocation_list()
 FILES = ("sys/file/ssl-cert", "sys/file/ssl-key", "sys/file/ssl-crl")
+COMMIT = {"method": "PATCH", "path": "/mgmt/tm/transaction/*"}
 UPLOADS = {"command": "run", "utilCmdArgs": "/var/config/rest/downloads"}
 
 
@@ -114,8 +117,8 @@ async def test_a_renewal_is_one_transaction_of_profile_and_files(rig: BigIpRig) 
     assert len(rig.commits()) == commits + 1
     paths = [entry["path"] for entry in rig.emulator.write_log.entries(after=before)]
     assert any("client-ssl" in path for path in paths) and not any("/ltm/virtual" in path for path in paths)
-    # look for what others left, 3 uploads, remove them; guard, 3 files made and 3 removed, a profile, open and commit
-    assert rig.counts() == {"reads": 0, "writes": 15}
+    # 3 uploads, remove them; guard, 3 files made and 3 removed, a profile, open and commit
+    assert rig.counts() == {"reads": 0, "writes": 14}
     assert await files(rig.hands) == whole(B)
     assert await rig.hands.items("ltm/virtual") == virtual
     (profile,) = (await rig.hands.items("ltm/profile/client-ssl")).values()
@@ -199,13 +202,12 @@ async def test_keys_are_nowhere_but_in_what_was_uploaded(rig: BigIpRig, capfd: p
     assert await files(rig.hands) >= whole(A) and not await files(rig.hands) & whole(C)
 
 
-async def test_what_a_dead_agent_uploaded_is_removed_before_the_next_upload(rig: BigIpRig) -> None:
-    agent = rig.owner()
-    await agent.apply(bringing(A, services=(tls_service(names={"ref-a": A}),), complete=True))
+async def test_what_a_dead_agent_uploaded_is_removed_before_the_next_owner_uploads(rig: BigIpRig) -> None:
+    await rig.owner().apply(bringing(A, services=(tls_service(names={"ref-a": A}),), complete=True))
     kept = rig.emulator.devices["bigip-1"].uploads.files
     for name in (f"{upload_prefix(PARTITION)}dead", "evenkeel-000000000000-other", "somebody.iso"):
         kept[name] = b"x"
-    await agent.apply(bringing(B, services=(tls_service(names={"ref-a": B}, revision=2),)))
+    await rig.owner().apply(bringing(B, services=(tls_service(names={"ref-a": B}, revision=2),), epoch=2))
     assert await uploads(rig.hands) == ["evenkeel-000000000000-other", "somebody.iso"]
 
 
@@ -224,3 +226,55 @@ async def test_one_device_of_a_pair_lacks_what_the_other_holds(pair: BigIpRig) -
     outcome = await agent.apply(bringing(A, services=(definition,)))
     assert not outcome.lacking and not errors(outcome) and outcome.writes == 1
     assert await files(second) == whole(A) == await files(pair.hands)
+
+
+# -- trouble
+
+
+@pytest.mark.parametrize("kind", ["mcpd_lost", "drop_before", "drop_after"])
+async def test_a_lost_answer_to_a_renewals_commit_leaves_one_certificate_whole(rig: BigIpRig, kind: str) -> None:
+    agent = rig.owner(retry_time="0.2")
+    await agent.apply(bringing(A, services=(tls_service(names={"ref-a": A}),), complete=True))
+    rig.emulator.faults.add(Fault(kind=kind, count=1, **COMMIT))
+    outcome = await agent.apply(bringing(B, services=(tls_service(names={"ref-a": B}, revision=2),)))
+    assert not errors(outcome) and not outcome.lacking
+    assert await files(rig.hands) == whole(B)
+    assert await uploads(rig.hands) == []
+    assert (await agent.apply(batch(tls_service(names={"ref-a": B}, revision=2), complete=True))).writes == 0
+
+
+@pytest.mark.parametrize("path", ["/mgmt/shared/file-transfer/uploads/*", "/mgmt/tm/util/unix-rm"])
+async def test_an_upload_that_fails_is_made_up_for_by_the_next_pass(rig: BigIpRig, path: str) -> None:
+    agent = rig.owner(retry_time="0.2")
+    await agent.apply(bringing(A, services=(tls_service(names={"ref-a": A}),), complete=True))
+    renewed = tls_service(names={"ref-a": B}, revision=2)
+    fault = rig.emulator.faults.add(Fault(kind="drop_before", count=None, method="POST", path=path))
+    with pytest.raises(DeviceUnavailable):
+        await agent.apply(bringing(B, services=(renewed,)))
+    rig.emulator.faults.remove(fault)
+    outcome = await agent.apply(bringing(B, services=(renewed,)))
+    assert not errors(outcome) and await files(rig.hands) == whole(B)
+    assert await uploads(rig.hands) == []
+
+
+async def test_an_owner_that_was_taken_over_from_changes_nothing_and_leaves_no_key(rig: BigIpRig) -> None:
+    frozen = rig.owner()
+    await frozen.apply(bringing(A, services=(tls_service(names={"ref-a": A}),), complete=True))
+    newer = rig.owner()
+    await newer.apply(bringing(B, services=(tls_service(names={"ref-a": B}, revision=2),), epoch=2, complete=True))
+    content = await rig.content()
+    with pytest.raises(StaleOwner):
+        await frozen.apply(bringing(C, services=(tls_service(names={"ref-a": C}, revision=3),)))
+    assert await rig.content() == content
+    assert await uploads(rig.hands) == []
+
+
+async def test_more_certificates_than_one_transaction_takes(rig: BigIpRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.devices.bigip.reconcile.partition_pass.ONE_TRANSACTION_MAX", 20)
+    agent = rig.owner()
+    many = {f"ref-{number}": certificate(f"{number}.example") for number in range(12)}
+    wanted = tls_service(names={"ref-a": A, **many}, listeners=(tls_listener(sni_container_refs=tuple(many)),))
+    outcome = await agent.apply(bringing(A, *many.values(), services=(wanted,), complete=True))
+    assert not errors(outcome) and outcome.writes > 1
+    assert len(await rig.hands.items("ltm/profile/client-ssl")) == 13
+    assert (await agent.apply(batch(wanted, complete=True))).writes == 0

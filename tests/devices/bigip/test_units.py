@@ -217,7 +217,7 @@ def group(*names: str, **fields: str) -> dict[str, Any]:
 
 
 def test_what_a_device_must_be() -> None:
-    assert not version_problems("16.1.2") and not version_problems("12.0.0")
+    assert not version_problems("16.1.2") and not version_problems("13.0.0")
     assert "11.6.1" in version_problems("11.6.1")[0] and "unknown" in version_problems("")[0]
     assert not module_problems([{"name": "ltm", "level": "nominal"}])
     assert module_problems([{"name": "ltm", "level": "none"}]) and module_problems([])

@@ -38,6 +38,9 @@ def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]
             merged.pop(other, None)
     if "profiles" in written:
         merged.pop("profilesReference", None)
+    if "certKeyChain" in written:  # the device shows the first pair once more
+        for name in ("cert", "key", "chain"):
+            merged.pop(name, None)
     return merged
 
 

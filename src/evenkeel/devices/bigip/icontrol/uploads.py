@@ -2,20 +2,22 @@
 
 An upload is no part of a transaction: the device keeps it in a folder that only its administrators read, and the commit
 copies it. So it is removed after the commit, whatever became of that. What could not be removed, because the device
-did not answer, is removed by the next pass; what an agent left that died in between, before the next upload for the
-same partition.
+did not answer, is removed by the next pass; what an agent left that died in between, by the next owner of the
+partition before it uploads anything.
 """
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import structlog
 
+from evenkeel.core.certificates import Secret
 from evenkeel.core.errors import DeviceRejected
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.objects import ConfigOperation, Key
+from evenkeel.devices.bigip.objects import Key
+from evenkeel.devices.waiting import together
 
 log = structlog.get_logger(__name__)
 
@@ -25,27 +27,17 @@ REMOVED_AT_ONCE_MAX = 50
 
 @asynccontextmanager
 async def uploaded(
-    device: IControl, partition: str, steps: Iterable[ConfigOperation], left: set[str]
+    device: IControl, partition: str, contents: Mapping[Key, Secret], left: set[str]
 ) -> AsyncIterator[Mapping[Key, str]]:
-    """The contents of these operations on the device: ``sourcePath`` by key. ``left``: names of what was not removed.
+    """The contents of these files on the device: ``sourcePath`` by key. ``left``: names of what was not removed.
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
-    contents = {step.key: step.content for step in steps if step.content is not None}
-    if not contents:
-        yield {}
-        return
-    beginning = upload_prefix(partition)
-    left.update(await _earlier(device, beginning))
-    await remove_uploads(device, left)
-    places = {}
+    names = {key: f"{upload_prefix(partition)}{secrets.token_hex(8)}" for key in contents}
+    left.update(names.values())
     try:
-        for key, content in contents.items():
-            name = f"{beginning}{secrets.token_hex(8)}"
-            left.add(name)
-            await device.upload(name, content.reveal())
-            places[key] = f"file:{FOLDER}/{name}"
-        yield places
+        await together(*(device.upload(name, contents[key].reveal()) for key, name in names.items()))
+        yield {key: f"file:{FOLDER}/{name}" for key, name in names.items()}
     except DeviceRejected:
         await remove_uploads(device, left)
         raise
@@ -64,11 +56,11 @@ async def remove_uploads(device: IControl, left: set[str]) -> None:
         left.difference_update(names)
 
 
-async def _earlier(device: IControl, beginning: str) -> set[str]:
-    """What was left for this partition by somebody else."""
+async def earlier_uploads(device: IControl, partition: str) -> set[str]:
+    """Names of what is there for this partition. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
     answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
     names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}
-    return {name for name in names if name.startswith(beginning) and name.replace("-", "").isalnum()}
+    return {name for name in names if name.startswith(upload_prefix(partition)) and name.replace("-", "").isalnum()}
 
 
 def upload_prefix(partition: str) -> str:

@@ -1,8 +1,8 @@
 """The minimum a device must meet, and which of it is missing. Pure, but for :func:`look`.
 
-TMOS 12.0 or newer (transactions that stay open for two minutes), ready, with the ltm module, and in the kind of
-cluster that ``f5_ha_type`` promises. Devices of a group are configured one by one, so the cluster must not copy
-configuration from one to another by itself.
+TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, with the ltm module, and in
+the kind of cluster that ``f5_ha_type`` promises. Devices of a group are configured one by one, so the cluster must not
+copy configuration from one to another by itself.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.waiting import together
 
-VERSION_MIN = (12, 0)
+VERSION_MIN = (13, 0)
 READY_SINCE = (13, 1)
 Item = Mapping[str, Any]
 

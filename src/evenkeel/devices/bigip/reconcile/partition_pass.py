@@ -29,7 +29,7 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import OutcomeUnknown, command_of, commit, drop_pending
-from evenkeel.devices.bigip.icontrol.uploads import remove_uploads, uploaded
+from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import (
     FILES,
@@ -50,7 +50,8 @@ from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan, sti
 log = structlog.get_logger(__name__)
 
 ONE_TRANSACTION_MAX = 1000
-"""Commands for one load balancer. Only one of which more than so many members change has several transactions."""
+"""Commands for one load balancer. Only one of which more than so many members or certificates change has several
+transactions."""
 UNKNOWN_OUTCOMES_MAX = 3
 """Lost answers in one pass after which the device counts as out of reach."""
 
@@ -64,6 +65,8 @@ class PartitionView:
         self.read_at_seconds = time.monotonic()
         self.certain = new
         """Nobody can have written since it was read: even a complete pass need not read again."""
+        self.uploads_swept = new
+        """What an owner before us uploaded and left is gone."""
 
 
 Change = tuple[int, str]
@@ -258,7 +261,11 @@ class PartitionPass:
         return False
 
     async def _commit(self, steps: tuple[ConfigOperation, ...]) -> None:
-        async with uploaded(self._device, self._partition, steps, self._uploads) as sources:
+        contents = {step.key: step.content for step in steps if step.content is not None}
+        if contents and not self._view.uploads_swept:
+            self._uploads.update(await earlier_uploads(self._device, self._partition))
+            self._view.uploads_swept = True
+        async with uploaded(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
                 guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
                 *(command_of(step, self._partition, sources.get(step.key, "")) for step in steps),
@@ -299,9 +306,12 @@ class PartitionPass:
 
 def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
     """All, or if they are too many for one transaction, which a device drops if it is not committed in time, as many as
-    it takes: members come and change first, and go last."""
+    it takes: files come before everything, then members come and change, which go last."""
     if len(steps) <= ONE_TRANSACTION_MAX:
         return steps
+    files = tuple(step for step in steps if step.content is not None)
+    if files:
+        return files[:ONE_TRANSACTION_MAX]
     coming = tuple(step for step in steps if step.key.type == MEMBER and step.verb is not Verb.DELETE)
     if coming:
         return coming[:ONE_TRANSACTION_MAX]
