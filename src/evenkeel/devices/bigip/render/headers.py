@@ -3,7 +3,8 @@
 What a load balancer says of its clients nobody else may say. Where one of its listeners inserts a header about the
 client's certificate, all of those are taken out of every request first, also where they are spelled with ``_``, which
 many servers take for ``-``; X-Forwarded-Port and -Proto likewise, where a listener at which TLS ends inserts them.
-X-Forwarded-For is a list: what was there stays, and the last one is ours.
+X-Forwarded-For is a list: what was there stays, and the last one is ours; but where such a listener inserts it,
+nothing spelled otherwise stays.
 """
 
 from collections.abc import Iterable
@@ -25,6 +26,9 @@ class HeaderPlan(Value):
     profile_header: str = ""
     """``name: value``."""
     removed: tuple[str, ...] = ()
+    """In every spelling."""
+    respelled: tuple[str, ...] = ()
+    """Names of those that are removed only if they are spelled otherwise."""
     inserted: tuple[tuple[str, str], ...] = ()
     """Names and values that do not depend on the client."""
     about_client: tuple[str, ...] = ()
@@ -45,7 +49,8 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
     removed = [name for name in values if name in trusted]
     if trusted & set(TLS_INSERT_HEADERS):
         removed += TLS_INSERT_HEADERS
-    if not removed and len(fixed) <= 1:
+    respelled = (FORWARDED_FOR,) if FORWARDED_FOR in trusted else ()
+    if not removed and not respelled and len(fixed) <= 1:
         return HeaderPlan(
             forwarded_for=FORWARDED_FOR in wanted,
             profile_header="".join(f"{name}: {value}" for name, value in fixed.items()),
@@ -53,6 +58,7 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
     return HeaderPlan(
         forwarded_for=FORWARDED_FOR in wanted,
         removed=tuple(dict.fromkeys((*fixed, *removed))),
+        respelled=respelled,
         inserted=tuple(fixed.items()),
         about_client=tuple(name for name in TLS_INSERT_HEADERS if name in wanted),
     )

@@ -92,14 +92,16 @@ def _handshake(listener: ServiceListener, pool: ServicePool | None) -> Iterator[
 
 
 def _request(headers: HeaderPlan) -> Iterator[str]:
-    if not headers.removed:
+    if not headers.removed and not headers.respelled:
         return
     yield "when HTTP_REQUEST {"
     yield "    foreach name [HTTP::header names] {"
     yield "        switch -- [string map {_ -} [string tolower $name]] {"
-    *others, last = (name.lower() for name in headers.removed)
-    yield from (f'            "{name}" -' for name in others)
-    yield f'            "{last}" {{ HTTP::header remove $name }}'
+    for name in map(str.lower, headers.removed):
+        yield f'            "{name}" {{ HTTP::header remove $name }}'
+    for name in map(str.lower, headers.respelled):
+        other = f'[string tolower $name] ne "{name}"'
+        yield f'            "{name}" {{ if {{ {other} }} {{ HTTP::header remove $name }} }}'
     yield "        }"
     yield "    }"
     for name, value in headers.inserted:
