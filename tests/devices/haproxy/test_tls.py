@@ -10,9 +10,9 @@ import pytest
 from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition
-from tests.certificates import by_sha256, certificate, referring
+from tests.certificates import authority, by_sha256, certificate, referring, revocations
 from tests.devices.haproxy.rig import PARTITION, HaproxyRig
-from tests.devices.services import batch, service
+from tests.devices.services import batch, policy, rule, service
 from tests.devices.tls_behaviour import (
     CLIENT,
     MEMBER,
@@ -31,7 +31,7 @@ from tests.devices.tls_behaviour import (
     values,
     verified,
 )
-from tests.key_managers.authority import ROOT, Issued, ec_key
+from tests.key_managers.authority import INTERMEDIATE, ROOT, Issued, ec_key
 
 
 class HaproxySite:
@@ -123,6 +123,20 @@ async def test_old_versions_are_spoken_if_they_are_wanted(site: HaproxySite, cli
         tls = clients.context(minimum_version=version, maximum_version=version)
         assert (await clients.ask(tls=tls)).status == 200
     assert (await clients.ask(tls=clients.context(minimum_version=ssl.TLSVersion.TLSv1_2))).status == 0
+
+
+async def test_an_intermediate_authority_may_have_a_list_of_its_own(
+    site: HaproxySite, clients: Clients, plain: Member
+) -> None:
+    good, bad = Issued("good", INTERMEDIATE, ec_key()), Issued("bad", INTERMEDIATE, ec_key())
+    named = NAMED | {"root": authority(INTERMEDIATE, ROOT), "revoked": revocations(INTERMEDIATE, bad)}
+    is_bad = rule(type="SSL_VERIFY_RESULT", compare_type="EQUAL_TO", value="0", invert=True)
+    wanted = tls_listener(**verified(), insert_headers={"X-SSL-Client-Verify": "true"}, l7policies=(policy(1, is_bad),))
+    await site.take(referring(service(listeners=(wanted,), pools=(pool_of(plain),)), named), named)
+    shown = {"good": good, "revoked": bad, "without a list": CLIENT, "absent": None}
+    served = {what: (await clients.ask(tls=clients.context(one))).status for what, one in shown.items()}
+    assert served == {"good": 200, "revoked": 0, "without a list": 0, "absent": 0}
+    assert values(plain.last, "X-SSL-Client-Verify") == ["0"]
 
 
 async def test_a_name_in_a_certificate_is_no_header_of_its_own(

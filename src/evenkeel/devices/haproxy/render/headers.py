@@ -20,7 +20,7 @@ FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
 _ONE_LINE = f"regsub({argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
 """A name in a certificate may hold anything; in a header no line ends."""
 CLIENT_VALUES = {
-    "X-SSL-Client-Verify": "%[ssl_c_verify]",
+    "X-SSL-Client-Verify": "%[ssl_c_err]",
     "X-SSL-Client-Has-Cert": "%[ssl_c_used]",
     "X-SSL-Client-DN": f"%{{+Q}}[ssl_c_s_dn,{_ONE_LINE}]",
     "X-SSL-Client-CN": f"%{{+Q}}[ssl_c_s_dn(cn),{_ONE_LINE}]",
@@ -29,7 +29,8 @@ CLIENT_VALUES = {
     "X-SSL-Client-Not-Before": "%{+Q}[ssl_c_notbefore]",
     "X-SSL-Client-Not-After": "%{+Q}[ssl_c_notafter]",
 }
-"""As Octavia has them, texts in double quotes."""
+"""As Octavia has them, texts in double quotes. The result is that of the client's own certificate: in ``ssl_c_verify``
+are errors about authorities too, which may be ignored (:mod:`.termination`)."""
 _ANY_CLIENT_HEADER = "|".join(name.lower().replace("-", "[-_]") for name in TLS_INSERT_HEADERS)
 
 

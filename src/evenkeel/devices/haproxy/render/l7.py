@@ -9,7 +9,7 @@ PATH                       ``path``
 FILE_TYPE EQUAL_TO         ``path`` that ends with ``.`` and the value; REGEX looks at the whole path
 HEADER, COOKIE             ``req.hdr``, ``req.cook``
 SSL_CONN_HAS_CERT          ``ssl_c_used``; at listeners where TLS does not end, as the next two: never
-SSL_VERIFY_RESULT          ``ssl_c_verify``; 0 also without a certificate
+SSL_VERIFY_RESULT          ``ssl_c_err``; 0 also without a certificate
 SSL_DN_FIELD               ``ssl_c_s_dn``
 REJECT                     ``http-request deny``: 403
 REDIRECT_TO_URL, _PREFIX   ``http-request redirect location`` or ``prefix``
@@ -168,7 +168,7 @@ def _verify_result(rule: ServiceL7Rule) -> tuple[str, ...]:
     _refuse_comparing(rule)
     if not _RESULT.fullmatch(rule.value):
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
-    return ("ssl_c_verify", "-m", "int", str(int(rule.value)))
+    return ("ssl_c_err", "-m", "int", str(int(rule.value)))
 
 
 def _dn_field(rule: ServiceL7Rule) -> tuple[str, ...]:

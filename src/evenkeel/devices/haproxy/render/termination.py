@@ -27,6 +27,10 @@ from evenkeel.haproxyd import wire
 
 VERIFY = {"OPTIONAL": "optional", "MANDATORY": "required"}
 """By ``client_authentication``."""
+_OF_CLIENTS_ALONE = ("ca-ignore-err", "3")
+"""HAProxy wants a revocation list of every authority in the chain, and there is one. That there is none for the
+certificate of an authority (X509_V_ERR_UNABLE_TO_GET_CRL) is no reason to refuse its clients; it still is for
+theirs."""
 AGE_MAX = 2_147_483_647
 
 
@@ -92,4 +96,4 @@ def _clients(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ..
     if revoked is None:
         return ("verify", VERIFY[listener.client_authentication], "ca-file", ca)
     crl = files.named(name, "client_crl_container_ref", revoked, CertificateKind.REVOCATION_LIST)
-    return ("verify", VERIFY[listener.client_authentication], "ca-file", ca, "crl-file", crl)
+    return ("verify", VERIFY[listener.client_authentication], "ca-file", ca, "crl-file", crl, *_OF_CLIENTS_ALONE)
