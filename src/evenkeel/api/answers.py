@@ -1,6 +1,6 @@
-"""Answers: a status and JSON bytes, sent without further ado.
+"""Responses: a status and JSON bytes.
 
-Three error bodies exist because Octavia has three: faults of the API itself (``faultcode``), errors of routing,
+There are three error bodies, as in Octavia: faults of the API itself (``faultcode``), errors of routing,
 method, ``Accept`` and list parameters (``code``, ``title``, ``description``), and its identity middleware's 401.
 """
 
@@ -37,7 +37,7 @@ class Problem(Value):
 
 
 class LoginNeeded(Value):
-    """Why nobody was let in."""
+    """Why authentication failed."""
 
     code: int
     title: str
@@ -45,7 +45,7 @@ class LoginNeeded(Value):
 
 
 class Unauthorized(Value):
-    """The body of a 401, as Keystone's middleware has it."""
+    """The body of a 401, as Keystone's middleware sends it."""
 
     error: LoginNeeded
 
@@ -73,8 +73,9 @@ class Answer:
 
 
 class StreamedAnswer(Answer):
-    """A JSON answer that is too large to be made as a whole: ``pieces`` are made one after the other as the client
-    takes them, and the loop serves others in between. Ends early when the client has gone."""
+    """A JSON response that is too large to build at once: ``pieces`` are generated as the client reads them, and the
+    event loop serves other requests in between. Ends early when the client disconnects.
+    """
 
     __slots__ = ("_pieces",)
 
@@ -83,7 +84,7 @@ class StreamedAnswer(Answer):
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; what fits one chunk as any other answer."""
+        """Send it; as an ordinary response if it fits one chunk."""
         chunk = self._chunk()
         if len(chunk) < CHUNK_BYTES:
             await Answer(self.status, chunk, self.headers)(scope, receive, send)
@@ -93,7 +94,7 @@ class StreamedAnswer(Answer):
             await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, _JSON]})
             while chunk and not gone.done():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                await asyncio.sleep(0)  # sending may not have waited
+                await asyncio.sleep(0)  # sending may not have yielded to the event loop
                 chunk = self._chunk()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -124,17 +125,17 @@ NO_CONTENT = Answer(204)
 
 
 def fault(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """A fault; everything from 500 on is the server's."""
+    """A fault; ``faultcode`` is Server from status 500 on."""
     code: Literal["Client", "Server"] = "Server" if status >= 500 else "Client"
     return Answer(status, encode(Fault(faultcode=code, faultstring=text)), headers)
 
 
 def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """An error of routing and the like."""
+    """An error of routing, method, Accept header or list parameters."""
     return Answer(status, encode(Problem(code=status, title=HTTPStatus(status).phrase, description=text)), headers)
 
 
 def unauthenticated(text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """The 401; ``headers`` say how to log in."""
+    """The 401; ``headers`` contain the challenge."""
     body = Unauthorized(error=LoginNeeded(code=401, title=HTTPStatus(401).phrase, message=text))
     return Answer(401, encode(body), headers)

@@ -1,7 +1,7 @@
-"""The application: route maps become Litestar handlers, everything else is around them.
+"""The application: Litestar handlers made from the route maps.
 
-Each request gets an id, told in ``x-openstack-request-id``. Handlers read the raw body and answer bytes; Litestar
-routes, and catches what goes wrong.
+Each request gets an id, sent in ``x-openstack-request-id``. Handlers read the raw body and return bytes; Litestar
+routes requests and handles exceptions.
 """
 
 import uuid
@@ -48,7 +48,7 @@ ROUTES: tuple[RouteMap, ...] = (
     OPERATOR_ROUTES,
     *LOOKUP_ROUTES,
 )
-"""Everything that is served."""
+"""All route maps."""
 
 METHODS: tuple[HttpMethod, ...] = tuple(HttpMethod)
 Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
@@ -58,7 +58,7 @@ _REQUEST_ID = b"x-openstack-request-id"
 
 
 class Application(Litestar):
-    """Litestar with a request id on every answer, also on those that no handler gave."""
+    """Litestar with a request id on every response, including those not from a handler."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or the lifespan."""
@@ -131,7 +131,7 @@ def create_app(
 
 def _error_handler(styles: ApiStyles) -> ErrorHandler:
     def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-        """What goes wrong before a handler is reached: no route, or not this method."""
+        """Errors before a handler is reached: no route, or a wrong method."""
         scope = request.scope
         answer = styles.of(scope["path"]).answer_to(error, scope["state"]["request_id"])
         headers = {name.decode(): value.decode() for name, value in answer.headers}
@@ -143,7 +143,7 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
 def _route_handlers(
     routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper
 ) -> Iterable[HTTPRouteHandler]:
-    """One Litestar handler a path, for all methods: so that every 405 can tell the methods that are allowed."""
+    """One Litestar handler per path, for all methods, so that every 405 lists the allowed methods."""
     paths: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     styles: dict[str, ApiStyle] = {}
     for route_map in routes:
@@ -207,7 +207,7 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
 
 
 def check_accept(accept: bytes | None) -> None:
-    """Raises :class:`Refusal` (406) if the client takes no JSON."""
+    """Raises :class:`Refusal` (406) if the client does not accept JSON."""
     if accept is None or accept == b"*/*" or b"application/json" in accept:
         return
     kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}

@@ -1,4 +1,4 @@
-"""Request bodies: read up to a limit, decoded straight from the bytes into structs, refused in Octavia's words."""
+"""Request bodies: read up to a limit, decoded from bytes into structs, refused with Octavia's texts."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 BODY_TIMEOUT_SECONDS = 60.0
 PIECE_TIMEOUT_SECONDS = 10.0
-"""From one piece of a body to the next."""
+"""Between two chunks of a body."""
 
 
 class Request(Value):
-    """Base of everything clients send; unknown attributes are refused."""
+    """Base of request bodies; unknown attributes are refused."""
 
 
 class BodyReader(Generic[T]):
@@ -55,8 +55,9 @@ class BodyReader(Generic[T]):
 
 
 def check_names(raw: bytes) -> None:
-    """Raises :class:`Invalid` for an object with a name that is there twice: readers differ in which of them counts,
-    and whoever checked the request before may have seen the other one. ``raw`` is JSON of a known type."""
+    """Raises :class:`Invalid` for an object with a duplicate name: parsers differ in which one counts, and a gateway
+    that checked the request may have used the other one. ``raw`` is JSON of a known type.
+    """
     json.loads(raw, object_pairs_hook=_named_once, parse_int=_unread, parse_float=_unread)
 
 
@@ -68,11 +69,11 @@ def _named_once(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _unread(number: str) -> None:
-    """Numbers were looked at before."""
+    """Ignores numbers, which were parsed before."""
 
 
 def check_content_type(headers: Headers) -> None:
-    """Raises :class:`Refusal` (415) unless the body is said to be JSON, and as it is."""
+    """Raises :class:`Refusal` (415) unless the content type is JSON and the content is not encoded."""
     coding = headers.get(b"content-encoding", b"identity").strip().lower()
     if coding != b"identity":
         raise Refusal(415, f"Unsupported content encoding '{coding.decode('latin-1')[:64]}'. Send it as it is.")
@@ -82,8 +83,9 @@ def check_content_type(headers: Headers) -> None:
 
 
 async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> bytes:
-    """The whole body. Raises :class:`Refusal`: 413 as soon as it is known to be over the limit, 408 if it takes too
-    long to arrive."""
+    """The whole body. Raises :class:`Refusal`: 413 as soon as it exceeds the limit, 408 if it takes too long to
+    arrive.
+    """
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > limit_bytes:
         raise too_large(limit_bytes)

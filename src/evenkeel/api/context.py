@@ -1,4 +1,4 @@
-"""What a handler is given: the services of this process, and the request at hand."""
+"""The context of a handler: the services of this process, and the current request."""
 
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,11 +27,11 @@ Query = list[tuple[str, str]]
 MAX_QUERY_PARAMETERS = 100
 
 NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
-"""The caller of a public route. There is no project with that id, so that nothing of anybody's is reached."""
+"""The caller of a public route. No project has that id, so no tenant's object is accessible."""
 
 
 class Limits(Value):
-    """What one request may ask for. Lists in bodies are bounded by their types."""
+    """Limits of one request. Lists in bodies are limited by their types."""
 
     body_bytes: int = 1 << 20
     page_items: int = 1000
@@ -39,7 +39,7 @@ class Limits(Value):
 
 
 class Services:
-    """What handlers work with; one per process."""
+    """The services that handlers use; one per process."""
 
     def __init__(
         self,
@@ -74,11 +74,11 @@ class Services:
         self._driver = driver
 
     async def accepted(self, change: Change) -> None:
-        """Tell the driver; the write is committed, so nothing may go wrong any more."""
+        """Notify the driver of a committed write. Does not raise: the request has succeeded."""
         await self._tell(self._driver.accepted, change)
 
     async def failed_over(self, change: Change) -> None:
-        """The same of a failover."""
+        """The same for a failover."""
         await self._tell(self._driver.failed_over, change)
 
     async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
@@ -86,7 +86,7 @@ class Services:
             await tell(change)
         except Exception as error:
             log.error(
-                "driver failed on an accepted change; a sweep will find it",
+                "driver failed on an accepted change; the scheduler will find it",
                 load_balancer_id=change.load_balancer_id,
                 revision=change.revision,
                 exc_info=error,
@@ -94,7 +94,7 @@ class Services:
 
 
 class Call:
-    """One request, as far as handlers care."""
+    """One request."""
 
     __slots__ = ("_query", "_query_string", "caller", "headers", "params", "path", "request_id", "scheme")
 
@@ -132,7 +132,7 @@ class Call:
         return f"{self.scheme}://{host}"
 
     def values(self, name: str) -> list[str]:
-        """The values of a query parameter, empty ones aside. Raises :class:`BadList`."""
+        """The values of a query parameter, without empty ones. Raises :class:`BadList`."""
         return [value for key, value in self.query if key == name and value]
 
     def flag(self, name: str) -> bool:
@@ -142,7 +142,7 @@ class Call:
 
 
 def parsed_query(query_string: bytes) -> Query:
-    """Names and values. Raises :class:`BadList` for too many of them, or NUL characters (no database takes them)."""
+    """Names and values. Raises :class:`BadList` for too many parameters, or NUL characters (databases refuse them)."""
     try:
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError as error:

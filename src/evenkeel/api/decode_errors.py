@@ -1,7 +1,7 @@
-"""Why a body was refused: the decoder's complaint in Octavia's words, with field, value and what is allowed.
+"""Errors of refused bodies: the decoder's error in Octavia's words, with field, value and what is allowed.
 
-Only refused bodies come here, so nothing is fast. The decoder says where it stumbled; what is allowed there is read
-off the type itself, so that texts and checks cannot drift apart.
+Only refused bodies are processed here, so speed does not matter. The decoder gives the location; what is allowed there
+is derived from the type, so that texts and checks cannot diverge.
 """
 
 import re
@@ -19,14 +19,14 @@ _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `
 _MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 
 HIDDEN = "(hidden)"
-"""In the place of a value that may hold a secret."""
+"""Replaces a value that may contain a secret."""
 
 Step = str | int | None
-"""One step down: a field name, a list index, or None for any value of a mapping."""
+"""One step of a path: a field name, a list index, or None for any value of a mapping."""
 
 
 def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any]) -> RequestError:
-    """The refusal for a body that is JSON and not a ``kind``."""
+    """The error for a body that is valid JSON, but not a ``kind``."""
     text = str(error)
     path = _path(text)
     if unknown := _UNKNOWN.match(text):
@@ -45,9 +45,9 @@ class DecodeFailure(NamedTuple):
     """The innermost named part of the path."""
     value: Any
     allowed: list[inspect.Type]
-    """What may be there; null aside."""
+    """The allowed types, except null."""
     secret: bool
-    """The value may hold a secret: it is not for texts."""
+    """The value may contain a secret: texts must not show it."""
 
     @property
     def rule(self) -> str:
@@ -56,7 +56,7 @@ class DecodeFailure(NamedTuple):
 
 
 def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
-    """Where the decoder's complaint ``text`` points to in the decoded ``body``."""
+    """The location that the decoder's error ``text`` names in the decoded ``body``."""
     path = _path(text)
     node: inspect.Type = inspect.type_info(kind)
     value = body
@@ -135,7 +135,7 @@ def shown(value: Any) -> str:
 
 
 def _holds_secret(node: inspect.Type) -> bool:
-    """Is it a :data:`SecretText`, or something with one below it?"""
+    """Whether the type is, or contains, a :data:`SecretText`."""
     if isinstance(node, inspect.Metadata) and (node.extra_json_schema or {}).get("writeOnly"):
         return True
     below = [field.type for field in node.fields] if isinstance(node, inspect.StructType) else _parts(node)

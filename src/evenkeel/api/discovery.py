@@ -1,4 +1,4 @@
-"""Where clients begin: the version document, and whether this process can serve."""
+"""The version document and the health check."""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
@@ -7,7 +7,7 @@ from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.core.values import Value
 
 MINOR_VERSIONS = 30
-"""The newest Octavia minor version whose features are all here: 2.30, members on virtual functions."""
+"""The newest Octavia minor version with all features supported: 2.30, members on virtual functions."""
 UPDATED = "2026-08-01T00:00:00Z"
 
 

@@ -1,4 +1,4 @@
-"""Errors that only the HTTP side knows, and how every error becomes an answer."""
+"""Errors of the HTTP API, and the mapping of all errors to responses."""
 
 from http import HTTPStatus
 
@@ -22,11 +22,13 @@ STATUS_OF: dict[type[RequestError], int] = {
 
 
 class BadList(RequestError):
-    """A list parameter cannot be understood."""
+    """A list parameter is invalid."""
 
 
 class Refusal(RequestError):
-    """The request is refused before it is looked into: who asks, too often, too large, wrong type, forbidden."""
+    """The request is refused before it is processed: unauthenticated, over the rate limit, too large, wrong type,
+    forbidden.
+    """
 
     def __init__(self, status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
         super().__init__(text)
@@ -35,7 +37,7 @@ class Refusal(RequestError):
 
 
 class Forbidden(Refusal):
-    """The policy has a rule for it, and the caller does not fulfil it."""
+    """The policy rule does not allow the request."""
 
     def __init__(self) -> None:
         super().__init__(403, "Policy does not allow this request to be performed.")
@@ -47,13 +49,13 @@ def unknown_input(field: str, value: object, allowed: str) -> Invalid:
 
 
 def shorten(value: object, limit: int = 200) -> str:
-    """The value as text, cut to ``limit`` characters so that answers stay small."""
+    """The value as text, cut to ``limit`` characters so that responses stay small."""
     text = str(value)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def answer_to(error: Exception, request_id: str) -> Answer:
-    """The answer to any error; what is not expected is logged and told to nobody."""
+    """The response to any error; unexpected errors are logged and not disclosed."""
     if isinstance(error, Refusal):
         return _refused(error)
     if isinstance(error, BadList):
@@ -87,5 +89,5 @@ def _routing(error: HTTPException) -> Answer:
 
 
 def not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    """The answer to a method that the path does not have."""
+    """The response to a method that the path does not support."""
     return problem(405, "The method is not allowed for the requested URL.", headers=allow)

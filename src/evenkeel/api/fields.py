@@ -1,6 +1,7 @@
-"""The types of request attributes: bounds and alphabets, written once, enforced by the decoder and told by OpenAPI.
+"""The types of request attributes: bounds and alphabets, enforced by the decoder and shown in the OpenAPI document.
 
-Bounds are those of the Octavia API v2 reference; where it has none, the database's or a list's own limit stands.
+Bounds are those of the Octavia API v2 reference; where it has none, the database's limit or one of this project
+applies.
 """
 
 from typing import Annotated, Literal, get_args
@@ -10,9 +11,9 @@ from msgspec import Meta
 from evenkeel.core.model import AlpnProtocol, TlsVersion
 
 NO_NUL = r"^[^\x00]*$"
-"""No database of ours keeps NUL characters in text."""
+"""Databases refuse NUL characters in text."""
 END = r"$(?!\n)"
-"""The very end: Python's ``$`` alone would allow a line break after it."""
+"""The end of the text: Python's ``$`` alone would allow a line break after it."""
 INT32_MAX = 2_147_483_647
 MAX_LISTENERS = 200
 MAX_POOLS = 200
@@ -33,7 +34,7 @@ ProjectId = Annotated[
 ]
 SecurityGroups = Annotated[list[ObjectId], Meta(max_length=MAX_SECURITY_GROUPS)]
 SecretText = Annotated[str, Meta(extra_json_schema={"description": "a string", "writeOnly": True})]
-"""No refusal quotes it, nor what it is a part of. It has no limit of its own: a body has one."""
+"""No error shows it, nor an object that contains it. Limited only by the size of the body."""
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
 Address = Annotated[
     str,
@@ -61,7 +62,7 @@ ConnectionLimit = (
     Annotated[int, Meta(ge=-1, le=INT32_MAX)]
     | Annotated[str, Meta(pattern=r"^(-1|[0-9]{1,9})" + END, description="the number as text")]
 )
-"""Text too, because the stock command line sends it so."""
+"""Text is accepted, too, because the OpenStack client sends it."""
 TimeoutMilliseconds = Annotated[int, Meta(ge=0, le=MAX_TIMEOUT_MILLISECONDS)]
 PersistenceSeconds = (
     Annotated[int, Meta(ge=0, le=INT32_MAX)]

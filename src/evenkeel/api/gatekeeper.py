@@ -14,12 +14,12 @@ from evenkeel.api.routing import RouteMap
 
 
 class Gatekeeper:
-    """What every request passes before its handler: who calls, how often, and whether they may."""
+    """Authentication, rate limit and authorization of requests."""
 
     def __init__(
         self, identity: Authenticator, policy: Policy, rate_limit: RateLimit, routes: Iterable[RouteMap]
     ) -> None:
-        """Raises :class:`ValueError` for a route that no rule guards."""
+        """Raises :class:`ValueError` for a route without a policy rule."""
         names = {operation.rule for route_map in routes for operation in route_map.operations}
         policy.check_names((names - {PUBLIC}) | {UNHURRIED})
         self._identity = identity
@@ -27,7 +27,7 @@ class Gatekeeper:
         self._rate_limit = rate_limit
 
     async def admit(self, rule: str, headers: Headers, scope: HTTPScope) -> Admitted:
-        """The caller, let in. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
+        """The admitted caller. Raises :class:`Refusal` (401, 403, 429), :class:`Unavailable`."""
         caller = await self._identity.identify(headers, scope)
         connection = scope["state"].get(CONNECTION)
         if connection is not None:

@@ -1,6 +1,6 @@
-"""List requests: filters, order, pages and chosen attributes, as Octavia's API takes them.
+"""List requests of Octavia's API: filters, order, pages and ``fields``.
 
-Links carry the whole query on, filters included.
+Links contain the whole query, including filters.
 """
 
 from calendar import timegm
@@ -50,7 +50,7 @@ def as_text(name: str, value: str) -> str:
 
 
 def as_integer(name: str, value: str) -> int:
-    """A whole number that a column can hold. Raises :class:`BadList`."""
+    """An integer that a column can hold. Raises :class:`BadList`."""
     if value.lstrip("-").isdecimal() and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
         return number
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be an integer.")
@@ -64,7 +64,7 @@ def as_number(name: str, value: str) -> float:
 
 
 def as_moment(name: str, value: str) -> int:
-    """A time as it is shown, in seconds since the epoch; a zone of UTC may follow. Raises :class:`BadList`."""
+    """A time in the API's format, as seconds since the epoch; a zone of UTC may follow. Raises :class:`BadList`."""
     try:
         moment = datetime.strptime(value.removesuffix("Z"), "%Y-%m-%dT%H:%M:%S")
     except ValueError:
@@ -74,12 +74,12 @@ def as_moment(name: str, value: str) -> int:
 
 
 def optional(parse: Parse) -> Parse:
-    """Of an attribute that may be null: an empty value means those where it is."""
+    """The parser of a nullable attribute: an empty value matches null."""
     return lambda name, value: None if value == "" else parse(name, value)
 
 
 class Filters(Value):
-    """What a collection can be filtered and ordered by, in the store's names."""
+    """The attributes by which a collection can be filtered and sorted, by the store's names."""
 
     parsers: Mapping[str, Parse]
     aliases: Mapping[str, str] = {}
@@ -88,7 +88,7 @@ class Filters(Value):
     """The objects have tags."""
 
     def resolve(self, name: str) -> str | None:
-        """The store's name of an attribute; None if it is no filter."""
+        """The store's name of an attribute; None if it cannot be filtered."""
         name = self.aliases.get(name, name)
         return name if name in self.parsers else None
 
@@ -99,7 +99,7 @@ class ListRequest(Value):
     query: ListQuery
     fields: tuple[str, ...] = ()
     empty: bool = False
-    """Nothing can match: it asks for projects the caller cannot see."""
+    """No object can match: the filter names projects that the caller cannot see."""
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
@@ -134,7 +134,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
 
 
 def _tags(call: Call) -> TagFilter | None:
-    """Tags of parameters that come more than once count together."""
+    """Tags of repeated parameters are combined."""
     given: dict[str, list[str]] = {}
     for name, value in call.query:
         if name in _TAGS:
@@ -195,7 +195,7 @@ def _descending(direction: str) -> bool:
 
 
 async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
-    """The page asked for, of what ``read`` finds. Raises :class:`BadList` for what the store refuses of the query."""
+    """The requested page, from ``read``. Raises :class:`BadList` for an error of the store about the query."""
     if wanted.empty:
         return Page(items=())
     try:
@@ -205,12 +205,12 @@ async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Pag
 
 
 def of_no_project(wanted: ListRequest) -> ListRequest:
-    """The same of objects that are of no project."""
+    """The same request for objects without a project."""
     return replace(wanted, query=replace(wanted.query, project_id=None), empty=False)
 
 
 def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
-    """Where the neighbouring pages are."""
+    """Links to the neighbouring pages."""
     if not page.items or not (page.before or page.after):
         return []
     kept: Query = [(name, value) for name, value in call.query if name not in ("marker", "page_reverse", "limit")]

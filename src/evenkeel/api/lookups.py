@@ -1,9 +1,8 @@
-"""What the stock command line asks of other services at the same endpoint.
+"""Look-ups that the OpenStack client sends to other services at the same endpoint.
 
-``openstack loadbalancer`` resolves names of subnets, networks, ports, projects and the like by asking Neutron and
-Keystone. Where it finds neither at its endpoint, these few answers let it work: subnets, networks and the like are
-those of the network this controller takes VIPs from, and a 403 for projects makes the client take the given name as
-the id.
+``openstack loadbalancer`` resolves names of subnets, networks, ports and projects at Neutron and Keystone. If the
+endpoint has neither, these answers let it work: subnets and networks are those from which this controller allocates
+VIPs, and a 403 for projects makes the client use the given name as the id.
 """
 
 from typing import Any
@@ -28,10 +27,10 @@ _KINDS: dict[str, tuple[LookUp, str]] = {
     "/qos/policies": ("policies", "policy"),
     "/security-groups": ("security_groups", "security_group"),
 }
-"""What each path lists, and the name of one."""
+"""By path: the kind that it lists, and its singular."""
 
 FILTERS = frozenset({"id", "name", "network_id"})
-"""Query parameters that choose; others (``fields``, paging) change nothing in answers this small."""
+"""Query parameters that filter; others (``fields``, paging) are ignored in these small responses."""
 
 
 async def _known(services: Services, call: Call, plural: LookUp, filters: dict[str, str]) -> list[Shown]:
@@ -66,7 +65,7 @@ async def _no_projects(services: Services, call: Call) -> Answer:
 
 
 LOOKUPS = tuple(operation for path in _KINDS for operation in (_listing(path), _showing(path)))
-"""What Neutron would answer, for every base that a client may take for Neutron's."""
+"""Neutron's answers, at every base path that a client may use for Neutron."""
 
 LOOKUP_ROUTES = (
     RouteMap(tag="Look-ups", prefixes=("/v2", "/v2.0"), operations=LOOKUPS),

@@ -1,6 +1,6 @@
-"""The OpenAPI 3.1 document, made from the route maps and the very types that decode and encode.
+"""The OpenAPI 3.1 document, generated from the route maps and the types that decode and encode bodies.
 
-What a schema says is what the decoder enforces; rules between attributes are told by their 400 only.
+The decoder enforces the schemas; rules between attributes are not in the document, only in errors (400).
 """
 
 import re
@@ -21,18 +21,18 @@ _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 _REF_TEMPLATE = "#/components/schemas/{name}"
 _MEANINGS = {
     400: "A value, attribute or query parameter is not allowed",
-    401: "Nobody is logged in",
+    401: "Not authenticated",
     403: "Not allowed for the caller",
     404: "No such object",
     406: "Only JSON is available",
     408: "The body did not arrive in time",
-    409: "It contradicts what is there",
+    409: "It conflicts with the current state",
     413: "The body is too large",
     415: "The body is not JSON",
     429: "Too many requests of the project; Retry-After says when to come back",
     500: "Internal error; the request id finds it in the log",
-    501: "Something that the provider cannot do",
-    503: "The database is out of reach; try again",
+    501: "The provider does not support it",
+    503: "A service is unavailable; try again",
 }
 _COMMON_ERRORS = (400, 404, 406, 500, 503)
 _BODY_ERRORS = (408, 413, 415)
@@ -41,7 +41,7 @@ _SECURITY_SCHEMES = {
     "basic": {"type": "http", "scheme": "basic", "description": "With a password file"},
     "token": {"type": "apiKey", "in": "header", "name": "X-Auth-Token", "description": "With Keystone"},
 }
-"""Which of them is configuration, so no operation names one."""
+"""The configuration decides which one applies, so no operation names one."""
 
 
 def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
@@ -97,7 +97,9 @@ def _types(shown: list[tuple[RouteMap, Operation]]) -> list[type[Any]]:
 
 
 def _make_partial(components: Document, answer: str, view: str) -> None:
-    """Let ``answer`` hold objects of which ``fields`` has chosen attributes: a copy of ``view``, nothing required."""
+    """Allow objects in ``answer`` with attributes selected by ``fields``: a copy of ``view`` without required
+    attributes.
+    """
     part = f"{view}Part"
     components[part] = {**components[view], "title": part, "required": []}
     whole, chosen = (_REF_TEMPLATE.format(name=name) for name in (view, part))
@@ -117,7 +119,7 @@ def _operation(route_map: RouteMap, operation: Operation, schemas: dict[type[Any
     if parameters := [*_path_parameters(operation.path), *map(_parameter, operation.parameters)]:
         shown["parameters"] = parameters
     if operation.filters:
-        shown["description"] = "Any attribute may be a query parameter too, as a filter; repeated: any of its values."
+        shown["description"] = "Any attribute may be a query parameter, as a filter; repeated: any of the values."
     if operation.body is not None:
         shown["requestBody"] = {"required": True, "content": _json(schemas[operation.body])}
     return shown

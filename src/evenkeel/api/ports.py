@@ -1,4 +1,4 @@
-"""What the API needs of the controller: one place to say "this was accepted"."""
+"""The API's port to the controller: notifications of accepted writes."""
 
 from typing import Protocol
 
@@ -6,16 +6,16 @@ from evenkeel.core.control import Change
 
 
 class ChangeSink(Protocol):
-    """Told of every accepted write, after it was committed.
+    """Notified of every accepted write, after its commit.
 
-    What it does (placing, hinting an agent) may be lost: the database is the truth, and sweeps find what nobody was
-    told of. So it must not raise for a neighbour's sake; if it does all the same, the request still succeeds.
+    Its actions (placement, hints) may be lost: the database is the truth, and the scheduler finds the rest. So it must
+    not raise if a service is unavailable; if it does, the request still succeeds.
     """
 
     async def accepted(self, change: Change) -> None:
-        """Place or hint."""
+        """Place it, or send a hint."""
         ...
 
     async def failed_over(self, change: Change) -> None:
-        """Have another agent serve it, if there is one; else hint."""
+        """Move it to another agent, if there is one; else send a hint."""
         ...

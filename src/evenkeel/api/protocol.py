@@ -1,9 +1,9 @@
-"""uvicorn's HTTP protocol, with the limits that it has none for.
+"""uvicorn's HTTP protocol with additional limits.
 
-uvicorn (0.54, over httptools) bounds neither a request's header nor the time that it may take, keeps what is half sent
-for ever, queues pipelined requests without end, and waits for ever for clients that do not read. All this costs nobody
-a login, so it is bounded here, before anything of the request is looked into. The body is bounded by
-:mod:`evenkeel.api.bodies`, whose reader asks for it; what nobody asked for is bounded here too.
+uvicorn (0.54, over httptools) limits neither the size of a request's header nor its duration, keeps incomplete requests
+forever, queues pipelined requests without limit, and waits forever for clients that do not read. Unauthenticated
+clients can do all this, so it is limited here, before the request is processed. :mod:`evenkeel.api.bodies` limits the
+body while a handler reads it; unread bodies are limited here.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from evenkeel.serving.stalled_writes import StalledWrites
 CONNECTION = "connection"
 """Where the :class:`Connection` of a request is in the scope's ``state``."""
 FEED_BYTES = 16 * 1024
-"""What the parser gets at once: so much more than its limit a header may be before it is noticed."""
+"""Chunk passed to the parser at once: a header may exceed its limit by this much before it is detected."""
 PIPELINED_MAX = 16
-"""Requests on a connection that wait for the answer to the one before."""
+"""Pipelined requests that wait for the response to an earlier one."""
 
 
 class HttpLimits(Value):
-    """How much a request may be, and how long it may take."""
+    """Limits of a request's size and duration."""
 
     target_bytes_max: int = 16 * 1024
     """Path and query."""
@@ -40,13 +40,13 @@ class HttpLimits(Value):
     """From the beginning of a connection, or of a further request on it, to the end of the request's header."""
     unread_bytes_max: int = 1024 * 1024
     unread_seconds: float = 5.0
-    """What is still taken of a body after the answer to it: who closes at once takes the answer back."""
+    """How much of an unread body is accepted after the response: closing at once would discard the response."""
     write_seconds: float = 30.0
-    """For the client to take some of an answer."""
+    """How long the client may read nothing of a response."""
 
 
 class _TooMuch(Exception):
-    """The request is over a limit; the connection has been told."""
+    """The request exceeds a limit; the connection has been refused."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -62,12 +62,12 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_body = False
     """The header has ended, the body has not."""
     _running: RequestResponseCycle | None = None
-    """What is being answered: of pipelined requests the oldest."""
+    """The request being answered: of pipelined ones the oldest."""
     _refusal: tuple[int, str] | None = None
     _header_bytes = 0
     _fed_bytes = 0
     _unread_left: int | None = None
-    """After an answer that did not wait for its request's end."""
+    """Set after a response that did not wait for the end of its request."""
     _header_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
     _writing: StalledWrites
@@ -75,7 +75,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin: see who it is, and wait for a request."""
+        """Start: read the peer, and wait for a request."""
         super().connection_made(transport)
         self._peer = peer_of(transport)
         self._writing = StalledWrites(transport, self.limits.write_seconds, self._is_stalled)
@@ -99,7 +99,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- reading
 
     def data_received(self, data: bytes) -> None:
-        """Parse some more, unless it is over a limit."""
+        """Parse data, unless it exceeds a limit."""
         for begin in range(0, len(data), FEED_BYTES):
             if self.transport.is_closing() or self.parser is None:
                 return
@@ -115,7 +115,7 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            pass  # nothing is upgraded here: the request is answered as if it had not been asked for
+            pass  # upgrades are not supported: the request is answered without
         except httptools.HttpParserError:
             self._refuse(*(self._refusal or (400, "Invalid HTTP request.")))
             return
@@ -135,7 +135,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._refuse(408, f"The request's header did not arrive within {self.limits.header_seconds:g} seconds.")
 
     def _refuse(self, status: int, text: str) -> None:
-        """Answer, unless an answer is under way, and close."""
+        """Send an error, unless a response is in progress, and close."""
         self.tally.add(f"{status} {text}", self.connection.address)
         if self.transport.is_closing():
             return
@@ -153,7 +153,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def _end_answers(self) -> None:
-        """They would be written to what is closed. uvicorn ends the one to the newest request only."""
+        """End pending responses, whose connection is closed; uvicorn ends only that to the newest request."""
         for cycle in (self._running, self.cycle):
             if cycle is not None:
                 cycle.disconnected = True
@@ -167,7 +167,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _header_too_large(self) -> str:
         return f"The request's header is larger than the limit of {self.limits.header_bytes_max} bytes."
 
-    # -- what the parser finds
+    # -- parser callbacks
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -179,7 +179,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._header_bytes = self._fed_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """Some of the request's target."""
+        """A part of the request's target."""
         super().on_url(url)
         limit = self.limits.target_bytes_max
         if len(self.url) > limit:
@@ -187,7 +187,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A line of the header."""
+        """A header line."""
         super().on_header(name, value)
         limit = self.limits.headers_max
         if len(self.headers) > limit:
@@ -204,7 +204,7 @@ class BoundedProtocol(HttpToolsProtocol):
         raise _TooMuch
 
     def on_headers_complete(self) -> None:
-        """The header is there."""
+        """The header is complete."""
         if len(self.pipeline) >= PIPELINED_MAX:
             self._too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
         self._in_header = False
@@ -214,7 +214,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The request has arrived as a whole."""
+        """The request is complete."""
         self._in_body = False
         self._unread_left = None
         self._stop(self._unread_timer)
@@ -223,32 +223,32 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- answering
 
     def on_response_complete(self) -> None:
-        """An answer was given."""
+        """A response was sent."""
         super().on_response_complete()
         if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._stop_reading_soon()
         self._writing.watch()
 
     def _stop_reading_soon(self) -> None:
-        """The answer did not wait for the body."""
+        """Limit the rest of the body after a response that did not wait for it."""
         if self.cycle.waiting_for_100_continue:
-            self.transport.close()  # it may be another request that comes next, and nobody can tell
+            self.transport.close()  # the rest cannot be distinguished from another request
             return
         self._unread_left = self.limits.unread_bytes_max
         self._unread_timer = self.loop.call_later(self.limits.unread_seconds, self.transport.close)
 
     def pause_writing(self) -> None:
-        """The client does not take as much as there is."""
+        """The client reads more slowly than data is written."""
         super().pause_writing()
         self._writing.watch()
 
     def _is_stalled(self) -> None:
-        self.tally.add("the client does not take its answer", self.connection.address)
+        self.tally.add("the client does not read its response", self.connection.address)
         self._abort()
 
 
 def peer_of(transport: asyncio.BaseTransport) -> Peer:
-    """The other end of a connection. ``peercert`` is empty unless the certificate was verified."""
+    """The peer of a connection. ``peercert`` is empty unless the certificate was verified."""
     address = transport.get_extra_info("peername")
     certificate = transport.get_extra_info("peercert")
     return Peer(
@@ -258,7 +258,7 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
 
 
 def names_of(certificate: dict[str, Any]) -> Iterator[str]:
-    """The host names in a certificate; its common name only if there are none, as RFC 6125 has it."""
+    """The host names in a certificate; the common name only if there are none (RFC 6125)."""
     found = [value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
     if not found:
         found = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]

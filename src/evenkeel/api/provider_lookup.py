@@ -1,7 +1,7 @@
-"""Which device type serves what, and what that type can do: asked by almost every write, so remembered.
+"""Device types of load balancers and their capabilities: needed by almost every write, so cached.
 
-What serves a load balancer never changes, hence it is remembered for as long as there is room. What an environment's
-device driver is may change (it can be removed and made again with another), so that is for a moment only.
+The environment of a load balancer never changes, hence it is cached without expiry. An environment's device driver may
+change (it can be deleted and created again with another one), so that is cached for a short time only.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ OBJECTS_REMEMBERED = 10_000
 
 
 class ServedObject:
-    """A load balancer's provider and what it can do."""
+    """A load balancer's provider and its capabilities."""
 
     __slots__ = ("by", "table")
 
@@ -35,7 +35,7 @@ class ServedObject:
 
 
 class ProviderLookup:
-    """The environments and what they serve, as this process knows them."""
+    """This process's cache of environments and load balancers."""
 
     def __init__(
         self, operators: OperatorStore, tenants: TenantStore, capabilities: Mapping[str, Capabilities]
@@ -48,16 +48,17 @@ class ProviderLookup:
         self._served: OrderedDict[tuple[type[Any], str], ServedBy] = OrderedDict()
 
     def forget_providers(self) -> None:
-        """An environment was removed."""
+        """Clear the cache of environments, after one was deleted."""
         self._drivers = {}
 
     def table_of(self, device_driver: str) -> Capabilities:
-        """What the device type can do; everything if it does not say."""
+        """The capabilities of the device type; everything if it declares none."""
         return self._capabilities.get(device_driver, EVERYTHING)
 
     async def device_driver_of(self, provider: str) -> str:
-        """Raises :class:`Invalid` unless an environment has that name. Known ones are remembered for a while: a load
-        balancer accepted for one that another controller removed meanwhile waits, and says why."""
+        """Raises :class:`Invalid` unless an environment has that name. Cached for a short time: a load balancer
+        accepted for an environment that another controller has deleted meanwhile stays unplaced, with a reason.
+        """
         now = asyncio.get_running_loop().time()
         if provider not in self._drivers or now >= self._drivers_until:
             self._drivers = {row.name: row.device_driver for row in await self._operators.environments()}
@@ -68,7 +69,7 @@ class ProviderLookup:
         return self._drivers[provider]
 
     async def of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
-        """What serves the object, as far as the caller may see it. One query, unless it is remembered.
+        """The provider of the object, if the caller may see it. One query, unless cached.
 
         Raises :class:`NotFound`.
         """
@@ -79,7 +80,7 @@ class ProviderLookup:
         return ServedObject(found, self.table_of(found.device_driver))
 
     def remember(self, root: LoadBalancer, device_driver: str) -> None:
-        """A load balancer was made: what follows is mostly about it."""
+        """Cache a new load balancer, because the next requests are mostly about it."""
         found = ServedBy(
             load_balancer_id=root.id,
             project_id=root.project_id,

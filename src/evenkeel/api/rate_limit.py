@@ -1,7 +1,7 @@
-"""A rate limit per project: a token bucket for each, in this controller alone. Operators have none.
+"""A rate limit per project: a token bucket each, local to this controller. Operators have none.
 
-With N controllers behind a load balancer a project gets up to N times as much. Nothing is shared, so nothing is asked
-of the database for a request that is refused.
+With N controllers behind a load balancer a project gets up to N times the rate. Buckets are not shared, so a refused
+request causes no query.
 """
 
 import math
@@ -13,21 +13,21 @@ from evenkeel.api.errors import Refusal
 from evenkeel.core.ids import ProjectId
 
 MAX_PROJECTS = 10_000
-"""Buckets kept. The one longest unused is forgotten, and begins full when its project comes back."""
+"""The most buckets. The least recently used one is dropped; it starts full when its project comes back."""
 
 
 class RateLimit:
-    """``per_second`` requests in the long run, ``burst`` at once; ``per_second`` 0: no limit."""
+    """``per_second`` requests on average, bursts of ``burst``; ``per_second`` 0: no limit."""
 
     def __init__(self, per_second: float, burst: int, *, monotonic: Callable[[], float] = monotonic) -> None:
         self._per_second = per_second
         self._burst = float(max(burst, 1))
         self._monotonic = monotonic
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """By project: requests left, and when that was so."""
+        """By project: requests left, and the time of that count."""
 
     def take(self, project_id: ProjectId) -> None:
-        """Count a request. Raises :class:`Refusal` (429) saying when to come back."""
+        """Count a request. Raises :class:`Refusal` (429) with a Retry-After."""
         if not self._per_second:
             return
         now = self._monotonic()

@@ -1,4 +1,4 @@
-"""One declared map of routes: each entry says everything about an operation, for serving and for OpenAPI alike."""
+"""Declarations of routes: each entry describes an operation completely, for serving and for OpenAPI."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ class Parameter(Value):
 
 
 class Operation(Value):
-    """What one method of one path does."""
+    """The operation of one method of one path."""
 
     method: str
     path: str
@@ -29,18 +29,18 @@ class Operation(Value):
     handle: Handler
     summary: str
     rule: str
-    """Name of the policy rule that says who may; :data:`evenkeel.api.policy.names.PUBLIC`: everybody."""
+    """Name of the policy rule; :data:`evenkeel.api.policy.names.PUBLIC`: without authentication."""
     body: type[Any] | None = None
     answer: type[Any] | None = None
     """None: no content."""
     status: int = 200
     parameters: Sequence[Parameter] = ()
     partial: type[Any] | None = None
-    """The type in the answer of which ``fields`` may choose attributes, so that none is sure to be there."""
+    """The type in the response whose attributes ``fields`` may select, so that none is required."""
     filters: bool = False
-    """Any attribute may be a query parameter too."""
+    """Any attribute may be a query parameter, too."""
     errors: Sequence[int] = ()
-    """Statuses it may answer beside the common ones."""
+    """Additional error statuses."""
     hidden: bool = False
     """Not in the OpenAPI document."""
 
@@ -52,4 +52,4 @@ class RouteMap(Value):
     prefixes: tuple[str, ...]
     operations: tuple[Operation, ...]
     style: ApiStyle = OCTAVIA
-    """How bodies are read and errors told."""
+    """Reads bodies and formats errors."""

@@ -1,6 +1,6 @@
-"""A style of API: how request bodies are read, and how errors are told.
+"""API styles: reading of request bodies, and error responses.
 
-A route map has one. What goes wrong before a route is found is told by the style whose base the path is below.
+Each route map has one. For errors before a route is found, the path's prefix determines the style.
 """
 
 from collections.abc import Iterable
@@ -24,39 +24,39 @@ class Reader(Protocol, Generic[Body]):
 
 
 class ApiStyle(Protocol):
-    """A style of API."""
+    """An API style."""
 
     @property
     def base(self) -> str:
-        """What its paths begin with; empty: any."""
+        """The prefix of its paths; empty: any."""
         ...
 
     @property
     def errors(self) -> tuple[type[Any], ...]:
-        """The types of its error bodies, for the API's document; that of a 401 is Keystone's everywhere."""
+        """The types of its error bodies, for the OpenAPI document; a 401 always has Keystone's body."""
         ...
 
     def reader(self, kind: type[T]) -> Reader[T]:
-        """What reads bodies of that type."""
+        """The reader of bodies of that type."""
         ...
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
-        """The answer to any error."""
+        """The response to any error."""
         ...
 
     def not_allowed(self, allow: Headers) -> Answer:
-        """The answer to a method that the path does not have; ``allow``: the header that names those it has."""
+        """The response to a method that the path does not support; ``allow``: the Allow header."""
         ...
 
 
 class OctaviaStyle:
-    """Octavia's, which the operators' API speaks too."""
+    """Octavia's style, which the operators' API uses, too."""
 
     base = ""
     errors: tuple[type[Any], ...] = (Fault, Problem)
 
     def reader(self, kind: type[T]) -> Reader[T]:
-        """Exact: a number is no text."""
+        """A strict reader: numbers must not be text."""
         return BodyReader(kind)
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
@@ -72,13 +72,13 @@ OCTAVIA = OctaviaStyle()
 
 
 class ApiStyles:
-    """Those that are spoken, by path."""
+    """The supported styles, by path."""
 
     def __init__(self, styles: Iterable[ApiStyle]) -> None:
         self._longest_first = sorted(styles, key=lambda style: -len(style.base))
 
     def of(self, path: str) -> ApiStyle:
-        """The one with the longest base that the path is below; else Octavia's."""
+        """The style with the longest base that is a prefix of the path; else Octavia's."""
         for style in self._longest_first:
             if path == style.base or path.startswith(f"{style.base}/"):
                 return style

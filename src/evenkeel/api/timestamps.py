@@ -1,4 +1,4 @@
-"""Times as Octavia writes them: UTC, whole seconds, no zone."""
+"""Times in Octavia's format: UTC, whole seconds, no zone."""
 
 from functools import lru_cache
 from time import gmtime

@@ -1,1 +1,1 @@
-"""Who calls: four ways to tell, one port. The process chooses one; what a caller may do is the policy's matter."""
+"""Authentication: one port, four implementations, of which the process uses one. The policy authorizes."""

@@ -1,4 +1,4 @@
-"""The port: from a request's headers and its other end to a caller, or to a refusal that says how to log in."""
+"""The authentication port: identifies the caller by a request's headers and peer, or refuses with a challenge."""
 
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
@@ -17,14 +17,14 @@ PEER = "peer"
 MAX_PROJECT_ID_CHARACTERS = 36
 MAX_ROLES = 100
 MAX_HEADER_BYTES = 8192
-"""Of whatever a caller shows as proof: tokens, passwords, lists of roles."""
+"""Of credentials: tokens, passwords, lists of roles."""
 
 
 class Caller(Value):
-    """Who asks, as the identity says. Policies may refer to every attribute but ``user_name``."""
+    """The authenticated caller. Policies may refer to every attribute except ``user_name``."""
 
     project_id: ProjectId
-    """Empty: the login is for no project (of the whole system, or of a domain)."""
+    """Empty: the login is not for a project (but for the system or a domain)."""
     roles: tuple[str, ...] = ()
     user_id: str = ""
     user_name: str = ""
@@ -33,19 +33,19 @@ class Caller(Value):
     project_domain_id: str = ""
     system_scope: str = ""
     is_admin: bool = False
-    """Nobody had to log in."""
+    """Authentication is disabled."""
 
 
 class Peer(Value):
-    """The other end of the connection itself, whatever headers of proxies say."""
+    """The peer of the connection, independent of proxies' headers."""
 
     host: str = ""
     certificate_names: tuple[str, ...] | None = None
-    """Names in its verified TLS certificate; None: it showed none."""
+    """Names in its verified TLS certificate; None: without a certificate."""
 
     @property
     def is_loopback(self) -> bool:
-        """Is it on this machine?"""
+        """Whether it is on this host."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -53,19 +53,19 @@ class Peer(Value):
 
 
 class Authenticator(Protocol):
-    """Tells who calls."""
+    """Identifies callers."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
         """The caller. ``headers`` has the last of each name, ``scope`` is the ASGI one.
 
         Raises :class:`Unauthenticated`; :class:`evenkeel.api.errors.Refusal` (403, 429);
-        :class:`evenkeel.core.errors.Unavailable` if it cannot be told now.
+        :class:`evenkeel.core.errors.Unavailable` if the caller cannot be identified now.
         """
         ...
 
 
 class Unauthenticated(Refusal):
-    """Nobody, or not who they say. The body is Keystone's middleware's: clients know it."""
+    """Without credentials, or with wrong ones. The body is that of Keystone's middleware, which clients know."""
 
     def __init__(self, challenge: str) -> None:
         headers = ((b"www-authenticate", challenge.encode("latin-1", "replace")),)
@@ -73,11 +73,11 @@ class Unauthenticated(Refusal):
 
 
 class IdentityUnavailable(Unavailable):
-    """Who calls cannot be told now; trying again later is right."""
+    """The caller cannot be identified now; the request may be retried."""
 
 
 def peer_of(scope: Mapping[str, Any]) -> Peer:
-    """The other end. A server that leaves none is one in the same process."""
+    """The peer of a request; a server that sets none is in the same process."""
     peer = scope.get("state", {}).get(PEER)
     if isinstance(peer, Peer):
         return peer
@@ -86,15 +86,15 @@ def peer_of(scope: Mapping[str, Any]) -> Peer:
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
-    """Where the caller is, as trusted proxies say; empty if it is not known. It proves nothing."""
+    """The caller's address, by headers of trusted proxies; empty if unknown. Not suitable for authentication."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
 def checked_project(project_id: str, field: str) -> ProjectId:
-    """The project id, if it is one. Raises :class:`Invalid`.
+    """The checked project id. Raises :class:`Invalid`.
 
-    Project ids become names of device partitions and parts of paths, so their alphabet is a narrow one.
+    Project ids become names of device partitions and parts of paths, so their alphabet is restricted.
     """
     plain = project_id.replace("-", "").replace("_", "").replace(".", "")
     if len(project_id) <= MAX_PROJECT_ID_CHARACTERS and plain.isascii() and plain.isalnum():
@@ -106,7 +106,7 @@ def checked_project(project_id: str, field: str) -> ProjectId:
 
 
 def roles_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Role names in one order, so that equal callers are equal values. Raises :class:`Invalid` for too many."""
+    """Sorted role names, so that equal callers are equal values. Raises :class:`Invalid` for too many."""
     roles = tuple(sorted({name.strip() for name in names} - {""}))
     if len(roles) > MAX_ROLES:
         raise Invalid(f"There are {len(roles)} roles. Allowed: at most {MAX_ROLES}.")

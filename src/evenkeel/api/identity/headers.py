@@ -1,8 +1,8 @@
-"""Trusted headers: a gateway in front has checked who calls, and says so in the headers Keystone's middleware sets.
+"""Trusted headers: a gateway in front authenticates the caller and sets the headers of Keystone's middleware.
 
-Whoever can send these headers is whoever it wants to be. So they are believed from the other end of the connection
-only: this machine, or a client whose certificate the server has verified. Headers of proxies (``X-Forwarded-For``)
-play no part in that.
+A client that can send these headers can take any identity. So they are accepted only if the connection's peer is this
+host, or a client with a certificate that the server has verified. Headers of proxies (``X-Forwarded-For``) are ignored
+for this.
 """
 
 from collections import Counter
@@ -39,14 +39,15 @@ _NAMES = (
 
 
 class TrustedHeaders:
-    """``gateway_names``: of these one must stand in the certificate of a client elsewhere; empty: any that the
-    server has verified will do."""
+    """``gateway_names``: one of these must be in the certificate of a remote client; empty: every verified certificate
+    is accepted.
+    """
 
     def __init__(self, gateway_names: frozenset[str] = frozenset()) -> None:
         self._gateway_names = gateway_names
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Who the gateway says it is."""
+        """The caller in the gateway's headers."""
         if not self._is_gateway(peer_of(scope)):
             raise Refusal(403, "Identity headers are taken from the gateway only; ask there.")
         _check_once(scope)
@@ -79,7 +80,7 @@ def _text(headers: Headers, name: bytes) -> str:
 
 
 def _check_once(scope: Mapping[str, Any]) -> None:
-    """Raises :class:`Invalid` for a header that is there twice: one may be the client's, past a careless gateway."""
+    """Raises :class:`Invalid` for a duplicate header: one may be the client's, which the gateway failed to remove."""
     counts = Counter(name for name, _ in scope["headers"])
     for name in _NAMES:
         if counts[name] > 1:

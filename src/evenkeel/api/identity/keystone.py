@@ -2,9 +2,9 @@
 
 The middleware is what every OpenStack service validates tokens with: it has the options operators know
 (``[keystone_authtoken]``), its own cache (``token_cache_time``, ``memcached_servers``), application credentials with
-access rules, and service tokens. It is WSGI and blocks on Keystone, so it is called in threads of its own, as a
-filter before an application that only writes down what it was told. What it said of a token is remembered here for a
-few seconds more, which makes a busy client's request cost a digest; a revoked token is therefore accepted for at most
+access rules, and service tokens. It is WSGI and blocks on Keystone, so it runs in separate threads, as a filter before
+an application that only records the result. This module caches the result for a token for a few more seconds, so that
+most requests of a busy client cost only a digest; a revoked token is therefore accepted for at most
 ``token_cache_time`` + ``REMEMBERED_SECONDS``.
 
 Needs the ``keystone`` extra.
@@ -46,11 +46,11 @@ REMEMBERED_SECONDS = 10.0
 MAX_REMEMBERED = 10_000
 THREADS = 8
 MAX_WAITING = 256
-"""Validations at once, waiting ones included; more are told to come back."""
+"""Concurrent validations, including waiting ones; further requests are refused."""
 
 
 class TokenValidation(Value):
-    """What the middleware said."""
+    """The middleware's result."""
 
     status: int
     environ: Environ
@@ -58,18 +58,18 @@ class TokenValidation(Value):
 
 
 class CachedToken(Value):
-    """A caller whose token was valid."""
+    """The caller of a valid token."""
 
     caller: Caller
     until_seconds: float
-    """By the system's clock, as the token's own end is."""
+    """By the system's clock, as the token's expiry."""
 
 
 class KeystoneIdentity:
-    """Takes ``X-Auth-Token``, and ``X-Service-Token`` beside it."""
+    """Accepts ``X-Auth-Token``, and optionally ``X-Service-Token``."""
 
     def __init__(self, middleware: Callable[..., Any], *, now: Callable[[], float] = time) -> None:
-        """``middleware`` is a WSGI filter factory: given the application behind it."""
+        """``middleware``: a WSGI filter factory, called with the application."""
         self._filter = middleware(_accepting)
         self._now = now
         self._key = secrets.token_bytes(32)
@@ -78,10 +78,10 @@ class KeystoneIdentity:
         self._waiting = 0
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """Whose token it is. Raises :class:`Unauthenticated`, :class:`IdentityUnavailable`."""
+        """The caller of the token. Raises :class:`Unauthenticated`, :class:`IdentityUnavailable`."""
         token, service_token = headers.get(b"x-auth-token", b""), headers.get(b"x-service-token", b"")
         if len(token) + len(service_token) > MAX_HEADER_BYTES:
-            token = b""  # none can be valid; the middleware answers as to a missing one
+            token = b""  # cannot be valid; the middleware answers as for a missing token
         digest = hashlib.blake2b(token + b"\0" + service_token, key=self._key, digest_size=32).digest()
         known = self._remembered.get(digest)
         if known is not None and self._now() < known.until_seconds:
@@ -96,7 +96,7 @@ class KeystoneIdentity:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, call, self._filter, environ)
         except Exception as error:
-            log.error("Keystone could not be asked", exc_info=error)
+            log.error("Keystone unavailable", exc_info=error)
             raise IdentityUnavailable("the identity service is out of reach") from error
         finally:
             self._waiting -= 1
@@ -129,7 +129,7 @@ def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
 
 
 def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
-    """Call a WSGI application whose answer matters by its status only."""
+    """Call a WSGI application of which only the status matters."""
     told: list[tuple[int, str]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
@@ -144,7 +144,9 @@ def call(application: Callable[..., Any], environ: Environ) -> TokenValidation:
 
 
 def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> Environ:
-    """What the middleware looks at: method and path for access rules, and the tokens. No other header reaches it."""
+    """The WSGI environment for the middleware: method and path for access rules, and the tokens. It contains no other
+    header.
+    """
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
@@ -169,8 +171,7 @@ def environ_of(scope: Mapping[str, Any], token: bytes, service_token: bytes) -> 
 
 
 def caller_of(environ: Mapping[str, Any]) -> Caller:
-    """The caller in the headers that the middleware has set. Raises :class:`Invalid` for a project id that can be
-    none here."""
+    """The caller in the headers that the middleware has set. Raises :class:`Invalid` for an unsupported project id."""
 
     def header(name: str) -> str:
         return str(environ.get(f"HTTP_{name}") or "")
@@ -189,13 +190,13 @@ def caller_of(environ: Mapping[str, Any]) -> Caller:
 
 
 def _for_every_request(token: Mapping[str, Any]) -> bool:
-    """Is it valid whatever is asked? One of an application credential with access rules is not."""
+    """Whether it is valid for all requests. A token of an application credential with access rules is not."""
     credential = token.get("application_credential") or {}
     return credential.get("access_rules") is None
 
 
 def _seconds(expires_at: str) -> float:
-    """The end of a token; what cannot be read has ended."""
+    """The expiry of a token; an unreadable one counts as expired."""
     try:
         return datetime.fromisoformat(expires_at).timestamp()
     except ValueError:

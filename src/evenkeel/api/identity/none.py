@@ -1,4 +1,4 @@
-"""No identity: everybody may do everything. For one machine; the controller serves it on loopback only."""
+"""No authentication: every caller may do everything. For single hosts; the controller serves it on loopback only."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ _ANYBODY = Caller(project_id=ProjectId(DEFAULT_PROJECT), roles=("admin",), is_ad
 
 
 class NoAuthentication:
-    """``X-Project-Id`` names the project of what is made."""
+    """``X-Project-Id`` names the project of created objects."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """An administrator. Raises :class:`evenkeel.core.errors.Invalid` for what can be no project id."""
+        """An administrator. Raises :class:`evenkeel.core.errors.Invalid` for an invalid project id."""
         given = headers.get(b"x-project-id", b"").decode("latin-1").strip()
         if not given:
             return _ANYBODY

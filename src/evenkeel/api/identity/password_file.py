@@ -1,10 +1,9 @@
-"""HTTP basic against a password file: logins for those who have no identity service, with the stock clients.
+"""HTTP basic authentication with a password file, for clouds without an identity service.
 
-Promises: a right password is remembered as a digest under a key that this process alone has, so that only the first
-request with it costs a scrypt; a changed file ends what was remembered. A wrong one costs the same time whether the
-user exists or not, and is answered ever later the more often it is tried for a name. Addresses take turns at having
-theirs checked (:mod:`evenkeel.serving.login_queue`), so that guessing takes the processors away from nobody, and lets
-those in who know their password. Behind proxies the address is the client's that they tell of.
+A correct password is cached as a digest under a key of this process, so that only the first request with it costs a
+scrypt; a changed file clears the cache. A wrong one takes the same time whether the user exists or not, and is answered
+with a growing delay per name. Checks are queued fairly by address (:mod:`evenkeel.serving.login_queue`), so that
+guessing neither exhausts the processors nor locks out valid logins. Behind proxies the address is that of the client.
 """
 
 import hashlib
@@ -30,23 +29,23 @@ log = structlog.get_logger(__name__)
 
 CHALLENGE = 'Basic realm="evenkeel", charset="UTF-8"'
 LOOK_SECONDS = 1.0
-"""Between looks whether the file has changed."""
+"""Between two checks for changes of the file."""
 MAX_REMEMBERED = 10_000
 WRONG = Backoff(initial_seconds=0.25, max_seconds=5.0)
-"""How much later a wrong password is answered, by how often the name was tried in vain."""
+"""Delay of the answer to a wrong password, by the number of failures for the name."""
 MAX_DELAYED = 1000
 FORGIVEN_AFTER_SECONDS = 300.0
 
 
 class FailedLogins:
-    """How often a name was tried in vain, for as many names as memory is given to."""
+    """Failures by name, for a bounded number of names."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._counts: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def strike(self, name: str) -> float:
-        """Count one; the seconds that the answer is to take."""
+        """Count a failure; returns the delay of the answer in seconds."""
         now = self._clock.monotonic()
         count, last = self._counts.pop(name, (0, now))
         count = 1 if now - last > FORGIVEN_AFTER_SECONDS else min(count + 1, 32)
@@ -56,12 +55,12 @@ class FailedLogins:
         return WRONG.nominal_seconds(count)
 
     def forgive(self, name: str) -> None:
-        """It was the right password."""
+        """Clear the failures after a correct password."""
         self._counts.pop(name, None)
 
 
 class PasswordFileIdentity:
-    """Asks for HTTP basic."""
+    """Requires HTTP basic authentication."""
 
     def __init__(self, file: WatchedFile[dict[str, User]], clock: Clock, *, key: bytes | None = None) -> None:
         self._file = file
@@ -74,7 +73,9 @@ class PasswordFileIdentity:
         self._next_look_seconds = clock.monotonic() + LOOK_SECONDS
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
-        """The user of the file. Raises :class:`Unauthenticated`; :class:`Refusal` (429) when too many try at once."""
+        """The authenticated user. Raises :class:`Unauthenticated`; :class:`Refusal` (429) for too many concurrent
+        logins.
+        """
         given = headers.get(b"authorization")
         if given is None or len(given) > MAX_HEADER_BYTES:
             raise Unauthenticated(CHALLENGE)

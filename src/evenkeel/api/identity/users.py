@@ -17,7 +17,7 @@ _ROLE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class User(Value):
-    """A line of the file."""
+    """A user: a line of the file."""
 
     name: str
     project_id: ProjectId
@@ -42,7 +42,7 @@ def line_of(user: User) -> str:
 
 
 def user_of(line: str) -> User:
-    """The user of a line. Raises :class:`Invalid`, whose text tells nothing of the hash."""
+    """The user of a line. Raises :class:`Invalid`, whose text contains nothing of the hash."""
     parts = line.split(":")
     if len(parts) != 4:
         raise Invalid(f"{len(parts)} fields. Allowed: user:project:roles:hash.")
@@ -68,5 +68,5 @@ def read_users(path: Path) -> dict[str, User]:
 
 
 def watched_users(path: Path) -> WatchedFile[dict[str, User]]:
-    """The users of a file, read again when it changes. Raises :class:`ValueError` naming file and line."""
+    """The users of a file, reloaded when it changes. Raises :class:`ValueError` naming file and line."""
     return WatchedFile("identity.password_file", path, read_users)

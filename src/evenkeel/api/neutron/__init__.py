@@ -1,1 +1,1 @@
-"""The APIs in Neutron's style: LBaaS v2 and v1, and what their clients ask of Neutron, below ``/neutron``."""
+"""The APIs in Neutron's style below ``/neutron``: LBaaS v2 and v1, and Neutron resources that their clients request."""

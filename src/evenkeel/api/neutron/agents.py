@@ -1,7 +1,7 @@
 """Agents as Neutron shows them: the agent extension and its schedulers' part.
 
-One agent serves load balancers of every API, so it is shown as an agent of LBaaS v2, and as one of v1 to those who
-ask for that type. What moves load balancers is asked for in the operators' API; here agents are only drained.
+An agent serves load balancers of every API, so it is shown as an agent of LBaaS v2, and as one of v1 if that type is
+requested. Load balancers are moved by the operators' API; here agents can only be drained.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ class NeutronAgentView(Value):
     agent_type: str
     binary: str
     topic: str
-    """What it is reached by: its environment and device group."""
+    """Its environment and device group."""
     host: str
     availability_zone: str
     """Its environment."""
@@ -52,7 +52,7 @@ class NeutronAgentView(Value):
 
 
 class NeutronAgentChange(NeutronChange):
-    """What can be changed of an agent."""
+    """The mutable attributes of an agent."""
 
     admin_state_up: Flag | UnsetType = UNSET
 
@@ -69,7 +69,7 @@ def _moment(seconds: float | None) -> str | None:
 
 
 def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
-    """An agent in Neutron's words."""
+    """An agent as Neutron shows it."""
     return NeutronAgentView(
         id=row.id,
         agent_type=agent_type,
@@ -96,7 +96,7 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
 
 
 def _agent_type(call: Call) -> str | None:
-    """The type asked for; None: one that no agent is of."""
+    """The requested type; None: no agent has it."""
     asked = call.values("agent_type")
     if not asked or V2_TYPE in asked:
         return V2_TYPE
@@ -141,13 +141,13 @@ async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204 for an agent that is gone and that nothing depends on; else 409."""
+    """204 for a stopped agent without shards; else 409."""
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=None)
     return NO_CONTENT
 
 
 async def load_balancers(services: Services, call: Call) -> Answer:
-    """Load balancers that the agent serves or is home to; none of an agent that is not there, as in Neutron."""
+    """Load balancers that the agent serves or is home to; none for an unknown agent, as in Neutron."""
     wanted = parse_list(call, Filters(parsers={}), services.limits)
     try:
         page = await services.operators.load_balancers_on_agent(AgentId(object_id(call, "Agent")), wanted.query)
@@ -158,13 +158,13 @@ async def load_balancers(services: Services, call: Call) -> Answer:
 
 
 async def hosting(services: Services, call: Call) -> Answer:
-    """The agent that serves a load balancer now, else the one that is to; null if there is none, as in Neutron."""
+    """The agent that serves a load balancer, else its home; null if there is none, as in Neutron."""
     found = await acting_agent(services, LoadBalancerId(object_id(call, LOAD_BALANCERS.title)))
     return json_answer(None if found is None else {"agent": agent_view(found)})
 
 
 async def acting_agent(services: Services, load_balancer_id: LoadBalancerId) -> Agent | None:
-    """Who serves it now, else its home; None if it has no place yet, or is not there."""
+    """The agent that serves it, else its home; None if it is not placed or does not exist."""
     try:
         shard = await services.operators.hosting(load_balancer_id)
         return None if shard is None else await services.operators.agent(shard.acting_agent_id or shard.home_agent_id)

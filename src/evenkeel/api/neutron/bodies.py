@@ -1,4 +1,4 @@
-"""Request bodies as Neutron takes them: numbers and switches may be text, and refusals are in Neutron's words."""
+"""Request bodies in Neutron's style: numbers and booleans may be text, and errors have Neutron's texts."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, TypeVar
@@ -16,22 +16,23 @@ T = TypeVar("T")
 
 
 class NeutronNew(Request):
-    """Base of objects to be made."""
+    """Base of create requests."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"})
-    """What is shown of them, and cannot be given."""
+    """Attributes that are shown but cannot be given."""
 
 
 class NeutronChange(Request):
-    """Base of changes to an object."""
+    """Base of change requests."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset({"id", "tenant_id", "project_id"})
-    """What is shown of it, and cannot be changed."""
+    """Attributes that are shown but cannot be changed."""
 
 
 class NeutronReader(Generic[T]):
-    """Reads bodies of one type: a struct that wraps the object in one attribute. Has it a second one, that is the
-    list of objects that may be made at once."""
+    """Reads bodies of one type: a struct that wraps the object in one attribute. A second attribute holds a list of
+    objects to create at once.
+    """
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -73,7 +74,7 @@ class NeutronReader(Generic[T]):
             return bad_request("Bulk operation not supported") if _plural(name) in body else _absent(name)
         try:
             return _explained(str(error), body, self._kind)
-        except (LookupError, TypeError, AttributeError):  # a name given twice: the decoder saw the other one
+        except (LookupError, TypeError, AttributeError):  # a duplicate name: the decoder used the other one
             return _malformed(error)
 
 
@@ -97,7 +98,7 @@ def _plural(name: str) -> str:
 
 
 def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
-    """Attributes that are not there, must not be given or are missing; those first that nothing is called."""
+    """The error for unknown, forbidden or missing attributes; unknown ones first."""
     node = [part for part in at.allowed if isinstance(part, inspect.StructType)][0]  # noqa: RUF015
     fields = {field.encode_name: field.required for field in node.fields}
     given = at.value.keys()
@@ -123,5 +124,5 @@ def _bad_value(at: DecodeFailure) -> NeutronRefusal:
 
 
 def invalid(field: str, reason: str) -> NeutronRefusal:
-    """A value that is not allowed."""
+    """The error for a value that is not allowed."""
     return bad_request(f"Invalid input for {field}. Reason: {reason}")

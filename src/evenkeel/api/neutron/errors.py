@@ -1,6 +1,6 @@
-"""Errors in Neutron's words: every one has a type, by which clients know it.
+"""Errors in Neutron's style: each has a type, by which clients identify it.
 
-Our own errors carry codes; which type a code has is for each API to say, for the same thing has other names in each.
+Errors of the core have codes; each API maps codes to its own types.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _PLAIN = {
 
 
 class NeutronErrorView(Value):
-    """What went wrong."""
+    """The error."""
 
     type: str
     message: str
@@ -40,15 +40,15 @@ class NeutronErrorAnswer(Value, rename={"error": "NeutronError"}):
 
 
 class NamedError(NamedTuple):
-    """What an API calls an error."""
+    """An API's name of an error."""
 
     type: str
     status: int | None = None
-    """None: that of the error's kind."""
+    """None: the status of the error's class."""
 
 
 class NeutronRefusal(Refusal):
-    """A refusal under a name of its own."""
+    """A refusal with a type of its own."""
 
     def __init__(self, status: int, kind: str, text: str) -> None:
         super().__init__(status, text)
@@ -56,11 +56,11 @@ class NeutronRefusal(Refusal):
 
 
 class ErrorNames(NamedTuple):
-    """What an API calls the errors that it does not raise itself."""
+    """An API's names of the core's errors."""
 
     by_code: Mapping[str, NamedError]
     missing: Mapping[str, tuple[str, str]]
-    """By what is not found (:attr:`NotFound.kind`): type, and what it is called in the text."""
+    """By :attr:`NotFound.kind`: the error's type, and the object's name in its text."""
 
 
 def bad_request(text: str, kind: str = "HTTPBadRequest") -> NeutronRefusal:
@@ -69,20 +69,20 @@ def bad_request(text: str, kind: str = "HTTPBadRequest") -> NeutronRefusal:
 
 
 def told(status: int, kind: str, text: str, headers: Headers = ()) -> Answer:
-    """The answer that tells an error."""
+    """The response with an error."""
     body = NeutronErrorAnswer(error=NeutronErrorView(type=kind, message=text, detail=""))
     return Answer(status, encode(body), headers)
 
 
 def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
-    """An error without a name of its own: it is called as its status."""
+    """An error without a type of its own: named after its status."""
     phrase = HTTPStatus(status).phrase
     kind = f"HTTP{''.join(word.capitalize() for word in phrase.replace('-', ' ').split())}"
     return told(status, kind, text or _PLAIN.get(status, phrase), headers)
 
 
 def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
-    """The answer to any error; what is not expected is logged and told to nobody."""
+    """The response to any error; unexpected errors are logged and not disclosed."""
     if isinstance(error, Refusal):
         return _refused(error)
     if isinstance(error, RequestError):

@@ -1,4 +1,4 @@
-"""What the clients ask of Neutron besides load balancing: versions, extensions, flavors."""
+"""Other Neutron resources that clients request: versions, extensions, flavors."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ class NeutronVersions(Value):
 
 
 class ResourceLink(Value):
-    """A kind of objects and where it is."""
+    """A collection and its link."""
 
     name: str
     collection: str
@@ -46,13 +46,13 @@ class ResourceLink(Value):
 
 
 class NeutronResources(Value):
-    """What a version serves."""
+    """The collections of a version."""
 
     resources: list[ResourceLink]
 
 
 class NeutronExtension(Value):
-    """Something that Neutron itself does not have."""
+    """An API extension."""
 
     alias: str
     name: str
@@ -62,7 +62,7 @@ class NeutronExtension(Value):
 
 
 class ServiceProviderView(Value):
-    """A provider: an environment by its name. ``default``: of load balancers that name none."""
+    """A provider: an environment by its name. ``default``: of load balancers without a provider."""
 
     service_type: str
     name: str
@@ -117,13 +117,13 @@ _COLLECTIONS = (
 
 
 async def versions(services: Services, call: Call) -> Answer:
-    """The one version there is."""
+    """The only version."""
     link = NeutronVersionLink(href=f"{call.base_url}{BASE}/v2.0/", rel="self")
     return json_answer(NeutronVersions(versions=[NeutronVersion(id="v2.0", status="CURRENT", links=[link])]))
 
 
 async def resources(services: Services, call: Call) -> Answer:
-    """What it serves."""
+    """The collections of the version."""
     base = f"{call.base_url}{BASE}/v2.0"
     known = [
         ResourceLink(
@@ -137,7 +137,7 @@ async def resources(services: Services, call: Call) -> Answer:
 
 
 async def extensions(services: Services, call: Call) -> Answer:
-    """All that are served here."""
+    """All supported extensions."""
     fields, asked = call.values("fields"), call.values("alias")
     return json_answer({"extensions": [shown(each, fields) for each in EXTENSIONS if not asked or each.alias in asked]})
 
@@ -163,7 +163,7 @@ async def service_providers(services: Services, call: Call) -> Answer:
 
 
 def flavor_view(row: Flavor) -> NeutronFlavorView:
-    """A flavor; its profile stays Octavia's."""
+    """A flavor; its profile is managed by Octavia's API."""
     return NeutronFlavorView(
         id=row.id,
         name=row.name,

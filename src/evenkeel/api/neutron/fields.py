@@ -1,4 +1,4 @@
-"""The types of attributes as Neutron takes them: the same bounds as elsewhere, but numbers and switches may be text."""
+"""The types of attributes in Neutron's style: the same bounds, but numbers and booleans may be text."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""List requests as Neutron takes them: unknown query parameters mean nothing, ``fields`` chooses attributes."""
+"""List requests in Neutron's style: unknown query parameters are ignored, ``fields`` selects attributes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -58,7 +58,7 @@ def _parsed(parse: Parse, name: str, value: str) -> Any:
 
 
 def _limit(given: Sequence[str], cap: int) -> int:
-    """As Neutron: 0 means no limit, which is the cap."""
+    """As in Neutron, 0 means no limit, that is, the cap."""
     if not given:
         return cap
     if not given[-1].isdecimal() or len(given[-1]) > 20:

@@ -25,13 +25,13 @@ NAMES = {
     "vip": "listener",
     "health_monitor": "healthmonitor",
 }
-"""Neutron's names -> ours; the last two are LBaaS v1's, where a VIP is a listener."""
+"""Neutron's names -> Octavia's; the last two are LBaaS v1's, where a VIP is a listener."""
 
 FILTERS = Filters(parsers={"project_id": as_text}, tagged=False)
 
 
 class NeutronQuotaView(Value):
-    """The most objects of each kind; -1: no limit."""
+    """The maximum number of objects of each kind; -1: no limit."""
 
     loadbalancer: int
     listener: int
@@ -50,7 +50,7 @@ class NeutronProjectQuotaView(NeutronQuotaView):
 
 
 class NeutronQuotaChange(NeutronChange):
-    """Limits to set; null: the default again."""
+    """Limits to set; null: back to the default."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset({"tenant_id", "project_id"})
 
@@ -71,7 +71,7 @@ class NeutronQuotaChangeBody(Request):
 
 
 class TenantOfCaller(Value):
-    """Whose quotas are the caller's."""
+    """The project of the caller."""
 
     tenant_id: str
 
@@ -81,12 +81,12 @@ def _named(quotas: Quotas) -> dict[str, int]:
 
 
 def quota_view(quotas: Quotas) -> NeutronQuotaView:
-    """Under Neutron's names."""
+    """Quotas by Neutron's names."""
     return NeutronQuotaView(**_named(quotas))
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """Of projects that have limits of their own."""
+    """Quotas of projects with limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(wanted, services.quotas.list_quotas)
     views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_named(row.quotas)) for row in page.items]
@@ -94,19 +94,19 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 async def show(services: Services, call: Call) -> Answer:
-    """Of one project, whether it has limits of its own or not."""
+    """Quotas of one project."""
     row: ProjectQuotas = await services.quotas.quotas_of(project_of(call))
     return json_answer({"quota": shown(quota_view(row.quotas), call.values("fields"))})
 
 
 async def defaults(services: Services, call: Call) -> Answer:
-    """What projects have that have none of their own."""
+    """The default quotas."""
     project_of(call)
     return json_answer({"quota": quota_view(services.quotas.default_quotas())})
 
 
 async def tenant(services: Services, call: Call) -> Answer:
-    """Whose quotas a client that does not say is to ask for."""
+    """The project whose quotas a client requests by default."""
     return json_answer({"tenant": TenantOfCaller(tenant_id=call.caller.project_id)})
 
 
@@ -128,6 +128,6 @@ def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
 
 
 async def reset(services: Services, call: Call) -> Answer:
-    """204: back to the defaults. Repeating it is harmless."""
+    """204: back to the defaults. Idempotent."""
     await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return NO_CONTENT

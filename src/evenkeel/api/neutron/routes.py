@@ -1,4 +1,4 @@
-"""What the clients of LBaaS ask of Neutron itself, path by path: agents, quotas, look-ups."""
+"""The routes of Neutron resources that LBaaS clients use: agents, quotas, look-ups."""
 
 from msgspec import defstruct
 

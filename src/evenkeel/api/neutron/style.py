@@ -1,4 +1,4 @@
-"""Neutron's API style: how its request bodies are read, and how errors are answered."""
+"""Neutron's API style: reading of request bodies, and error responses."""
 
 from typing import Any, TypeVar
 
@@ -9,11 +9,11 @@ from evenkeel.api.neutron.errors import ErrorNames, Headers, NeutronErrorAnswer,
 T = TypeVar("T")
 
 BASE = "/neutron"
-"""Octavia and LBaaS v2 have the same paths: so these begin with something of their own."""
+"""Octavia and LBaaS v2 have the same paths, so these have a prefix."""
 
 
 class NeutronStyle:
-    """Neutron's, with the names that one API has for errors."""
+    """Neutron's style, with one API's names of errors."""
 
     errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
 
@@ -22,7 +22,7 @@ class NeutronStyle:
         self._names = names
 
     def reader(self, kind: type[T]) -> NeutronReader[T]:
-        """Lax: a number may be text."""
+        """A lax reader: numbers may be text."""
         reader: NeutronReader[T] = NeutronReader(kind)
         return reader
 

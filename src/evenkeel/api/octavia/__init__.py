@@ -1,1 +1,1 @@
-"""The Octavia v2 API: request types, rules, planners from requests to core values, views, handlers."""
+"""The Octavia v2 API: request types, rules, conversion of requests to core values, views, handlers."""

@@ -1,5 +1,6 @@
-"""Amphorae, the virtual machines of Octavia's own device type. No device type here has any: lists are empty, and every
-id is unknown, as a stock server answers whose providers are others."""
+"""Amphorae, the virtual machines of Octavia's amphora provider. No device type here has any: lists are empty, and every
+id is unknown, as with an Octavia server without the amphora provider.
+"""
 
 from msgspec import defstruct
 
@@ -18,7 +19,7 @@ TITLE = "Amphora"
 
 
 class AmphoraView(View, kw_only=True):
-    """What clients know of an amphora."""
+    """An amphora as clients see it."""
 
     id: str
     loadbalancer_id: str | None = None
@@ -43,11 +44,11 @@ class AmphoraView(View, kw_only=True):
 
 
 FILTERS = Filters(parsers=dict.fromkeys((*AmphoraView.__struct_fields__, "name"), as_text), tagged=False)
-"""They have no name; the stock command line looks them up by one all the same."""
+"""Amphorae have no name, but the OpenStack client looks them up by one."""
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """None. Raises :class:`BadList` for what cannot be asked of a list."""
+    """The empty list. Raises :class:`BadList` for invalid list parameters."""
     wanted = parse_list(call, FILTERS, services.limits)
     if (marker := wanted.query.marker) is not None:
         raise BadList(f"marker: there is no {TITLE} {marker[:64]}")
@@ -55,7 +56,7 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 async def unknown(services: Services, call: Call) -> Answer:
-    """Whatever is asked of one. Raises :class:`NotFound`."""
+    """The handler of all requests for one amphora. Raises :class:`NotFound`."""
     raise NotFound(TITLE, object_id(call, TITLE))
 
 

@@ -1,6 +1,5 @@
-"""What Octavia's API has of the attributes of :mod:`evenkeel.core.model`: views show them, lists are filtered by them.
-
-Both follow from the value classes, but for what :data:`evenkeel.core.attributes.HIDDEN` keeps from tenants.
+"""Views and list filters of Octavia's API, derived from the value classes in :mod:`evenkeel.core.model`, without the
+attributes in :data:`evenkeel.core.attributes.HIDDEN`.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def shown_fields(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
-    """The attributes that tenants see, but for the ids of what is below the object: those are shown as references."""
+    """The attributes that tenants see, except ids of children, which are shown as references."""
     return {name: field for name, field in fields_of(kind).items() if name not in {*HIDDEN[kind], *LINKS[kind]}}
 
 
@@ -38,13 +37,16 @@ _FIRST = (
     "protocol_port",
     "project_id",
 )
-"""Where answers begin; other attributes are in the order of the value class, and what the view adds comes last."""
+"""The first attributes in responses; the others follow in the order of the value class, then those that the view
+adds.
+"""
 _COPIED = "COPIED"
 
 
 def shows(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
-    """A view that begins with the attributes of a value class as they are: all that tenants see, but ``without``
-    some, and those that the view declares itself. Texts of a fixed set are plain text in a view."""
+    """A view with the attributes of a value class that tenants see, except ``without`` and those that the view declares
+    itself. Enumerations are plain text in a view.
+    """
 
     def derived(view: type[V]) -> type[V]:
         own = [(field.name, field.type, field) for field in msgspec.structs.fields(view)]
@@ -71,7 +73,9 @@ def shows(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable
 
 
 def viewer(view: Callable[..., V]) -> Callable[..., V]:
-    """A function that makes the view of an object and of what the view declares itself, by name."""
+    """A function that makes the view from an object and, as keyword arguments, the attributes that the view declares
+    itself.
+    """
     copied: tuple[str, ...] = getattr(view, _COPIED)
     values = attrgetter(*copied)
 
@@ -107,7 +111,7 @@ _MOMENTS = frozenset({"created_at", "updated_at"})
 _ELSEWHERE = frozenset({"project_id", "tags", "vip"})
 """Attributes with parameters of their own."""
 _LISTS = (inspect.StrType, inspect.LiteralType)
-"""What lists are of that can be filtered by what is in them."""
+"""Element types of lists that can be filtered by their elements."""
 _PARSERS: tuple[tuple[Any, Parse], ...] = (
     ((inspect.StrType, inspect.LiteralType, inspect.EnumType, inspect.VarTupleType), as_text),
     (inspect.BoolType, as_bool),
@@ -123,9 +127,10 @@ def filters_of(
     given: Mapping[str, Parse] | None = None,
     aliases: Mapping[str, str] = NONE,
 ) -> Filters:
-    """What lists of a kind can be filtered and ordered by: all that tenants see, but ``without`` some, maps and
-    structures. No order by lists. ``given``: parsers by attribute, instead of that by its type, or of no attribute.
-    An empty value of an attribute that may be null means those where it is."""
+    """The filters and sort keys of a kind: all attributes that tenants see, except ``without``, maps and structures.
+    Lists cannot be sort keys. ``given``: parsers by attribute that replace or add to those derived from types. An empty
+    value of a nullable attribute matches null.
+    """
     shapes = {
         name: shape_of(field.type)
         for name, field in shown_fields(kind).items()

@@ -1,4 +1,4 @@
-"""From create requests to core values: pure planners. Ids come from ``new_id``; nothing is read or written."""
+"""Converts create requests to core values. Pure: ids come from ``new_id``."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -70,7 +70,7 @@ def listener_row(
     default_pool_id: str | None,
     vip_address: str | None,
 ) -> Listener:
-    """A checked listener of a load balancer with that VIP, or any address of its family."""
+    """A checked listener of a load balancer with this VIP, or with another address of the same family."""
     check_project(body, place)
     wanted = Listener(
         id=listener_id,
@@ -111,7 +111,7 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
 
 
 def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: str, new_id: NewId) -> HealthMonitor:
-    """A checked health monitor, with HTTP's defaults if it is one for HTTP or HTTPS."""
+    """A checked health monitor, with defaults of HTTP attributes for types HTTP and HTTPS."""
     check_project(body, place)
     http = http_defaults(body.type)
     row = HealthMonitor(
@@ -160,7 +160,7 @@ def pool_rows(
 def tree_of(
     body: requests.LoadBalancerNew, place: Place, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
-    """The whole new load balancer. The VIP's address is empty where the store is to choose it."""
+    """The whole new load balancer. The VIP's address is empty if the store has to allocate it."""
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
     made = _listeners(body.listeners or (), pools, place, one_family(near, more), new_id)

@@ -1,6 +1,6 @@
 """Flavors, availability zones and their profiles: one set of handlers for all four.
 
-A profile's data must be known to the device type of its provider. Choosing a flavor also chooses its provider.
+The device type of a profile's provider must support the profile's data. A flavor determines the provider.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ _DEFAULTS: dict[str, Any] = {"description": "", "enabled": True}
 
 
 class Entry(Value):
-    """One kind, and how it is called."""
+    """One kind, and its names."""
 
     kind: CatalogueKind
     title: str
@@ -42,7 +42,7 @@ class Entry(Value):
     """Of the attribute that wraps one of them."""
     plural: str
     links: str
-    """Two of them are irregular, as in Octavia."""
+    """Irregular for two kinds, as in Octavia."""
     filters: Filters
     view: type[Any]
     key_length: int = 36
@@ -88,12 +88,12 @@ ZONE_PROFILES = Entry(
 
 
 def shown(entry: Entry, row: Any) -> Any:
-    """A row as it is shown."""
+    """The view of a row."""
     return entry.view(**{name: getattr(row, name) for name in entry.view.__struct_fields__})
 
 
 def key_of(entry: Entry, call: Call) -> str:
-    """The id or name of the path. Raises :class:`NotFound` for what can be none."""
+    """The id or name in the path. Raises :class:`NotFound` for an impossible one."""
     given = call.params["id"]
     if len(given) > entry.key_length or not given.isprintable():
         raise NotFound(entry.title, given[: entry.key_length] if given.isprintable() else "given")
@@ -134,7 +134,7 @@ def delete(entry: Entry) -> Handler:
 
 
 def create(entry: Entry, new: Callable[[Services, Any], Any]) -> Handler:
-    """The handler that makes what ``new`` says of the body."""
+    """The handler that creates the object that ``new`` makes from the body."""
 
     async def handle(services: Services, call: Call, body: Any) -> Answer:
         row = new(services, getattr(body, entry.name))
@@ -163,8 +163,9 @@ def change(entry: Entry) -> Handler:
 
 
 async def check_profile(services: Services, row: Any) -> None:
-    """Raises :class:`Invalid` for a provider that is none or data that is no object, :class:`Unsupported` for data that
-    the provider's device type does not know. Of what is no profile nothing is asked."""
+    """Raises :class:`Invalid` for an unknown provider or data that is not a JSON object, :class:`Unsupported` for data
+    that the provider's device type does not support. Does nothing for kinds other than profiles.
+    """
     if isinstance(row, FlavorProfile):
         field, data = "flavor_data", metadata("flavor_data", row.flavor_data)
     elif isinstance(row, AvailabilityZoneProfile):
@@ -180,7 +181,7 @@ async def check_profile(services: Services, row: Any) -> None:
 
 
 def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:
-    """A flavor of a body."""
+    """A flavor from a body."""
     return Flavor(
         id=services.new_id(),
         name=body.name,
@@ -191,14 +192,14 @@ def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:
 
 
 def new_flavor_profile(services: Services, body: bodies.FlavorProfileNew) -> FlavorProfile:
-    """A flavor profile of a body."""
+    """A flavor profile from a body."""
     return FlavorProfile(
         id=services.new_id(), name=body.name, provider_name=body.provider_name, flavor_data=body.flavor_data
     )
 
 
 def new_zone(services: Services, body: bodies.ZoneNew) -> AvailabilityZone:
-    """An availability zone of a body."""
+    """An availability zone from a body."""
     return AvailabilityZone(
         name=body.name,
         availability_zone_profile_id=body.availability_zone_profile_id,
@@ -208,7 +209,7 @@ def new_zone(services: Services, body: bodies.ZoneNew) -> AvailabilityZone:
 
 
 def new_zone_profile(services: Services, body: bodies.ZoneProfileNew) -> AvailabilityZoneProfile:
-    """A profile of availability zones of a body."""
+    """An availability zone profile from a body."""
     return AvailabilityZoneProfile(
         id=services.new_id(),
         name=body.name,

@@ -1,4 +1,4 @@
-"""What clients send and see of quotas, flavors, availability zones and their profiles."""
+"""Request and response bodies of quotas, flavors, availability zones and their profiles."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ QuotaChange = Quota | UnsetType | None
 
 
 class QuotaSet(Request):
-    """Limits to be set, under either name; -1: none, null: the default."""
+    """Limits to set, under either name; -1: no limit, null: the default."""
 
     loadbalancer: QuotaChange = UNSET
     load_balancer: QuotaChange = UNSET
@@ -71,7 +71,7 @@ class ProjectQuotaView(QuotaView, kw_only=True):
 
 
 class FlavorProfileNew(Request):
-    """What a flavor is to mean to a provider."""
+    """The settings of a flavor for one provider."""
 
     name: Name
     provider_name: ProviderName
@@ -79,7 +79,7 @@ class FlavorProfileNew(Request):
 
 
 class FlavorProfileChange(Request):
-    """What can be changed of a flavor profile: only the name while a flavor has it."""
+    """The mutable attributes of a flavor profile: only the name while a flavor refers to it."""
 
     name: Name | UnsetType = UNSET
     provider_name: ProviderName | UnsetType = UNSET
@@ -87,7 +87,7 @@ class FlavorProfileChange(Request):
 
 
 class FlavorNew(Request):
-    """A choice of what a load balancer is made of."""
+    """A new flavor."""
 
     name: Name
     flavor_profile_id: ObjectId
@@ -96,7 +96,7 @@ class FlavorNew(Request):
 
 
 class FlavorChange(Request):
-    """What can be changed of a flavor."""
+    """The mutable attributes of a flavor."""
 
     name: Name | UnsetType = UNSET
     description: Text | UnsetType | None = UNSET
@@ -150,7 +150,7 @@ class FlavorView(View, kw_only=True):
 
 
 class ZoneProfileNew(Request):
-    """What an availability zone is to mean to a provider."""
+    """The settings of an availability zone for one provider."""
 
     name: Name
     provider_name: ProviderName
@@ -158,7 +158,7 @@ class ZoneProfileNew(Request):
 
 
 class ZoneProfileChange(Request):
-    """What can be changed of such a profile: only the name while a zone has it."""
+    """The mutable attributes of an availability zone profile: only the name while a zone refers to it."""
 
     name: Name | UnsetType = UNSET
     provider_name: ProviderName | UnsetType = UNSET
@@ -166,7 +166,7 @@ class ZoneProfileChange(Request):
 
 
 class ZoneNew(Request):
-    """A choice of where a load balancer is."""
+    """A new availability zone."""
 
     name: ZoneName
     availability_zone_profile_id: ObjectId
@@ -175,7 +175,7 @@ class ZoneNew(Request):
 
 
 class ZoneChange(Request):
-    """What can be changed of an availability zone."""
+    """The mutable attributes of an availability zone."""
 
     description: Text | UnsetType | None = UNSET
     enabled: bool | UnsetType | None = UNSET

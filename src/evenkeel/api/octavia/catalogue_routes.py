@@ -1,4 +1,4 @@
-"""The paths of quotas, flavors, availability zones and their profiles."""
+"""The routes of quotas, flavors, availability zones and their profiles."""
 
 from collections.abc import Callable
 from typing import Any
@@ -80,7 +80,7 @@ def _operations(
     *,
     bodies_of: tuple[type[Any], type[Any]],
 ) -> tuple[Operation, ...]:
-    """Everything that can be done with one kind; ``bodies_of`` a create and a change."""
+    """The operations of one kind; ``bodies_of``: create and change."""
     one, view, called = f"{path}/{{id}}", entry.view, entry.title.lower()
     fields = [(entry.plural, list[view]), (entry.links, list[Link])]  # type: ignore[valid-type]
     page = defstruct(f"{view.__name__}Page", fields, kw_only=True)

@@ -1,6 +1,6 @@
-"""What clients may send to change things, as types: an absent attribute is left alone, null means the default.
+"""Change requests: absent attributes stay, null means the default.
 
-They have the attributes of the requests that make things, as far as an update may set them.
+They have the attributes of the create requests that an update may set.
 """
 
 from typing import Annotated, ClassVar
@@ -22,7 +22,7 @@ from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, P
 
 @changes_of(MemberNew, Member)
 class MemberBatchItem(Request):
-    """One server of a pool as it is to be: what is absent keeps the value of the member that is there."""
+    """One member of a batch: absent attributes keep the existing member's values."""
 
     address: Address
     protocol_port: Port
@@ -34,12 +34,12 @@ class MemberBatchItem(Request):
 
 @changes_of(MemberNew, Member)
 class MemberChange(Request):
-    """What can be changed of a member."""
+    """The mutable attributes of a member."""
 
 
 @changes_of(HealthMonitorNew, HealthMonitor)
 class HealthMonitorChange(Request):
-    """What can be changed of a health monitor."""
+    """The mutable attributes of a health monitor."""
 
     CHECKS_MAY_OVERLAP: ClassVar[bool] = False
     """See :class:`evenkeel.api.octavia.pool_requests.NestedHealthMonitor`."""
@@ -47,17 +47,17 @@ class HealthMonitorChange(Request):
 
 @changes_of(PoolNew, Pool)
 class PoolChange(Request):
-    """What can be changed of a pool."""
+    """The mutable attributes of a pool."""
 
 
 @changes_of(ListenerNew, Listener)
 class ListenerChange(Request):
-    """What can be changed of a listener."""
+    """The mutable attributes of a listener."""
 
 
 @changes_of(LoadBalancerNew, LoadBalancer)
 class LoadBalancerChange(Request):
-    """What can be changed of a load balancer."""
+    """The mutable attributes of a load balancer."""
 
 
 class LoadBalancerChangeBody(Request):

@@ -1,4 +1,4 @@
-"""From change requests to the attributes to be changed. Absent: left alone. Null: back to the default."""
+"""Converts change requests to the attributes to change. Absent: unchanged. Null: back to the default."""
 
 from collections.abc import Iterable
 
@@ -23,12 +23,12 @@ Changes = Attributes
 
 
 def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
-    """What is to change of a load balancer."""
+    """The changes of a load balancer."""
     return given(body, LoadBalancer)
 
 
 def listener_changes(body: change_requests.ListenerChange) -> Changes:
-    """What is to change of a listener; ``allowed_cidrs`` as given, for the VIP tells which are right."""
+    """The changes of a listener; ``allowed_cidrs`` unchecked, because the check needs the VIP."""
     changes = given(body, Listener)
     if isinstance(headers := changes.get("insert_headers"), requests.InsertHeaders):
         changes["insert_headers"] = headers.as_dict()
@@ -36,7 +36,7 @@ def listener_changes(body: change_requests.ListenerChange) -> Changes:
 
 
 def pool_changes(body: change_requests.PoolChange) -> Changes:
-    """What is to change of a pool."""
+    """The changes of a pool."""
     changes = given(body, Pool)
     if isinstance(persistence := changes.get("session_persistence"), requests.Persistence):
         changes["session_persistence"] = persistence_of(persistence)
@@ -46,7 +46,7 @@ def pool_changes(body: change_requests.PoolChange) -> Changes:
 def member_changes(
     body: change_requests.MemberChange | change_requests.MemberBatchItem, addresses: AddressRules
 ) -> Changes:
-    """What is to change of a member."""
+    """The changes of a member."""
     changes = given(body, Member)
     if changes.get("monitor_address") is not None:
         changes["monitor_address"] = member_address("monitor_address", changes["monitor_address"], addresses)
@@ -54,13 +54,13 @@ def member_changes(
 
 
 def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
-    """What is to change of a health monitor; the result is checked as a whole."""
+    """The changes of a health monitor; the result is checked as a whole."""
     changes = given(body, HealthMonitor)
     if current.type in HTTP_MONITORS:
         for name in HTTP_ATTRIBUTES:
             if name in changes and changes[name] is None:
                 changes[name] = HTTP_CHECK_DEFAULTS.get(name)
-    # one that LBaaS v2 let overlap may do so as long as nobody says otherwise
+    # checks that LBaaS v2 allowed to overlap may do so until the times change
     kept = not changes.keys() & {"delay", "timeout"}
     check_monitor(structs.replace(current, **changes), checks_may_overlap=body.CHECKS_MAY_OVERLAP or kept)
     return changes
@@ -75,7 +75,7 @@ def batch_rows(
     new_id: NewId,
     monitored: bool,
 ) -> tuple[Member, ...]:
-    """The members of a batch: those that are there (same address and port) with their changes, and new ones."""
+    """The members of a batch: existing ones (same address and port) with their changes, and new ones."""
     here = {(row.address, row.protocol_port): row for row in existing if not row.deleted}
     rows = []
     for item in items:

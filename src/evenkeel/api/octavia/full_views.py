@@ -1,4 +1,4 @@
-"""Objects as Octavia shows them with everything below them in full: in the answer to a create of the whole."""
+"""Views of objects with all children in full: in the response to a create of a whole tree."""
 
 from evenkeel.api.octavia.views import (
     HealthMonitorView,

@@ -1,7 +1,7 @@
-"""The attributes that a request gives, as the value class has them.
+"""Converts the attributes in a request to those of the value class.
 
-An attribute of a request and one of the value class are the same if they have one name. The request's type says what
-may be given; what becomes of it, and what null means, follows from the value class.
+Attributes of request and value class correspond by name. The request's type defines what may be given; the conversion,
+and what null means, follow from the value class.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,9 @@ Attributes = dict[str, Any]
 
 
 def changes_of(new: type[Any], kind: type[Any]) -> Callable[[type[R]], type[R]]:
-    """A change request: besides what it declares itself, the attributes of the create request ``new`` that an update
-    may set. What is absent is left alone; null is taken where ``new`` takes it."""
+    """A change request with the attributes of the create request ``new`` that an update may set, besides its own.
+    Absent attributes stay; null is allowed where ``new`` allows it.
+    """
 
     def derived(change: type[R]) -> type[R]:
         own = {field.name for field in msgspec.structs.fields(change)}
@@ -36,8 +37,9 @@ def changes_of(new: type[Any], kind: type[Any]) -> Callable[[type[R]], type[R]]:
 
 
 def asked(body: Any, kind: type[Any], *besides: str) -> Attributes:
-    """What a create request asks for; not what it leaves to the defaults of the value class, nor the attributes that
-    the caller looks after, ``besides``."""
+    """The attributes in a create request, without those left to the value class's defaults, and without ``besides``,
+    which the caller converts.
+    """
     return {
         name: attribute.convert(value)
         for name, attribute in _plain(type(body), kind).items()
@@ -46,7 +48,7 @@ def asked(body: Any, kind: type[Any], *besides: str) -> Attributes:
 
 
 def given(body: Any, kind: type[Any]) -> Attributes:
-    """What a change request gives, null replaced by the default."""
+    """The attributes in a change request, null replaced by the default."""
     changes: Attributes = {}
     for name, attribute in _plain(type(body), kind).items():
         value = getattr(body, name)
@@ -57,16 +59,16 @@ def given(body: Any, kind: type[Any]) -> Attributes:
 
 class _Attribute(NamedTuple):
     convert: Callable[[Any], Any]
-    """Makes its value of what is given."""
+    """Converts the given value."""
     default: Any
 
 
 _known: dict[tuple[type[Any], type[Any]], dict[str, _Attribute]] = {}
-"""By request and value class: as many as there are of them."""
+"""Cache by request and value class."""
 
 
 def _plain(request: type[Any], kind: type[Any]) -> dict[str, _Attribute]:
-    """The attributes of a request that the value class has, but for those that say which object it is."""
+    """The attributes that request and value class have in common, except those that identify the object."""
     found = _known.get((request, kind))
     if found is None:
         defaults, fields = defaults_of(kind), fields_of(kind)

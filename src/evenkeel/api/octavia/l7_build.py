@@ -1,4 +1,4 @@
-"""From create requests to L7 policies and rules. Pure."""
+"""Converts create requests to L7 policies and rules. Pure."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class PolicyRows(NamedTuple):
 def policy_rows(
     body: l7_requests.L7PolicyParts, place: Place, *, listener_id: str, redirect_pool_id: str | None, new_id: NewId
 ) -> PolicyRows:
-    """A checked policy with its rules; its position is the one asked for."""
+    """A checked policy with its rules, at the requested position."""
     check_project(body, place)
     policy = settled(
         L7Policy(
@@ -55,7 +55,7 @@ def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_i
 
 
 def in_order(made: Iterable[PolicyRows]) -> list[PolicyRows]:
-    """The policies of one new listener as if each had been added after the one before, with their places."""
+    """The policies of one new listener with their positions, as if they had been added one after the other."""
     ordered: list[PolicyRows] = []
     for rows in made:
         ordered.insert(rows.policy.position - 1, rows)

@@ -1,4 +1,4 @@
-"""From change requests to the attributes of L7 policies and rules to be changed. Pure."""
+"""Converts change requests to the changes of L7 policies and rules. Pure."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -16,11 +16,13 @@ Row = TypeVar("Row", L7Policy, L7Rule)
 
 _DECIDING = ("action", *TARGETS.values(), "redirect_http_code")
 _COMPARING = ("type", "compare_type", "value", "key")
-"""What only makes sense together. It is written together, so that of two changes at once one stands whole."""
+"""Attributes that depend on each other. They are written together, so that of two concurrent changes one is stored
+completely.
+"""
 
 
 def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
-    """What is to change of a policy; the result is checked as a whole. A target without an action means its action."""
+    """The changes of a policy; the result is checked as a whole. A target without an action implies its action."""
     changes = given(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
@@ -36,7 +38,7 @@ def _meant(changes: Changes) -> Any:
 
 
 def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
-    """What is to change of a rule; the result is checked as a whole."""
+    """The changes of a rule; the result is checked as a whole."""
     changes = given(body, L7Rule)
     if not changes.keys() & set(_COMPARING):
         return changes

@@ -1,4 +1,4 @@
-"""What clients may send to make and change L7 policies and rules, as types. Names and bounds are Octavia's."""
+"""Create and change requests of L7 policies and rules. Names and bounds are Octavia's."""
 
 from typing import Annotated, Literal
 
@@ -69,7 +69,7 @@ class L7RuleNew(Request):
 
 
 class L7PolicyParts(Request):
-    """What every new L7 policy may have."""
+    """Attributes of every new L7 policy."""
 
     action: L7PolicyAction
     name: Text | None = None
@@ -86,14 +86,14 @@ class L7PolicyParts(Request):
 
 
 class L7PolicyWithPool(L7PolicyParts):
-    """An L7 policy inside a new listener. ``redirect_pool``: a new pool that comes with it."""
+    """An L7 policy inside a new listener. ``redirect_pool``: a new pool, created with it."""
 
     redirect_pool_id: ObjectId | None = None
     redirect_pool: NestedPool | None = None
 
 
 class L7PolicyNew(L7PolicyWithPool, kw_only=True):
-    """What a listener is to do with some requests."""
+    """A new L7 policy of a listener."""
 
     listener_id: ObjectId
 
@@ -110,17 +110,17 @@ class L7RuleNewBody(Request):
     rule: L7RuleNew
 
 
-# -- changes: an absent attribute is left alone, null means the default
+# -- changes: absent attributes stay, null means the default
 
 
 @changes_of(L7PolicyNew, L7Policy)
 class L7PolicyChange(Request):
-    """What can be changed of an L7 policy."""
+    """The mutable attributes of an L7 policy."""
 
 
 @changes_of(L7RuleNew, L7Rule)
 class L7RuleChange(Request):
-    """What can be changed of an L7 rule."""
+    """The mutable attributes of an L7 rule."""
 
 
 class L7PolicyChangeBody(Request):

@@ -1,4 +1,4 @@
-"""L7 policies and rules, path by path."""
+"""The routes of L7 policies and rules."""
 
 from evenkeel.api.octavia import l7_requests, l7policies, views
 from evenkeel.api.octavia.linking import wrapped

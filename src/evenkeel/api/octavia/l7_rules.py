@@ -1,4 +1,4 @@
-"""What Octavia demands of L7 policies and rules beyond types: the same for creates and changes.
+"""Octavia's rules for L7 policies and rules between attributes: the same for creates and changes.
 
 All raise :class:`Invalid` (400) naming field and value.
 """
@@ -20,10 +20,10 @@ TARGETS = {
     "REDIRECT_TO_URL": "redirect_url",
     "REDIRECT_PREFIX": "redirect_prefix",
 }
-"""Action -> the attribute that says where to."""
+"""Action -> the attribute with its target."""
 DEFAULT_REDIRECT_CODE = 302
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
-"""Types of rules that look at what ``key`` names."""
+"""Types of rules that use ``key``."""
 
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _QUOTED = re.compile(r'"[\x20-\x7e]+"')
@@ -32,7 +32,7 @@ _DN_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 def check_l7_listener(protocol: str) -> None:
-    """Only a listener that sees requests can have policies."""
+    """Only a listener that parses requests can have policies."""
     if protocol == CHILDLESS_PROTOCOL:
         raise childless()
     if protocol not in L7_PROTOCOLS:
@@ -43,13 +43,15 @@ def check_l7_listener(protocol: str) -> None:
 
 
 def check_new_target(action: str) -> None:
-    """A pool that comes with a policy is there to be sent to."""
+    """A pool created with a policy must be its target."""
     if action != "REDIRECT_TO_POOL":
         raise Invalid(f"Invalid L7 Policy arguments: redirect_pool needs action REDIRECT_TO_POOL, not {action}.")
 
 
 def settled(policy: L7Policy) -> L7Policy:
-    """With the one attribute that the action needs; redirects have a code. As Octavia does, the others are dropped."""
+    """The policy with only the attribute that its action needs, and a code for redirects. The others are dropped, as in
+    Octavia.
+    """
     wanted = TARGETS.get(policy.action)
     redirects = wanted in ("redirect_url", "redirect_prefix")
     code = (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
@@ -58,7 +60,7 @@ def settled(policy: L7Policy) -> L7Policy:
 
 
 def check_policy(policy: L7Policy) -> None:
-    """The action's target is given, and a URL is one."""
+    """Check that the action's target is given, and that URLs are valid."""
     wanted = TARGETS.get(policy.action)
     if wanted is not None and getattr(policy, wanted) is None:
         raise Invalid(f"Invalid L7 Policy arguments: {wanted} must not be None with action {policy.action}.")
@@ -78,7 +80,7 @@ def _check_url(field: str, url: str) -> None:
 
 
 def check_rule(rule: L7Rule) -> None:
-    """Key, compare type and value must fit the type."""
+    """Check that key, compare type and value are valid for the type."""
     if rule.type in KEYED and rule.key is None:
         raise _parsing(f"L7 rule type {rule.type} requires a key", code="l7rule_key_missing")
     if rule.type not in KEYED and rule.key is not None:

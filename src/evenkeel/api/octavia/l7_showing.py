@@ -1,4 +1,4 @@
-"""From L7 policies and rules to what Octavia shows of them."""
+"""Converts L7 policies and rules to Octavia's views."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""L7 policies and their rules: create and change. Listing, showing and deleting are as for every kind."""
+"""L7 policies and their rules: create and change. For list, show and delete see :mod:`.resources`."""
 
 from msgspec.structs import asdict, replace
 
@@ -22,7 +22,7 @@ async def create(services: Services, call: Call, body: l7_requests.L7PolicyNewBo
 
 
 async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7PolicyNew) -> L7Policy:
-    """Make an L7 policy with its rules; the policy as it is then."""
+    """Create an L7 policy with its rules; returns the stored policy."""
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.providers.of(LoadBalancer, listener.load_balancer_id, scope)
@@ -45,7 +45,7 @@ async def change(services: Services, call: Call, body: l7_requests.L7PolicyChang
 
 
 async def change_l7policy(services: Services, call: Call, policy_id: str, body: l7_requests.L7PolicyChange) -> L7Policy:
-    """Change an L7 policy; the policy as it is then. The result is checked as a whole, so it is read first."""
+    """Change an L7 policy; returns the stored policy. Reads it first, because the result is checked as a whole."""
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     changes = policy_changes(body, current)
     if "action" in changes:
@@ -73,7 +73,7 @@ async def create_rule(services: Services, call: Call, body: l7_requests.L7RuleNe
 
 
 async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
-    """Add a rule to the policy; the rule as it is then."""
+    """Add a rule to the policy; returns the stored rule."""
     scope = call.caller.scope
     place = Place(policy.load_balancer_id, policy.project_id, services.addresses, services.tls)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)
@@ -94,7 +94,9 @@ async def change_rule(services: Services, call: Call, body: l7_requests.L7RuleCh
 async def change_l7rule(
     services: Services, call: Call, policy_id: str, rule_id: str, body: l7_requests.L7RuleChange
 ) -> L7Rule:
-    """Change a rule of the policy; the rule as it is then. The result is checked as a whole, so it is read first."""
+    """Change a rule of the policy; returns the stored rule. Reads it first, because the result is checked as a
+    whole.
+    """
     scope = call.caller.scope
     current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
     changes = rule_changes(body, current)

@@ -1,4 +1,4 @@
-"""The types of answers that wrap objects and pages of them, for every map of routes."""
+"""Types of responses with an object or a page of objects, for all route maps."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from evenkeel.api.octavia.views import View
 
 
 class Link(View, kw_only=True):
-    """Where a neighbouring page is."""
+    """A link to a neighbouring page."""
 
     rel: str
     href: str
@@ -18,7 +18,7 @@ _wrapped: dict[type[Any], type[Any]] = {}
 
 
 def wrapped(name: str, view: type[Any]) -> type[Any]:
-    """The type of an answer with one object; one type for each view, so that its schema has one name."""
+    """The type of a response with one object; one type per view, so that its schema has one name."""
     if view not in _wrapped:
         _wrapped[view] = defstruct(f"{view.__name__}Answer", [(name, view)], kw_only=True)
     return _wrapped[view]

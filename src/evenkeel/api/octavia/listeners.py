@@ -1,4 +1,4 @@
-"""Listeners: create, change, statistics. Listing, showing and deleting are as for every kind."""
+"""Listeners: create, change, statistics. For list, show and delete see :mod:`.resources`."""
 
 from collections.abc import Collection, Sequence
 
@@ -38,7 +38,7 @@ async def create(services: Services, call: Call, body: requests.ListenerNewBody)
 
 
 async def make_listener(services: Services, call: Call, wanted: requests.ListenerNew) -> Listener:
-    """Make a listener; the listener as it is then."""
+    """Create a listener; returns the stored listener."""
     scope = call.caller.scope
     served = await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope)
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
@@ -70,7 +70,7 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
 async def _default_pool(
     services: Services, served: ServedObject, wanted: requests.ListenerNew, place: Place, new_pools: list[NewPool]
 ) -> str | None:
-    """Id of the pool the new listener is to send to, checked; one that comes with it is appended to ``new_pools``."""
+    """Checked id of the new listener's default pool; a new pool is appended to ``new_pools``."""
     if wanted.default_pool is not None:
         if wanted.default_pool_id is not None:
             raise both_given("default_pool", "default_pool_id")
@@ -91,8 +91,9 @@ async def _policies(
     place: Place,
     new_pools: list[NewPool],
 ) -> list[PolicyRows]:
-    """The L7 policies of the new listener, possible where it is served, in their order; pools that come with them are
-    appended to ``new_pools``."""
+    """The L7 policies of the new listener, checked against the provider, in their order; new pools are appended to
+    ``new_pools``.
+    """
     made: list[PolicyRows] = []
     targets: list[str] = []
     for body in wanted.l7policies or ():
@@ -107,7 +108,7 @@ async def _policies(
 def new_policy(
     body: l7_requests.L7PolicyWithPool, place: Place, *, listener_id: str, new_id: NewId
 ) -> tuple[PolicyRows, NewPool | None]:
-    """A checked L7 policy with its rules, and the pool that comes with it."""
+    """A checked L7 policy with its rules, and its new pool."""
     pool_id, new_pool = body.redirect_pool_id, None
     if (pool := body.redirect_pool) is not None:
         if pool_id is not None:
@@ -120,20 +121,19 @@ def new_policy(
 
 
 def both_given(one: str, other: str) -> Invalid:
-    """Two ways to say the same."""
+    """The error for two mutually exclusive attributes."""
     return Invalid(f"Validation failure: {one} and {other} cannot be given at the same time.")
 
 
 async def check_policy_possible(
     services: Services, served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None = None
 ) -> None:
-    """Raises unless a listener of that protocol can have the policy where it is served, with the pool that comes with
-    it."""
+    """Raises unless the provider supports the policy, with its new pool, on a listener of that protocol."""
     await check_target_pools(services, served, _targets(served, rows, protocol, new_pool), protocol)
 
 
 def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
-    """Which pool is still to be looked at, after all else about a policy that could be wrong."""
+    """The existing pools that still have to be checked, after all other checks of the policy."""
     served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
     for rule in rows.rules:
         served.refuse(l7rule_problems(served.table, asdict(rule)))
@@ -147,8 +147,9 @@ def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: Ne
 async def check_target_pools(
     services: Services, served: ServedObject, pool_ids: Collection[str], protocol: str
 ) -> None:
-    """Raises unless a listener of that protocol may send to all the pools, which must be of the same load balancer.
-    One query."""
+    """Raises unless all pools are of the same load balancer and a listener of that protocol may send to them. One
+    query.
+    """
     if not pool_ids:
         return
     wanted = {"id": tuple(pool_ids), "load_balancer_id": (served.by.load_balancer_id,)}
@@ -169,7 +170,7 @@ async def change(services: Services, call: Call, body: change_requests.ListenerC
 async def change_listener(
     services: Services, call: Call, listener_id: str, body: change_requests.ListenerChange
 ) -> Listener:
-    """Change a listener; the listener as it is then."""
+    """Change a listener; returns the stored listener."""
     changes = listener_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
@@ -181,8 +182,9 @@ async def change_listener(
 async def _check_changes(
     services: Services, call: Call, listener_id: str, body: change_requests.ListenerChange, changes: Changes
 ) -> Sequence[CheckedCertificate]:
-    """Some need the listener as it is; all must be possible where it is served. CIDRs take their normal form, and what
-    belongs to TLS is changed as a whole."""
+    """Check changes, some of which need the current listener, also against the provider. Normalizes CIDRs; TLS
+    attributes are changed as a whole.
+    """
     about_tls = changes.keys() & LISTENER_TLS.keys()
     users: list[ChangedUser] = []
     served = await services.providers.of(Listener, listener_id, call.caller.scope)

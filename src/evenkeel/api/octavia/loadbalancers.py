@@ -32,8 +32,9 @@ async def make_load_balancer(
     wanted: requests.LoadBalancerNew,
     mark: Callable[[LoadBalancerId], VipPort] = octavia_port,
 ) -> LoadBalancerTree:
-    """Make a load balancer with all that is asked for below it; what it is then. ``mark``: what the VIP's port says
-    of its owner, by the load balancer's id."""
+    """Create a load balancer with its children; returns the stored tree. ``mark``: makes the marks of the VIP's port
+    from the load balancer's id.
+    """
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
         raise Forbidden
@@ -81,7 +82,7 @@ async def change(services: Services, call: Call, body: change_requests.LoadBalan
 async def change_load_balancer(
     services: Services, call: Call, load_balancer_id: LoadBalancerId, body: change_requests.LoadBalancerChange
 ) -> LoadBalancer:
-    """Change a load balancer; the load balancer as it is then."""
+    """Change a load balancer; returns the stored load balancer."""
     changes = load_balancer_changes(body)
     scope = call.caller.scope
     if not changes:
@@ -114,7 +115,7 @@ async def remove_load_balancer(
 
 
 async def failover(services: Services, call: Call) -> Answer:
-    """202; another agent is to serve it, or its device is brought up to date again."""
+    """202; another agent serves it from now on, or it is applied to its device again."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     accepted = await services.tenants.fail_over_load_balancer(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope

@@ -1,4 +1,4 @@
-"""Members of a pool: create, change, and the batch that says what all of them are."""
+"""Members of a pool: create, change, and the batch that replaces all."""
 
 from msgspec.structs import asdict
 
@@ -24,7 +24,7 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
 
 
 async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
-    """Add a member to the pool; the member as it is then."""
+    """Add a member to the pool; returns the stored member."""
     row = member_row(
         wanted,
         Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls),
@@ -49,7 +49,7 @@ async def change(services: Services, call: Call, body: change_requests.MemberCha
 async def change_member(
     services: Services, call: Call, pool_id: str, member_id: str, body: change_requests.MemberChange
 ) -> Member:
-    """Change a member of the pool; the member as it is then."""
+    """Change a member of the pool; returns the stored member."""
     changes = member_changes(body, services.addresses)
     if needs_check(changes):
         served = await services.providers.of(Member, member_id, call.caller.scope)

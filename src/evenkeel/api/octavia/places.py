@@ -1,4 +1,4 @@
-"""What all create requests have in common: where the new object belongs, and the attributes that everything has."""
+"""Common parts of create requests: the parents of the new object, and common attributes."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, TypeVar
@@ -29,11 +29,11 @@ class HasProject(Protocol):
 
     @property
     def project_id(self) -> str | UnsetType | None:
-        """Octavia's name."""
+        """Octavia's attribute."""
 
     @property
     def tenant_id(self) -> str | UnsetType | None:
-        """The old name."""
+        """The deprecated attribute."""
 
 
 def project_of(body: HasProject, default: str) -> str:
@@ -45,21 +45,21 @@ def project_of(body: HasProject, default: str) -> str:
 
 
 def check_project(body: HasProject, place: Place) -> None:
-    """Children belong to their load balancer's project. Raises :class:`Invalid`."""
+    """Check that a child's project is its load balancer's. Raises :class:`Invalid`."""
     if (given := project_of(body, place.project_id)) != place.project_id:
         raise unknown_input("project_id", given, f"It should be the load balancer's, which is {place.project_id}.")
 
 
 def each_once(values: Iterable[T] | None) -> tuple[T, ...]:
-    """The values, each once, in the order given."""
+    """The values without duplicates, in the given order."""
     return tuple(dict.fromkeys(values)) if values else ()
 
 
 def is_up(admin_state_up: bool | None) -> bool:
-    """Up, unless told otherwise."""
+    """The default is True."""
     return admin_state_up is not False
 
 
 def vnic_type_of(request_sriov: bool | None) -> VnicType:
-    """What a member's port is to be, by what the request calls it."""
+    """A member's vnic type for ``request_sriov``."""
     return "direct" if request_sriov else "normal"

@@ -1,4 +1,4 @@
-"""What clients may send to make pools, members and health monitors, as types. Names and bounds are Octavia's."""
+"""Create requests of pools, members and health monitors. Names and bounds are Octavia's."""
 
 from typing import Annotated, ClassVar
 
@@ -32,7 +32,7 @@ from evenkeel.core.model import HealthMonitorType, LbAlgorithm, PersistenceType,
 
 
 class Persistence(Request):
-    """Which clients stay with their member. ``persistence_granularity`` is a netmask."""
+    """Session persistence. ``persistence_granularity`` is a netmask."""
 
     type: PersistenceType
     cookie_name: CookieName | None = None
@@ -68,7 +68,7 @@ class NestedHealthMonitor(Request):
     """A health monitor inside a new pool. Times in seconds."""
 
     CHECKS_MAY_OVERLAP: ClassVar[bool] = False
-    """Its time-out may be longer than its delay, as LBaaS v2 has it."""
+    """Its time-out may be longer than its delay, as in LBaaS v2."""
 
     type: HealthMonitorType
     delay: MonitorSeconds
@@ -88,7 +88,7 @@ class NestedHealthMonitor(Request):
 
 
 class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
-    """How the members of a pool are to be checked."""
+    """A health monitor of a pool."""
 
     pool_id: ObjectId
 
@@ -97,7 +97,7 @@ class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
 
 
 class PoolParts(Request):
-    """What every new pool may have."""
+    """Attributes of every new pool."""
 
     name: Text | None = None
     description: Text | None = None
@@ -118,7 +118,7 @@ class PoolParts(Request):
 
 
 class NestedPool(PoolParts, kw_only=True):
-    """A pool that comes with what sends to it, or with its load balancer."""
+    """A pool created with its listener, L7 policy or load balancer."""
 
     protocol: PoolProtocol
     lb_algorithm: LbAlgorithm

@@ -36,7 +36,7 @@ async def create(services: Services, call: Call, body: requests.PoolNewBody) -> 
 
 
 async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) -> Pool:
-    """Make a pool with what is in it; the pool as it is then."""
+    """Create a pool with its members and monitor; returns the stored pool."""
     served, listener = await _place_of(services, call, wanted)
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
     rows = pool_rows(wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id)
@@ -56,7 +56,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) ->
 
 
 async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) -> tuple[ServedObject, Listener | None]:
-    """What serves the new pool, and the listener that it is for."""
+    """The provider of the new pool, and its listener."""
     scope = call.caller.scope
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
@@ -74,7 +74,7 @@ async def _place_of(services: Services, call: Call, wanted: requests.PoolNew) ->
 
 
 def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | None) -> None:
-    """Raises unless the pool can be made, behind a listener of that protocol if there is one."""
+    """Raises unless the provider supports the pool, behind a listener of that protocol if there is one."""
     pool = new.pool
     served.refuse(pool_problems(served.table, asdict(pool)))
     if listener_protocol is not None:
@@ -92,7 +92,7 @@ async def change(services: Services, call: Call, body: change_requests.PoolChang
 
 
 async def change_pool(services: Services, call: Call, pool_id: str, body: change_requests.PoolChange) -> Pool:
-    """Change a pool; the pool as it is then."""
+    """Change a pool; returns the stored pool."""
     changes, certificates = await checked_changes(services, call, pool_id, body)
     row: Pool = await changed(services, call, POOLS, pool_id, changes, None, certificates)
     return row
@@ -101,7 +101,7 @@ async def change_pool(services: Services, call: Call, pool_id: str, body: change
 async def checked_changes(
     services: Services, call: Call, pool_id: str, body: change_requests.PoolChange
 ) -> tuple[Changes, Sequence[CheckedCertificate]]:
-    """What is to change of the pool, and can."""
+    """The checked changes of a pool."""
     changes = pool_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():
@@ -120,7 +120,7 @@ async def _check_changes(
     body: change_requests.PoolChange,
     changes: Changes,
 ) -> list[ChangedUser]:
-    """Some need the pool as it is. What belongs to TLS is changed as a whole."""
+    """Check changes, some of which need the current pool. TLS attributes are changed as a whole."""
     about_tls = changes.keys() & POOL_TLS.keys()
     if not about_tls and not changes.get("session_persistence"):
         return []
@@ -139,7 +139,7 @@ async def _check_changes(
 async def _check_persistence(
     services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
 ) -> None:
-    """Where it does not work behind every listener, it must do so behind those that send to the pool."""
+    """Check that the persistence works behind the listeners that send to the pool."""
     behind = served.table.session_persistence.get(persistence.type, ())
     if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
         return
@@ -154,7 +154,7 @@ async def create_monitor(services: Services, call: Call, body: requests.HealthMo
 
 
 async def make_health_monitor(services: Services, call: Call, wanted: requests.HealthMonitorNew) -> HealthMonitor:
-    """Make a pool's health monitor; the monitor as it is then."""
+    """Create a pool's health monitor; returns the stored monitor."""
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=scope)
     place = Place(pool.load_balancer_id, pool.project_id, services.addresses, services.tls)
@@ -177,7 +177,7 @@ async def change_monitor(services: Services, call: Call, body: change_requests.H
 async def change_health_monitor(
     services: Services, call: Call, monitor_id: str, body: change_requests.HealthMonitorChange
 ) -> HealthMonitor:
-    """Change a health monitor; the monitor as it is then. The result is checked as a whole, so it is read first."""
+    """Change a health monitor; returns the stored monitor. Reads it first, because the result is checked as a whole."""
     current: HealthMonitor = await services.tenants.get(HealthMonitor, monitor_id, project_id=call.caller.scope)
     changes = monitor_changes(body, current)
     if needs_check(changes):

@@ -1,4 +1,4 @@
-"""What a new load balancer's flavor and availability zone mean: which provider it gets, and which device group."""
+"""Provider and device group of a new load balancer, by its flavor and availability zone."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from evenkeel.core.values import Value
 
 
 class ProviderChoice(Value):
-    """What follows from the request."""
+    """The choice for one request."""
 
     provider: str
     flavor_id: str | None = None
@@ -21,7 +21,7 @@ class ProviderChoice(Value):
     vnic_type: VnicType = "normal"
 
     def applied(self, tree: LoadBalancerTree) -> LoadBalancerTree:
-        """The new load balancer with what was chosen."""
+        """The new load balancer with the choice applied."""
         if self.flavor_id is None and self.availability_zone is None:
             return tree
         root = replace(
@@ -37,7 +37,7 @@ class ProviderChoice(Value):
 async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderChoice:
     """The provider the request names, else its flavor's, else the default one.
 
-    Raises :class:`Invalid` for what is not there, disabled, or of another provider.
+    Raises :class:`Invalid` for a flavor or zone that does not exist, is disabled, or is of another provider.
     """
     flavor = zone = None
     if wanted.flavor_id is not None:

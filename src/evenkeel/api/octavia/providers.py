@@ -1,4 +1,4 @@
-"""Providers: the environments, as tenants see them, and what their device types can do."""
+"""Providers: the environments, as tenants see them, and the capabilities of their device types."""
 
 from collections.abc import Mapping
 
@@ -22,14 +22,14 @@ class ProviderView(Value):
 
 
 class CapabilitiesView(Capabilities, kw_only=True):
-    """What a provider can do; a request for anything else is refused with 501."""
+    """What a provider supports; a request for anything else is refused with 501."""
 
     provider: str
     device_driver: str
 
 
 class CapabilityView(Value):
-    """Something that a flavor or availability zone could ask of a provider."""
+    """A setting that a flavor or availability zone profile may contain."""
 
     name: str
     description: str
@@ -57,14 +57,14 @@ async def capabilities(services: Services, call: Call) -> Answer:
 
 
 async def flavor_capabilities(services: Services, call: Call) -> Answer:
-    """What the data of flavor profiles may hold; nothing is listed where it may hold anything."""
+    """The settings that flavor profiles may contain; empty if anything is allowed."""
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.table_of(device_driver).flavor_metadata
     return _listed(call, "flavor_capabilities", known or {})
 
 
 async def zone_capabilities(services: Services, call: Call) -> Answer:
-    """What the data of availability zones' profiles may hold, whatever the device type: the device group; then its."""
+    """The settings that availability zone profiles may contain: the device group, then those of the device type."""
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.table_of(device_driver).availability_zone_metadata
     return _listed(call, "availability_zone_capabilities", {ZONE_GROUP: ZONE_GROUP_MEANING, **(known or {})})

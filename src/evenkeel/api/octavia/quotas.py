@@ -1,4 +1,4 @@
-"""Quotas: the projects', and the defaults. What is in use is not shown, as in Octavia."""
+"""Quotas of projects, and the defaults. Usage is not shown, as in Octavia."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
 
 SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
-"""Octavia has had two names of these; both are taken, both are shown."""
+"""Octavia has two names of these; both are accepted and shown."""
 
 FILTERS = Filters(parsers={"project_id": as_text}, tagged=False)
 
@@ -30,7 +30,7 @@ def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """Of projects that have limits of their own."""
+    """Quotas of projects with limits of their own."""
     wanted = parse_list(call, FILTERS, services.limits)
     page = await page_of(wanted, services.quotas.list_quotas)
     shown = [chosen(quota_view(row), wanted.fields) for row in page.items]
@@ -38,14 +38,14 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 async def show(services: Services, call: Call) -> Answer:
-    """Of one project, whether it has limits of its own or not."""
+    """Quotas of one project."""
     fields = call.values("fields")
     row = await services.quotas.quotas_of(project_of(call))
     return json_answer({"quota": chosen(quota_view(row), fields)})
 
 
 async def defaults(services: Services, call: Call) -> Answer:
-    """What projects have that have none of their own. They are the same for every project."""
+    """The default quotas, the same for every project."""
     if "id" in call.params:
         project_of(call)
     return json_answer({"quota": QuotaView(**_both(services.quotas.default_quotas()))})
@@ -58,13 +58,13 @@ async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:
 
 
 async def reset(services: Services, call: Call) -> Answer:
-    """202: back to the defaults. Repeating it is harmless."""
+    """202: back to the defaults. Idempotent."""
     await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
     return Answer(202)
 
 
 def project_of(call: Call) -> ProjectId:
-    """The project of the path. Raises :class:`Forbidden` if it is none of the caller's."""
+    """The project in the path. Raises :class:`Forbidden` if the caller may not see it."""
     project_id = checked_project(call.params["id"], "project_id")
     if call.caller.scope not in (None, project_id):
         raise Forbidden
@@ -72,7 +72,7 @@ def project_of(call: Call) -> ProjectId:
 
 
 def limits_of(body: QuotaSet) -> dict[str, int | None]:
-    """The limits that are given, by their first names. Raises :class:`Invalid` if the two names of one differ."""
+    """The given limits, by their first names. Raises :class:`Invalid` if the two names of one differ."""
     limits: dict[str, int | None] = {}
     for name in TITLES:
         values: dict[str, Any] = {each: getattr(body, each) for each in (name, SPELLINGS.get(name, name))}

@@ -1,4 +1,4 @@
-"""What clients may send to make things, as types. Attribute names and bounds are Octavia's; null means the default."""
+"""Create requests. Attribute names and bounds are Octavia's; null means the default."""
 
 from typing import Annotated, Literal
 
@@ -56,7 +56,7 @@ _HEADERS = {
 
 
 class InsertHeaders(Request, rename=_HEADERS):
-    """Headers the load balancer adds to requests for members."""
+    """Headers that the load balancer adds to requests."""
 
     x_for: Switch | None = None
     x_port: Switch | None = None
@@ -71,7 +71,7 @@ class InsertHeaders(Request, rename=_HEADERS):
     x_not_after: Switch | None = None
 
     def as_dict(self) -> dict[str, str]:
-        """The headers by name, those not given left out."""
+        """The given headers by name."""
         values = {header: getattr(self, name) for name, header in _HEADERS.items()}
         return {header: value for header, value in values.items() if value is not None}
 
@@ -80,7 +80,7 @@ class InsertHeaders(Request, rename=_HEADERS):
 
 
 class ListenerParts(Request):
-    """What every new listener may have. Time-outs in milliseconds."""
+    """Attributes of every new listener. Time-outs in milliseconds."""
 
     protocol: ListenerProtocol
     protocol_port: Port
@@ -138,7 +138,7 @@ class ListenerNew(ListenerParts, kw_only=True):
 
 
 class AdditionalVip(Request):
-    """One more address of a load balancer. ``port_id``: that of the VIP, which all addresses share."""
+    """One more address of a load balancer. ``port_id``: must be the VIP's port, which all addresses share."""
 
     subnet_id: ObjectId
     ip_address: Address | None = None

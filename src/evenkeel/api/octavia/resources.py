@@ -1,4 +1,4 @@
-"""The kinds of tenant objects: how each is called, filtered and shown, and what all of them have in common."""
+"""The kinds of tenant objects: their names, filters and views, and common handlers."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ class Resource(Value):
     filters: Filters
     view: Callable[[Any], Any]
     rule: str = ""
-    """Its name in policy rules, if that is another than ``name``."""
+    """Its name in policy rules, if different from ``name``."""
 
 
 _LOAD_BALANCER_NAME = {"loadbalancer_id": "load_balancer_id"}
@@ -82,7 +82,7 @@ L7POLICIES = Resource(
     plural="l7policies",
     filters=filters_of(
         L7Policy,
-        given={  # empty means an empty text here, not null
+        given={  # an empty value matches an empty text here, not null
             "redirect_pool_id": as_text,
             "redirect_url": as_text,
             "redirect_prefix": as_text,
@@ -97,7 +97,7 @@ L7RULES = Resource(
     title="L7Rule",
     name="rule",
     plural="rules",
-    # openstacksdk repeats in l7policy_id what the path says; an empty key means an empty text, not null
+    # openstacksdk repeats the policy's id in l7policy_id; an empty key matches an empty text, not null
     filters=filters_of(L7Rule, without=frozenset({"load_balancer_id"}), given={"key": as_text}),
     view=l7_showing.l7rule_view,
     rule="l7rule",
@@ -105,7 +105,7 @@ L7RULES = Resource(
 
 
 def object_id(call: Call, title: str, name: str = "id") -> str:
-    """An id of the path. Raises :class:`NotFound` for what can be none, so that no database is asked about it."""
+    """An id in the path. Raises :class:`NotFound` for an impossible id, without a query."""
     given = call.params[name]
     if len(given) > MAX_ID_LENGTH or not given.isprintable():
         raise NotFound(title, given[:MAX_ID_LENGTH] if given.isprintable() else "given")
@@ -156,7 +156,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
 
 
 def delete(resource: Resource, parent: str = "") -> Handler:
-    """The handler that deletes one object below a load balancer."""
+    """The handler that deletes one child of a load balancer."""
 
     async def handle(services: Services, call: Call) -> Answer:
         await remove(services, call, resource, object_id(call, resource.title), parent_of(call, parent))
@@ -182,7 +182,7 @@ async def changed(
     parent_id: str | None,
     certificates: Sequence[CheckedCertificate] = (),
 ) -> Any:
-    """Write changes to a child; the child as it is then. Nothing to change writes nothing."""
+    """Write changes to a child; returns the stored child. Without changes nothing is written."""
     scope = call.caller.scope
     if not changes:
         return await services.tenants.get(resource.kind, object_id, parent_id=parent_id, project_id=scope)
@@ -196,7 +196,7 @@ async def changed(
 async def written(
     services: Services, call: Call, resource: Resource, change: Change, object_id: str, parent_id: str | None = None
 ) -> Any:
-    """The object as the write left it."""
+    """The object as the write stored it."""
     for row in change.resources:
         if isinstance(row, resource.kind) and row.id == object_id:
             return row
@@ -204,6 +204,6 @@ async def written(
 
 
 async def everything(services: Services, resource: Resource, parent_id: str) -> tuple[Any, ...]:
-    """All objects of a parent."""
+    """All objects of one parent."""
     page = await services.tenants.list(resource.kind, ListQuery(), parent_id=parent_id)
     return page.items

@@ -1,4 +1,4 @@
-"""The Octavia API v2, path by path."""
+"""The routes of the Octavia API v2."""
 
 from msgspec import defstruct
 
@@ -64,7 +64,7 @@ LOAD_BALANCER_ROUTES = (
         method="PUT",
         path="/loadbalancers/{id}/failover",
         handle=loadbalancers.failover,
-        summary="Have a load balancer served by another agent",
+        summary="Fail a load balancer over to another agent",
         rule=octavia("loadbalancer", "put_failover"),
         status=202,
         errors=WRITE_ERRORS,
@@ -174,7 +174,7 @@ MEMBER_ROUTES = (
         method="PUT",
         path=_MEMBERS,
         handle=members.replace,
-        summary="Say what all members are",
+        summary="Replace all members",
         rule=octavia("member", "put"),
         body=change_requests.MemberBatchBody,
         status=202,
@@ -238,7 +238,7 @@ PROVIDER_ROUTES = (
         method="GET",
         path="/providers/{id}/capabilities",
         handle=providers.capabilities,
-        summary="Show what a provider can do",
+        summary="Show the capabilities of a provider",
         rule=own("provider", "get_capabilities"),
         answer=wrapped("capabilities", providers.CapabilitiesView),
     ),
@@ -247,7 +247,7 @@ PROVIDER_ROUTES = (
             method="GET",
             path=f"/providers/{{id}}/{name}",
             handle=handle,
-            summary=f"List {name.replace('_', ' ')}: what the data of profiles may hold",
+            summary=f"List {name.replace('_', ' ')}: the settings that profiles may contain",
             rule=octavia(kind, "get_all"),
             answer=defstruct(answer, [(name, list[providers.CapabilityView])], kw_only=True),
             partial=providers.CapabilityView,

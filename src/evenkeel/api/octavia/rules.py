@@ -1,4 +1,4 @@
-"""What Octavia demands beyond types: rules over core values, so that creates and changes pass the same ones.
+"""Octavia's rules between attributes, over core values, so that creates and changes pass the same ones.
 
 All raise :class:`Invalid` (400) or :class:`Conflict` (409) naming field and value.
 """
@@ -42,7 +42,7 @@ def _normal_address(value: str) -> str | None:
 
 
 def checked_address(field: str, value: str) -> str:
-    """The address in its normal form."""
+    """The address in its canonical form."""
     normal = _normal_address(value)
     if normal is None:
         raise unknown_input(field, value, "Value should be an IPv4 or IPv6 address.")
@@ -50,7 +50,7 @@ def checked_address(field: str, value: str) -> str:
 
 
 def member_address(field: str, value: str, addresses: AddressRules) -> str:
-    """The address of a server: one that a device may make a connection to."""
+    """The address of a member or monitor, to which a device may connect."""
     normal = checked_address(field, value)
     if problem := addresses.member_problem(normal):
         raise _not_allowed(field, value, problem)
@@ -58,7 +58,7 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
 
 
 def wanted_vip(field: str, value: str, addresses: AddressRules) -> str:
-    """An address asked for as a VIP: one that a device may listen at."""
+    """A requested VIP, on which a device may listen."""
     normal = checked_address(field, value)
     if problem := addresses.vip_problem(normal):
         raise _not_allowed(field, value, problem)
@@ -73,8 +73,9 @@ _CIDR_RULE = "Value should be an IPv4 or IPv6 network as CIDR."
 
 
 def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, ...]:
-    """The networks in their normal form, each once. All must be of the VIP's family, or nobody could connect; None: it
-    is not known for longer than a moment."""
+    """The networks in canonical form, without duplicates. All must be of the VIP's family, else no client could
+    connect; ``vip_address`` None: the family is not fixed.
+    """
     found: dict[str, None] = {}
     for value in cidrs:
         try:
@@ -90,7 +91,7 @@ def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, .
 
 
 def check_persistence(persistence: SessionPersistence) -> None:
-    """The application's cookie has a name; the load balancer's own is called as it likes."""
+    """A cookie name is required for APP_COOKIE, and not allowed otherwise."""
     if persistence.type == "APP_COOKIE" and persistence.cookie_name is None:
         raise Invalid(
             'Validation failure: Field "cookie_name" must be specified when using the "APP_COOKIE" session '
@@ -106,7 +107,7 @@ def check_persistence(persistence: SessionPersistence) -> None:
 
 
 def check_pool(pool: Pool) -> None:
-    """Session persistence must fit the protocol, and TLS be told whole."""
+    """Check session persistence against the protocol, and TLS attributes."""
     check_pool_tls(pool)
     persistence = pool.session_persistence
     if persistence is None:
@@ -122,7 +123,7 @@ def check_pool(pool: Pool) -> None:
 
 
 def _check_datagram_persistence(protocol: str, persistence: SessionPersistence) -> None:
-    """How long clients stay, and which ones together, is told for datagrams only."""
+    """Persistence time-out and granularity are for UDP and SCTP only."""
     for name in ("persistence_timeout", "persistence_granularity"):
         if getattr(persistence, name) is not None and protocol not in DATAGRAM_PROTOCOLS:
             raise Invalid(
@@ -147,12 +148,12 @@ def _is_netmask(text: str) -> bool:
 
 
 def childless() -> Invalid:
-    """A pool or policy of a listener that has none."""
+    """A pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
 
 def check_pair(listener_protocol: str, pool_protocol: str) -> None:
-    """May a listener of the one protocol have a default pool of the other?"""
+    """Check that a listener of one protocol may have a default pool of the other."""
     if listener_protocol == CHILDLESS_PROTOCOL:
         raise childless()
     allowed = POOL_PROTOCOLS_OF_LISTENER[listener_protocol]
@@ -165,7 +166,9 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
 
 
 def check_listener(listener: Listener, insert_headers: dict[str, str]) -> None:
-    """Headers are inserted into HTTP only, those about certificates where TLS ends, which has rules of its own."""
+    """Headers are inserted into HTTP only, those about client certificates only where TLS is terminated; see also
+    :mod:`.tls_rules`.
+    """
     check_listener_tls(listener)
     if insert_headers and listener.protocol not in L7_PROTOCOLS:
         allowed = " and ".join(sorted(L7_PROTOCOLS))
@@ -183,12 +186,12 @@ def check_listener(listener: Listener, insert_headers: dict[str, str]) -> None:
 
 DATAGRAM_MONITORS = ("UDP-CONNECT", "SCTP")
 MONITORS_OF_POOL = {"UDP": ("UDP-CONNECT", "TCP", "HTTP"), "SCTP": ("SCTP", "UDP-CONNECT", "TCP", "HTTP")}
-"""Pool protocol -> types of monitors, where not every one is possible."""
+"""Pool protocol -> allowed types of monitors, if restricted."""
 UDP_CONNECT_DELAY_MIN_SECONDS = 3
 
 
 def check_monitored(pool_protocol: str, monitor_type: str) -> None:
-    """May a pool of the one protocol have a monitor of the other type?"""
+    """Check that a pool of the protocol may have a monitor of the type."""
     allowed = MONITORS_OF_POOL.get(pool_protocol)
     if allowed is not None and monitor_type not in allowed:
         raise Invalid(
@@ -203,12 +206,12 @@ def check_monitored(pool_protocol: str, monitor_type: str) -> None:
 
 
 def http_defaults(monitor_type: str) -> dict[str, Any]:
-    """What null means; attributes of HTTP mean nothing to other types."""
+    """Defaults of HTTP attributes; empty for types without them."""
     return HTTP_CHECK_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_CHECK_DEFAULTS)
 
 
 def check_monitor(monitor: HealthMonitor, *, checks_may_overlap: bool = False) -> None:
-    """Times, HTTP attributes and host header must fit together."""
+    """Check times, HTTP attributes and host header for contradictions."""
     if monitor.timeout > monitor.delay and not checks_may_overlap:
         raise unknown_input(
             "timeout", monitor.timeout, f"Value should be lower or equal to delay, which is {monitor.delay}."

@@ -1,4 +1,4 @@
-"""From core values to what Octavia shows of them."""
+"""Converts core values to Octavia's views."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ from evenkeel.core.model import (
 
 
 def refs(ids: Sequence[str]) -> list[IdRef]:
-    """Pointers to objects."""
+    """References to objects."""
     return [IdRef(id=item) for item in ids] if ids else []
 
 
@@ -48,7 +48,7 @@ _health_monitor = viewer(HealthMonitorView)
 
 
 def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
-    """A load balancer, with the ids of what is below it."""
+    """A load balancer, with the ids of its children."""
     vip = row.vip
     return _load_balancer(
         row,
@@ -107,12 +107,12 @@ def _pool_attributes(row: Pool) -> dict[str, Any]:
 
 
 def pool_view(row: Pool) -> PoolView:
-    """A pool, with the ids of what is below it."""
+    """A pool, with the ids of its children."""
     return _pool(row, **_pool_attributes(row), healthmonitor_id=row.health_monitor_id, members=refs(row.member_ids))
 
 
 def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor | None) -> FullPoolView:
-    """A pool with what is below it."""
+    """A pool with its members and monitor in full."""
     return _full_pool(
         row,
         **_pool_attributes(row),

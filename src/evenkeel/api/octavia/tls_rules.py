@@ -22,7 +22,7 @@ def _with_defaults(kind: type[Any], *names: str) -> dict[str, Any]:
 
 
 SETTINGS = _with_defaults(Listener, "tls_ciphers", "tls_versions", "alpn_protocols")
-"""How TLS is spoken, with the values of what does not speak it."""
+"""Attributes of the TLS protocol, with their values for objects without TLS."""
 LISTENER_TLS = _with_defaults(
     Listener,
     "default_tls_container_ref",
@@ -38,20 +38,21 @@ LISTENER_TLS = _with_defaults(
 POOL_TLS = _with_defaults(
     Pool, "tls_enabled", "tls_container_ref", "ca_tls_container_ref", "crl_container_ref", *SETTINGS
 )
-"""What only makes sense together, with its defaults. It is written together, so that of two changes at once one stands
-whole."""
+"""Attributes that depend on each other, with their defaults. They are written together, so that of two concurrent
+changes one is stored completely.
+"""
 DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 
 _LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
 
 
 def speaks_tls(row: Listener | Pool) -> bool:
-    """Does it speak TLS by itself?"""
+    """Whether it terminates or originates TLS."""
     return row.tls_enabled if isinstance(row, Pool) else row.protocol == TLS_PROTOCOL
 
 
 def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
-    """With Octavia's defaults for what is not said of how TLS is spoken, if it is."""
+    """The object with Octavia's defaults of the TLS protocol, if it uses TLS."""
     if not speaks_tls(row):
         return row
     return replace(
@@ -63,7 +64,7 @@ def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
 
 
 def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
-    """A list of nothing would leave nothing to speak; null means the default."""
+    """Empty lists are refused; null means the default."""
     for name, title in _LISTS.items():
         if speaks_tls(row) and getattr(body, name) == []:
             raise Invalid(
@@ -88,7 +89,7 @@ def check_allowed(body: Any, rules: TlsRules) -> None:
 
 
 def check_listener_tls(row: Listener) -> None:
-    """Certificates, client authentication and HSTS fit together, and are of listeners where TLS ends."""
+    """Check certificates, client authentication and HSTS, which only TLS-terminating listeners may have."""
     if row.protocol != TLS_PROTOCOL:
         _refuse_tls(row)
         return
@@ -128,7 +129,7 @@ def _refuse_clients_without_ca(row: Listener) -> None:
 
 
 def check_pool_tls(row: Pool) -> None:
-    """A revocation list is of a CA, and datagrams are not spoken over TLS."""
+    """A revocation list needs a CA, and UDP and SCTP pools have no TLS."""
     if row.crl_container_ref is not None and row.ca_tls_container_ref is None:
         raise Invalid(
             "Validation failure: A CA certificate reference (ca_tls_container_ref) is required to specify a revocation "

@@ -1,4 +1,4 @@
-"""Whole load balancers as Octavia shows them: the answer to a create, and the status tree."""
+"""Octavia's views of whole load balancers: the response to a create, and the status tree."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ class MemberStatus(View, kw_only=True):
 
 
 class PoolStatus(View, kw_only=True):
-    """A pool's statuses, and what is below it."""
+    """A pool's statuses, its members and monitor."""
 
     id: str
     name: str
@@ -66,7 +66,7 @@ class L7PolicyStatus(View, kw_only=True):
 
 
 class ListenerStatus(View, kw_only=True):
-    """A listener's statuses, its L7 policies, and the pools that it or they send to."""
+    """A listener's statuses, its L7 policies, and the pools that listener and policies send to."""
 
     id: str
     name: str
@@ -77,7 +77,7 @@ class ListenerStatus(View, kw_only=True):
 
 
 class LoadBalancerStatus(View, kw_only=True):
-    """A load balancer's statuses, and everything below it."""
+    """A load balancer's statuses and children."""
 
     id: str
     name: str
@@ -113,7 +113,7 @@ def policies_of(tree: LoadBalancerTree) -> tuple[dict[str, list[L7Policy]], dict
 
 
 def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
-    """A load balancer with everything below it in full: the answer to a create."""
+    """A load balancer with all children in full: the response to a create."""
     members, monitors = below(tree)
     policies, rules = policies_of(tree)
     parts = {
@@ -124,8 +124,9 @@ def graph_view(tree: LoadBalancerTree) -> FullLoadBalancerView:
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """The statuses of everything, :class:`StatusTree` as JSON piece by piece. A pool is shown below each listener that
-    sends to it, so that the whole may be very much larger than the load balancer."""
+    """:class:`StatusTree` as JSON in pieces. A pool is shown below each listener that sends to it, so the tree may be
+    much larger than the load balancer.
+    """
     members, monitors = below(tree)
     policies, rules = policies_of(tree)
     pools = {row.id: row for row in tree.pools}
@@ -152,24 +153,25 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
 
 STATUSES = b'{"statuses":{"loadbalancer":'
 CLOSED = b"]}"
-"""Ends what :func:`opened` began."""
+"""The end of a view from :func:`opened`."""
 
 
 def opened(view: View, *, last: str = "") -> bytes:
-    """A view as JSON up to the inside of its last list, which is empty; of two empty ones at the end, ``last`` is the
-    name of the second, and it is the first that stays open."""
+    """A view as JSON up to the inside of its last list, which is empty. With two empty lists at the end, ``last`` is
+    the name of the second, and the first stays open.
+    """
     end = f'],"{last}":[]}}'.encode() if last else CLOSED
     return encode(view).removesuffix(end)
 
 
 def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """With commas between them."""
+    """The pieces with commas between them."""
     for number, piece in enumerate(pieces):
         yield b"," + piece if number else piece
 
 
 def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
-    """Each in pieces, with commas between them."""
+    """Items that are in pieces themselves, with commas between the items."""
     for number, part in enumerate(parts):
         if number:
             yield b","

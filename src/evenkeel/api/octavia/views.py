@@ -1,4 +1,4 @@
-"""Core values as Octavia shows them. What a class here does not declare is shown as the value has it."""
+"""Octavia's views of core values. Attributes not declared here are shown unchanged."""
 
 from evenkeel.api.octavia.attributes import shows
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
@@ -6,11 +6,11 @@ from evenkeel.core.values import Value
 
 
 class View(Value, gc=False):
-    """Base of what is shown."""
+    """Base of views."""
 
 
 class IdRef(View, kw_only=True):
-    """A pointer to another object."""
+    """A reference to another object."""
 
     id: str
 
@@ -25,7 +25,7 @@ class AdditionalVipView(View, kw_only=True):
 
 @shows(LoadBalancer, without=frozenset({"vip"}))
 class LoadBalancerAttributes(View, kw_only=True):
-    """What every view of a load balancer has."""
+    """Attributes of every view of a load balancer."""
 
     tenant_id: str
     created_at: str
@@ -40,7 +40,7 @@ class LoadBalancerAttributes(View, kw_only=True):
 
 
 class LoadBalancerView(LoadBalancerAttributes, kw_only=True):
-    """A load balancer, with the ids of what is below it."""
+    """A load balancer, with the ids of its children."""
 
     listeners: list[IdRef]
     pools: list[IdRef]
@@ -48,7 +48,7 @@ class LoadBalancerView(LoadBalancerAttributes, kw_only=True):
 
 @shows(Listener, without=frozenset({"load_balancer_id"}))
 class ListenerAttributes(View, kw_only=True):
-    """What every view of a listener has."""
+    """Attributes of every view of a listener."""
 
     tenant_id: str
     created_at: str
@@ -74,7 +74,7 @@ class PersistenceView(View, kw_only=True):
 
 @shows(Pool, without=frozenset({"load_balancer_id"}))
 class PoolAttributes(View, kw_only=True):
-    """What every view of a pool has."""
+    """Attributes of every view of a pool."""
 
     session_persistence: PersistenceView | None
     tenant_id: str
@@ -121,7 +121,7 @@ class L7RuleView(View, kw_only=True):
 
 @shows(L7Policy, without=frozenset({"load_balancer_id"}))
 class L7PolicyAttributes(View, kw_only=True):
-    """What every view of an L7 policy has."""
+    """Attributes of every view of an L7 policy."""
 
     tenant_id: str
     created_at: str

@@ -1,4 +1,4 @@
-"""The VIPs of a load balancer: how a request's are to be taken, and what their port is to have."""
+"""The VIPs of a load balancer: allocation plans for requests, and options of their port."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,9 +19,10 @@ from evenkeel.core.network import NO_OPTIONS, PortOptions, VipPort, WantedVip
 async def plan_vip(
     services: Services, wanted: LoadBalancerNew, place: Place, *, marked: VipPort, vnic_type: str, any_address: bool
 ) -> VipPlan:
-    """How the VIPs are to be taken; ``any_address``: also outside a subnet's allocation range. Raises
-    :class:`Invalid`, also for what is not there: a part of the body names it,
-    not the path; and as :meth:`evenkeel.core.ports.Network.plan_vip`."""
+    """The allocation plan of the VIPs; ``any_address``: also outside a subnet's allocation range. Raises
+    :class:`Invalid`, also for missing objects, because the body names them, not the path; and as
+    :meth:`evenkeel.core.ports.Network.plan_vip`.
+    """
     address = wanted.vip_address
     options = PortOptions(
         qos_policy_id=wanted.vip_qos_policy_id,
@@ -47,8 +48,9 @@ async def plan_vip(
 
 
 async def checked_plan(services: Services, plan: VipPlan, field: str) -> VipPlan:
-    """The plan. Raises :class:`Invalid`, and what was taken is given back, if the network service names an address
-    that no device may listen at: a tenant's own port or subnet may have any."""
+    """The plan. Raises :class:`Invalid`, and releases the port, if the network service returns an address on which no
+    device may listen: a tenant's own port or subnet may have any address.
+    """
     try:
         for each in (plan, *plan.additional):
             if each.address is not None:
@@ -64,7 +66,7 @@ def _invalid(error: NotFound) -> Invalid:
 
 
 def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRules) -> WantedVip:
-    """Raises :class:`Invalid` for a port of its own: as in Octavia all addresses are on one."""
+    """Raises :class:`Invalid` for a separate port: as in Octavia all addresses are on one port."""
     if each.port_id is not None and each.port_id != vip_port_id:
         raise unknown_input("additional_vips.port_id", each.port_id, "Value should be vip_port_id, or absent.")
     address = each.ip_address
@@ -77,8 +79,9 @@ def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRule
 async def check_options(
     services: Services, load_balancer_id: LoadBalancerId, scope: ProjectId | None, changes: Mapping[str, Any]
 ) -> bool:
-    """Is the network service to be told of these changes? Raises :class:`Invalid` for what the VIP's port cannot have,
-    and :class:`NotFound` for the load balancer."""
+    """Whether these changes affect the VIP's port. Raises :class:`Invalid` for options that the port cannot have, and
+    :class:`NotFound` for the load balancer.
+    """
     if not services.network.has_ports or not _OF_PORT & changes.keys():
         return False
     by = (await services.providers.of(LoadBalancer, load_balancer_id, scope)).by
@@ -98,4 +101,4 @@ async def _check(services: Services, project_id: ProjectId, options: PortOptions
 
 
 _OF_PORT = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
-"""What the VIP's port has of a load balancer's changes."""
+"""Attributes of a load balancer that are options of the VIP's port."""

@@ -19,14 +19,14 @@ class DeviceView(Value):
 
 
 class ServedShard(Value):
-    """A shard that an agent said it served."""
+    """A shard that an agent reported as served."""
 
     shard_id: ShardId
     epoch: int
 
 
 class CapacityView(Value):
-    """How much of something is used on the fullest device, and the operator's limit."""
+    """The value of a metric on the device with the highest one, and the operator's limit."""
 
     value: float
     limit: float
@@ -62,15 +62,15 @@ class AgentView(Value):
     capacity: dict[str, CapacityView]
     """By metric of its capacity policy."""
     serving: list[ServedShard]
-    """What the agent itself said in its last state report; the shards say what the database decided."""
+    """By the agent's last state report; shards show the database's state."""
     acting_shards: int
     home_shards: int
     load_balancers: int
     """Load balancers whose home it is."""
     handing_over: int
-    """Shards that it was asked to release to another agent."""
+    """Shards in handover to another agent."""
     waiting_shards: int
-    """Shards of it that another agent is to serve, and does not yet."""
+    """Shards that another agent should serve, and does not yet."""
     waiting_reason: str
     """Why they cannot move now; empty: they can, or there are none."""
     away_shards: int
@@ -91,7 +91,7 @@ def _device(device: DeviceState) -> DeviceView:
 
 
 def agent_view(agent: Agent) -> AgentView:
-    """An agent; its session id stays inside."""
+    """An agent, without its session id."""
     return AgentView(
         id=agent.id,
         environment=agent.environment,

@@ -1,4 +1,4 @@
-"""Agents over the operators' API. Whatever moves shards is asked for here and done by the scheduler by and by."""
+"""Agents in the operators' API. Requests that move shards set flags; the scheduler moves the shards."""
 
 from collections.abc import Awaitable, Callable
 
@@ -90,7 +90,7 @@ async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
 
 
 async def delete_agent(services: Services, call: Call) -> Answer:
-    """Forget an agent that is gone."""
+    """Delete a stopped agent."""
     options = options_of(call, ("rebind_to",))
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=options.get("rebind_to"))
     return NO_CONTENT

@@ -1,4 +1,4 @@
-"""The certificates of a key manager that operators put them into. No answer and no error holds a key."""
+"""Certificates in a key manager to which operators add them. No response and no error contains a key."""
 
 import base64
 import binascii
@@ -19,10 +19,10 @@ from evenkeel.core.values import Value
 
 
 class CertificateView(Value):
-    """A certificate, authorities or a revocation list; of the latter nothing is known but its content's identity."""
+    """A certificate, CA certificates or a revocation list; for the latter only the identity of the content is shown."""
 
     reference: str
-    """What listeners and pools name it by."""
+    """The reference that listeners and pools use."""
     project_id: str
     name: str
     kind: str
@@ -66,7 +66,7 @@ async def delete_certificate(services: Services, call: Call) -> Answer:
 
 
 def new_certificate(body: CertificateNew) -> NewCertificate:
-    """What to keep. Raises :class:`Invalid`."""
+    """The certificate to add. Raises :class:`Invalid`."""
     if (body.pem is None) == (body.pkcs12 is None):
         raise Invalid("Validation failure: Either pem or pkcs12 must be given.")
     kind = CertificateKind(body.kind)
@@ -84,7 +84,7 @@ def new_certificate(body: CertificateNew) -> NewCertificate:
 
 
 def certificate_view(row: KeptCertificate) -> CertificateView:
-    """What operators see."""
+    """The operators' view of a certificate."""
     view = CertificateView(
         reference=row.reference,
         project_id=row.project_id,

@@ -1,4 +1,4 @@
-"""The history of the database over the operators' API."""
+"""The history of the database in the operators' API."""
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
@@ -7,12 +7,12 @@ from evenkeel.api.operators.query import options_of
 
 
 async def database(services: Services, call: Call) -> Answer:
-    """Which history it is."""
+    """The current history."""
     options_of(call, ())
     return json_answer({"database": views.database_view(await services.operators.history())})
 
 
 async def new_history(services: Services, call: Call) -> Answer:
-    """Another one begins: all agents look at everything."""
+    """Begin another one: all agents check everything."""
     options_of(call, ())
     return json_answer({"database": views.database_view(await services.operators.new_history())})

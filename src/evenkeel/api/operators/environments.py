@@ -1,4 +1,4 @@
-"""Environments over the operators' API."""
+"""Environments in the operators' API."""
 
 from msgspec import UNSET, structs
 
@@ -14,7 +14,7 @@ from evenkeel.core.statuses import FailbackMode
 
 
 def _name(call: Call) -> str:
-    """The name in the path. Raises :class:`NotFound` for what can be none."""
+    """The name in the path. Raises :class:`NotFound` for an impossible one."""
     given = call.params["name"]
     if not is_environment_name(given):
         shown = given[:MAX_ENVIRONMENT_NAME_CHARACTERS]
@@ -45,12 +45,12 @@ async def environment(services: Services, call: Call) -> Answer:
 
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
-    """201; the same again is harmless."""
+    """201; idempotent."""
     return _one(await services.operators.add_environment(body.environment.made()), 201)
 
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
-    """Change what is said of it."""
+    """Change its attributes."""
     changes = {name: value for name, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
         changes["failback"] = FailbackMode(changes["failback"])
@@ -64,7 +64,7 @@ async def resume_environment(services: Services, call: Call) -> Answer:
 
 
 async def delete_environment(services: Services, call: Call) -> Answer:
-    """204; it is no provider any more."""
+    """204; the provider is gone."""
     options_of(call, ())
     await services.operators.delete_environment(_name(call))
     services.providers.forget_providers()

@@ -1,4 +1,4 @@
-"""The operators' API but for agents and environments: thin handlers over the store."""
+"""Other handlers of the operators' API: subnets, shards, events, status."""
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
@@ -16,7 +16,7 @@ INT63_MAX = (1 << 63) - 1
 
 
 async def hosting(services: Services, call: Call) -> Answer:
-    """Who serves a load balancer."""
+    """The agents of a load balancer."""
     load_balancer_id = object_id(call, "Load Balancer")
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     shard = await services.operators.hosting(LoadBalancerId(load_balancer_id))
@@ -69,7 +69,7 @@ async def events(services: Services, call: Call) -> Answer:
 
 
 async def status(services: Services, call: Call) -> Answer:
-    """The whole system in a few numbers."""
+    """A summary of the whole system."""
     options_of(call, ())
     agents = await services.operators.agents()
     alive = frozenset(row.id for row in agents if row.alive)

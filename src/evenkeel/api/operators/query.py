@@ -1,4 +1,4 @@
-"""What the operators' handlers share: who may ask, and how queries are read."""
+"""Shared parts of the operators' handlers: authorization and query parameters."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,9 @@ from evenkeel.api.routing import Handler
 
 
 def operator_only(handler: Handler) -> Handler:
-    """Only for callers who may see all projects, whatever a policy file says: what operators see is everybody's."""
+    """Requires a caller who may see all projects, independent of policy files, because operators see all tenants'
+    objects.
+    """
 
     async def handle(services: Services, call: Call, *body: object) -> Answer:
         if call.caller.scope is not None:
@@ -20,7 +22,7 @@ def operator_only(handler: Handler) -> Handler:
 
 
 def options_of(call: Call, allowed: tuple[str, ...]) -> Mapping[str, str]:
-    """The query, each name at most once and known. Raises :class:`BadList`."""
+    """The query parameters, each known and given at most once. Raises :class:`BadList`."""
     options: dict[str, str] = {}
     for name, value in call.query:
         if name not in allowed or name in options:

@@ -1,4 +1,4 @@
-"""What operators may send."""
+"""Request bodies of the operators' API."""
 
 from typing import Annotated, Literal
 
@@ -43,7 +43,7 @@ SubnetName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 
 
 class AgentChange(Request):
-    """What operators may change of an agent."""
+    """The mutable attributes of an agent."""
 
     admin_state_up: bool
 
@@ -100,7 +100,7 @@ class EnvironmentNewBody(Request):
 
 
 class EnvironmentChange(Request):
-    """What operators may change of an environment; what is not said stays."""
+    """The mutable attributes of an environment; absent ones stay."""
 
     description: Text | UnsetType = UNSET
     failback: Failback | UnsetType = UNSET
@@ -118,7 +118,9 @@ class EnvironmentChangeBody(Request):
 
 
 class SubnetNew(Request):
-    """A new address pool. Without an allocation range: all addresses but gateway and reserved ones around it."""
+    """A new address pool. Without an allocation range: the larger range of host addresses on one side of the
+    gateway.
+    """
 
     cidr: Cidr
     name: SubnetName | None = None
@@ -143,7 +145,9 @@ CertificateName = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[
 
 
 class CertificateNew(Request):
-    """What to put into the key manager: ``pem``, which may hold all of a certificate, or ``pkcs12`` in base64."""
+    """A certificate to add to the key manager: ``pem``, which may contain key and intermediates, or ``pkcs12`` in
+    base64.
+    """
 
     project_id: ProjectId
     name: CertificateName

@@ -1,4 +1,4 @@
-"""New address pools: what is left out is computed from the cidr, everything is checked. Pure."""
+"""New address pools: computes absent attributes from the CIDR, and checks all. Pure."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -61,7 +61,7 @@ def _inside(field: str, value: str | None, network: Net) -> Address | None:
 
 
 def _reserved(text: str, network: Net) -> str:
-    """In the one way to write it. Raises :class:`Invalid`."""
+    """In canonical form. Raises :class:`Invalid`."""
     try:
         found = parsed_range(text)
     except ValueError as error:
@@ -73,7 +73,7 @@ def _reserved(text: str, network: Net) -> str:
 
 
 def _hosts(network: Net) -> tuple[Address, Address]:
-    """First and last address that a host may have."""
+    """First and last host address."""
     first, last = network[0], network[-1]
     if network.prefixlen >= network.max_prefixlen - 1:
         return first, last
@@ -81,7 +81,7 @@ def _hosts(network: Net) -> tuple[Address, Address]:
 
 
 def _range_beside(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
-    """The larger run of host addresses on one side of the gateway; all of them if there is none."""
+    """The larger range of host addresses on one side of the gateway; all of them without a gateway."""
     if gateway is None or not int(first) <= int(gateway) <= int(last):
         return first, last
     below, above = int(gateway) - int(first), int(last) - int(gateway)

@@ -1,4 +1,4 @@
-"""What operators see; for agents see :mod:`evenkeel.api.operators.agent_views`."""
+"""Views of the operators' API; for agents see :mod:`evenkeel.api.operators.agent_views`."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,7 +13,7 @@ from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.core.values import Value
 
 NAMED_MAX = 5
-"""Silent agents that a problem names."""
+"""Most silent agents that a problem names."""
 
 
 class EnvironmentView(Value):
@@ -63,7 +63,7 @@ class ShardView(Value):
 
 
 class HostingView(Value):
-    """Who serves a load balancer, and how far it is."""
+    """The agents and the state of a load balancer."""
 
     load_balancer_id: LoadBalancerId
     revision: int
@@ -80,7 +80,7 @@ class HostingView(Value):
 
 
 class EventView(Value):
-    """Something worth telling an operator."""
+    """An event."""
 
     id: int
     at: str
@@ -93,14 +93,14 @@ class EventView(Value):
 
 
 class UpDown(Value):
-    """How many agents are alive."""
+    """Numbers of live and other agents."""
 
     up: int
     down: int
 
 
 class ShardCounts(Value):
-    """How many shards there are, and how many of them no live agent serves."""
+    """Numbers of all shards and of those without a live agent."""
 
     total: int
     unserved: int
@@ -115,44 +115,44 @@ class HaltedView(Value):
 
 
 class ReboundView(Value):
-    """What a rebind did."""
+    """The result of a rebind."""
 
     agent_id: AgentId
     to: str
     shards: int
-    """How many got another home; 0: they had it already."""
+    """Number of shards with a new home; 0: they had it already."""
 
 
 class DevicesView(Value):
-    """A device group that is not wholly in reach."""
+    """A device group of which not all devices are reachable."""
 
     environment: str
     group_number: int
     reach: str
-    """reached, none (of its devices) or unwatched (no agent is up that could say)."""
+    """reached, none (of its devices) or unwatched (no agent is up)."""
     out_of_reach: list[str]
     """The devices that no agent reaches."""
 
 
 class StatusView(Value):
-    """The whole system in a few numbers, and what is wrong at large."""
+    """A summary of the whole system, with its problems."""
 
     agents: UpDown
     load_balancers: dict[str, int]
     shards: ShardCounts
     halted: list[HaltedView]
     devices: list[DevicesView]
-    """Device groups that are not wholly in reach."""
+    """Device groups of which not all devices are reachable."""
     problems: list[str]
-    """What is wrong, for people; empty when all is well."""
+    """Problems (human-readable); empty if there are none."""
 
 
 class DatabaseView(Value):
-    """Which history of the database this is."""
+    """The history of the database."""
 
     history_id: str
     begun_at: str | None
-    """None: with the database."""
+    """None: since the database exists."""
 
 
 def database_view(row: History) -> DatabaseView:
@@ -176,7 +176,7 @@ def environment_view(row: Environment) -> EnvironmentView:
 
 
 def halted_reasons(rows: Iterable[Environment]) -> dict[str, str]:
-    """Why circuit breakers are open, by environment; those that are closed are left out."""
+    """The reasons of open circuit breakers, by environment."""
     return {row.name: row.halted_reason for row in rows if row.halted_at is not None}
 
 
@@ -186,7 +186,7 @@ def halted_view(row: Environment) -> HaltedView:
 
 
 def devices_view(row: GroupReach) -> DevicesView:
-    """A device group that is not wholly in reach."""
+    """A device group of which not all devices are reachable."""
     return DevicesView(
         environment=row.environment,
         group_number=row.number,
@@ -198,7 +198,7 @@ def devices_view(row: GroupReach) -> DevicesView:
 def problems_of(
     groups: Iterable[GroupReach], agents: Iterable[Agent], unserved: int, load_balancers: Mapping[str, int]
 ) -> list[str]:
-    """What is wrong. What an operator did on purpose is not: a stopped or drained agent."""
+    """Problems of the system. Stopped and drained agents are none."""
     found = []
     for group in groups:
         place = f"{group.environment}/{group.number}"
@@ -233,7 +233,7 @@ def subnet_view(row: Subnet) -> SubnetView:
 
 
 def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> ShardView:
-    """A shard; ``alive`` are the ids of the agents that are, ``halted`` is of :func:`halted_reasons`."""
+    """A shard; ``alive``: ids of live agents, ``halted``: from :func:`halted_reasons`."""
     return ShardView(
         id=row.id,
         environment=row.environment,
@@ -251,7 +251,7 @@ def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> 
 def hosting_view(
     root: LoadBalancer, shard: Shard | None, agents: Mapping[str, Agent], halted: Mapping[str, str]
 ) -> HostingView:
-    """Who serves a load balancer."""
+    """The agents and the state of a load balancer."""
     home = agents.get(shard.home_agent_id) if shard else None
     acting = agents.get(shard.acting_agent_id or "") if shard else None
     alive = frozenset(agent.id for agent in agents.values() if agent.alive)

@@ -1,1 +1,1 @@
-"""Who may do what: oslo.policy rules with Octavia's names, operators' overrides, and a verdict per caller."""
+"""Authorization: oslo.policy rules with Octavia's names, operators' overrides, and decisions per caller."""

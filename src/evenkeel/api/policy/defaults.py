@@ -1,6 +1,6 @@
-"""The rules as they are without a policy file: name, check and meaning.
+"""The default rules: name, check and description.
 
-Roles are Octavia's (``load-balancer_member`` and so on), and beside them the plain ones that every OpenStack cloud has
+Roles are Octavia's (``load-balancer_member`` and so on), and the default roles of OpenStack
 (``reader``, ``member``, ``admin``). As in Octavia, ``admin`` of any project is the administrator of all.
 """
 
@@ -17,18 +17,18 @@ _OPERATOR, _WATCHER = own("roles", "operator"), own("roles", "watcher")
 
 _ROLES = (
     ("context_is_admin", "role:admin or role:load-balancer_admin", "The administrator"),
-    ("load-balancer:owner", "project_id:%(project_id)s", "Of the project whose object it is"),
-    (_ADMIN, "is_admin:True or rule:context_is_admin", "Everything; is_admin: there is no identity"),
+    ("load-balancer:owner", "project_id:%(project_id)s", "Login for the project that owns the object"),
+    (_ADMIN, "is_admin:True or rule:context_is_admin", "Everything; is_admin: authentication is disabled"),
     (
         "load-balancer:observer_and_owner",
         "(role:load-balancer_observer or role:reader) and rule:load-balancer:owner",
-        "Looks at its project",
+        "Read objects of its project",
     ),
     ("load-balancer:global_observer", "role:load-balancer_global_observer", "Looks at every project"),
     (
         "load-balancer:member_and_owner",
         "(role:load-balancer_member or role:member) and rule:load-balancer:owner",
-        "Changes its project",
+        "Change objects of its project",
     ),
     (
         _READ,
@@ -38,15 +38,15 @@ _ROLES = (
     ),
     (_READ_GLOBAL, "rule:load-balancer:global_observer or rule:load-balancer:admin", "Looks at every project"),
     (_WRITE, "rule:load-balancer:member_and_owner or rule:load-balancer:admin", "Changes"),
-    (_READ_QUOTA, "rule:load-balancer:read or role:load-balancer_quota_admin", "Looks at quotas"),
+    (_READ_QUOTA, "rule:load-balancer:read or role:load-balancer_quota_admin", "Read quotas"),
     (
         _READ_QUOTA_GLOBAL,
         "rule:load-balancer:global_observer or role:load-balancer_quota_admin or rule:load-balancer:admin",
-        "Looks at every project's quotas",
+        "Read quotas of all projects",
     ),
-    (_WRITE_QUOTA, "role:load-balancer_quota_admin or rule:load-balancer:admin", "Changes quotas"),
-    (_OPERATOR, "role:evenkeel_operator or rule:load-balancer:admin", "Runs Even Keel"),
-    (_WATCHER, "role:evenkeel_agent or rule:evenkeel:roles:operator", "Looks at agents and where work is"),
+    (_WRITE_QUOTA, "role:load-balancer_quota_admin or rule:load-balancer:admin", "Change quotas"),
+    (_OPERATOR, "role:evenkeel_operator or rule:load-balancer:admin", "Operator of Even Keel"),
+    (_WATCHER, "role:evenkeel_agent or rule:evenkeel:roles:operator", "Read agents, environments, shards and status"),
 )
 
 _TENANT_KINDS = {
@@ -68,14 +68,19 @@ _OCTAVIA = (
     ("loadbalancer", "put_failover", _ADMIN, "Fail a load balancer over"),
     ("listener", "get_stats", _READ, "Show a listener's statistics"),
     ("quota", "get_all", _READ_QUOTA, "List quotas"),
-    ("quota", "get_all-global", _READ_QUOTA_GLOBAL, "List quotas, those of other projects too"),
+    ("quota", "get_all-global", _READ_QUOTA_GLOBAL, "List quotas of all projects"),
     ("quota", "get_one", _READ_QUOTA, "Show quotas"),
     ("quota", "get_defaults", _READ_QUOTA, "Show the default quotas"),
     ("quota", "put", _WRITE_QUOTA, "Change quotas"),
     ("quota", "delete", _WRITE_QUOTA, "Reset quotas"),
     ("provider", "get_all", _READ, "List providers"),
-    ("provider-flavor", "get_all", _ADMIN, "List what flavors of a provider may hold"),
-    ("provider-availability-zone", "get_all", _ADMIN, "List what availability zones of a provider may hold"),
+    ("provider-flavor", "get_all", _ADMIN, "List the settings that flavors of a provider may contain"),
+    (
+        "provider-availability-zone",
+        "get_all",
+        _ADMIN,
+        "List the settings that availability zones of a provider may contain",
+    ),
     ("amphora", "get_all", _ADMIN, "List amphorae"),
     ("amphora", "get_one", _ADMIN, "Show an amphora"),
     ("amphora", "get_stats", _ADMIN, "Show an amphora's statistics"),
@@ -85,31 +90,31 @@ _OCTAVIA = (
 )
 
 _OWN = (
-    ("lookup", "get", _READ, "Look subnets, networks, ports and projects up, as the stock command line does"),
-    ("provider", "get_capabilities", _READ, "Show what a provider can do"),
+    ("lookup", "get", _READ, "Look up subnets, networks, ports and projects, as the OpenStack client does"),
+    ("provider", "get_capabilities", _READ, "Show the capabilities of a provider"),
     ("agent", "get", _WATCHER, "List and show agents"),
-    ("agent", "update", _OPERATOR, "Drain an agent, undrain it, have its shards come home"),
+    ("agent", "update", _OPERATOR, "Drain or undrain an agent, hand its shards back"),
     ("agent", "force_down", _OPERATOR, "Declare an agent's host dead"),
     ("agent", "rebind", _OPERATOR, "Make another agent the home of its shards"),
     ("agent", "delete", _OPERATOR, "Delete an agent"),
-    ("agent", "get_loadbalancers", _OPERATOR, "List the load balancers of an agent, whoever they belong to"),
-    ("loadbalancer", "get_agent", _OPERATOR, "Show who serves a load balancer"),
+    ("agent", "get_loadbalancers", _OPERATOR, "List the load balancers of an agent, of all projects"),
+    ("loadbalancer", "get_agent", _OPERATOR, "Show the agents of a load balancer"),
     ("environment", "get", _WATCHER, "List and show environments"),
     ("environment", "create", _OPERATOR, "Create an environment"),
     ("environment", "update", _OPERATOR, "Change an environment, or close its circuit breaker"),
     ("environment", "delete", _OPERATOR, "Delete an environment"),
-    ("database", "get", _WATCHER, "Show which history of the database this is"),
-    ("database", "new_history", _OPERATOR, "Say that the database was restored or has lost changes"),
+    ("database", "get", _WATCHER, "Show the history of the database"),
+    ("database", "new_history", _OPERATOR, "State that the database was restored or has lost changes"),
     ("subnet", "get", _OPERATOR, "List address pools"),
     ("subnet", "create", _OPERATOR, "Create an address pool"),
     ("subnet", "delete", _OPERATOR, "Delete an address pool"),
-    ("certificate", "get", _OPERATOR, "List and show the certificates that the controllers keep, never their keys"),
-    ("certificate", "create", _OPERATOR, "Have a certificate kept"),
-    ("certificate", "delete", _OPERATOR, "Have a certificate forgotten"),
+    ("certificate", "get", _OPERATOR, "List and show certificates that the controllers store, without keys"),
+    ("certificate", "create", _OPERATOR, "Add a certificate"),
+    ("certificate", "delete", _OPERATOR, "Delete a certificate"),
     ("shard", "get", _WATCHER, "List shards"),
     ("event", "get", _OPERATOR, "List events"),
-    ("status", "get", _WATCHER, "Show the whole system in a few numbers"),
-    ("request", "unlimited", _OPERATOR, "Ask as often as it likes: the rate limit is for tenants"),
+    ("status", "get", _WATCHER, "Show a summary of the whole system"),
+    ("request", "unlimited", _OPERATOR, "Send requests without a rate limit, which is for tenants"),
 )
 
 
@@ -119,7 +124,7 @@ def _rule(name: str, check: str, meaning: str) -> RuleDefault:
 
 def _tenant(kind: str, called: str) -> Iterator[RuleDefault]:
     yield _rule(octavia(kind, "get_all"), f"rule:{_READ}", f"List {called}")
-    everybodys = f"List {called}, those of other projects too"
+    everybodys = f"List {called} of all projects"
     yield _rule(octavia(kind, "get_all") + GLOBAL_SUFFIX, f"rule:{_READ_GLOBAL}", everybodys)
     yield _rule(octavia(kind, "get_one"), f"rule:{_READ}", f"Show {called}")
     for action, verb in _CHANGES.items():

@@ -1,13 +1,13 @@
-"""Names of rules, as routes and operators' policy files write them. Octavia's are Octavia's."""
+"""Names of rules in routes and policy files. Rules that Octavia has, have Octavia's names."""
 
 OCTAVIA = "os_load-balancer_api"
 OWN = "evenkeel"
 
 PUBLIC = "evenkeel:public"
-"""Of routes that everybody may ask without logging in. It is no rule, so that no policy file can close or widen it."""
+"""Of routes without authentication. It is not a rule, so policy files cannot change it."""
 
 GLOBAL_SUFFIX = "-global"
-"""Of the rule beside ``…:get_all`` that lets a list show every project's."""
+"""Suffix of the rule that allows a list to show all projects' objects."""
 
 
 def own(kind: str, action: str) -> str:
@@ -16,7 +16,7 @@ def own(kind: str, action: str) -> str:
 
 
 UNHURRIED = own("request", "unlimited")
-"""Of callers to whom the rate limit does not apply."""
+"""The rule of callers without a rate limit."""
 
 
 def octavia(kind: str, action: str) -> str:

@@ -1,11 +1,11 @@
-"""The verdict: may this caller ask this, and whose objects does the answer reach?
+"""Decides whether a caller may send a request, and which projects' objects it may access.
 
-Rules are oslo.policy's and see a caller's attributes and one target, ``project_id``. Each is asked twice: for the
-caller's own project, and for one that is not the caller's. Who is let in for another's sees every project; who is let
-in for its own sees that one. So the store, which filters by project, is what keeps tenants apart, and a rule can only
-open that filter or close the route.
+Rules are oslo.policy's and see a caller's attributes and one target, ``project_id``. Each is evaluated twice: for the
+caller's own project, and for another one. A caller allowed for another project sees all projects; one allowed only for
+its own project sees that one. So the store's filter by project isolates tenants, and a rule can only disable that
+filter or refuse the request.
 
-A verdict is remembered per (rule, caller); files are looked at every few seconds, not for every request.
+Decisions are cached per (rule, caller); files are checked every few seconds, not for every request.
 """
 
 from collections import OrderedDict
@@ -28,25 +28,25 @@ from evenkeel.core.values import Value
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 5.0
-"""Between looks whether a policy file has changed."""
+"""Between two checks for changed policy files."""
 MAX_REMEMBERED = 20_000
 ANOTHER_PROJECT = "\0another"
-"""No project has that id."""
+"""An id that no project has."""
 _DEFAULT_FILE = "policy.yaml"
-"""As everywhere in OpenStack; it need not be there."""
+"""OpenStack's default file name; the file is optional."""
 
 
 class Admitted(Value):
-    """A caller whom the policy lets do what is asked, and how far that reaches."""
+    """An authorized caller, and the scope of the request."""
 
     project_id: ProjectId
-    """Whose what is made is, unless the body says otherwise."""
+    """The project of created objects, unless the body names one."""
     scope: ProjectId | None
     """None: may see and change every project; else only that one."""
 
 
 class Policy:
-    """The rules in force. ``enforcer`` has its defaults registered; see :func:`open_policy`."""
+    """The current rules. ``enforcer`` has its defaults registered; see :func:`open_policy`."""
 
     def __init__(self, enforcer: Any, *, monotonic: Callable[[], float] = monotonic) -> None:
         self._enforcer = enforcer
@@ -56,7 +56,7 @@ class Policy:
         self._next_look_seconds = monotonic() + LOOK_SECONDS
 
     def admit(self, rule: str, caller: Caller) -> Admitted:
-        """How far the request reaches. Raises :class:`Forbidden`."""
+        """The scope of the request. Raises :class:`Forbidden`."""
         if self._monotonic() >= self._next_look_seconds:
             self._look()
         key = (rule, caller)
@@ -71,7 +71,7 @@ class Policy:
         return verdict
 
     def allows(self, rule: str, caller: Caller) -> bool:
-        """Does the rule let the caller do it anywhere?"""
+        """Whether the rule allows the caller for any project."""
         try:
             self.admit(rule, caller)
         except Forbidden:
@@ -79,7 +79,7 @@ class Policy:
         return True
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Raises :class:`ValueError` for one that is no rule: a route that nothing guards is never served."""
+        """Raises :class:`ValueError` for an unknown rule, so that no route is served without authorization."""
         if unknown := sorted(set(names) - set(self._enforcer.registered_rules)):
             raise ValueError(f"routes without a policy rule: {', '.join(map(repr, unknown))}")
 
@@ -89,7 +89,7 @@ class Policy:
             everybodys = rule
         if self._is_allowed(everybodys, caller, ProjectId(ANOTHER_PROJECT)):
             return Admitted(project_id=caller.project_id, scope=None)
-        # a login for no project has none that could be its own
+        # a login without a project has no own project
         if caller.project_id and self._is_allowed(rule, caller, caller.project_id):
             return Admitted(project_id=caller.project_id, scope=caller.project_id)
         return None
@@ -98,27 +98,27 @@ class Policy:
         credentials = msgspec.structs.asdict(caller)
         credentials["roles"] = list(caller.roles)
         target = {"project_id": project_id, "tenant_id": project_id}
-        # not enforce(): that looks at the files each time
+        # not enforce(), which checks the files each time
         check = self._enforcer.rules.get(rule)
         return check is not None and bool(check(target, credentials, self._enforcer, rule))
 
     def _look(self) -> None:
-        """Read changed files; broken ones leave the rules as they are."""
+        """Reload changed files; invalid ones leave the rules unchanged."""
         self._next_look_seconds = self._monotonic() + LOOK_SECONDS
         try:
             self._enforcer.load_rules()
         except Exception as error:
-            log.error("policy file not read; the previous rules stay in force", reason=_words(error))
+            log.error("policy file not read; the previous rules stay valid", reason=_words(error))
         if self._enforcer.rules is not self._seen:
             self._seen = self._enforcer.rules
             self._verdicts.clear()
-            log.info("policy rules read again")
+            log.info("policy rules reloaded")
 
 
 def open_policy(conf: cfg.ConfigOpts | None = None) -> Policy:
-    """The defaults, and over them the files that ``[oslo_policy]`` of ``conf`` names; None: only the defaults.
+    """The defaults, overridden by the files that ``[oslo_policy]`` of ``conf`` names; None: only the defaults.
 
-    Raises :class:`ValueError` for a file that is named and not there, cannot be read or refers to unknown rules.
+    Raises :class:`ValueError` for a missing or unreadable file, and for one that refers to unknown rules.
     """
     own = conf
     if own is None:
@@ -144,7 +144,7 @@ def _check_files(conf: cfg.ConfigOpts, enforcer: Any) -> None:
     if enforcer.policy_path is None and file != _DEFAULT_FILE:
         raise ValueError(f"{file}: no such file")
     if unknown := sorted(set(enforcer.file_rules) - set(enforcer.registered_rules)):
-        log.warning("rules of the policy file that nothing refers to by default", names=", ".join(unknown))
+        log.warning("policy file has rules without a default", names=", ".join(unknown))
     for name, check in enforcer.rules.items():
         if "http:" in str(check) or "https:" in str(check):
             raise ValueError(f"rule {name!r}: checks by HTTP are not supported")

@@ -1,4 +1,4 @@
-"""Which health monitor a pool has: one of those that stand alone and are shared."""
+"""Associations of shared health monitors with pools."""
 
 from msgspec.structs import asdict
 
@@ -29,14 +29,14 @@ async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonit
 
 
 async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
-    """Raises unless the pool can have the monitor where it is served."""
+    """Raises unless the pool's provider supports the monitor."""
     check_monitored(pool.protocol, monitor.type)
     served = await services.providers.of(Pool, pool.id, call.caller.scope)
     served.refuse(monitor_problems(served.table, asdict(monitor)))
 
 
 def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:
-    """The monitor that the pool has, if it is this one."""
+    """The pool's monitor, if it has this id."""
     if pool.monitor is None or monitor_id != (pool.monitor.shared_monitor_id or pool.monitor.id):
         raise NeutronRefusal(
             404,
@@ -67,7 +67,7 @@ async def show(services: Services, call: Call) -> Answer:
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204; a monitor that was made in the pool is no more."""
+    """204; deletes a monitor that was made in the pool."""
     pool = await found(services, call, POOLS, object_id(call, POOLS.title, "pool_id"))
     has = _checked(pool, object_id(call, HEALTH_MONITORS.title))
     await services.accepted(await services.tenants.delete_child(HealthMonitor, has.id, project_id=call.caller.scope))

@@ -1,4 +1,4 @@
-"""Health monitors that stand alone: create, change, delete. Those made in a pool are changed there."""
+"""Shared health monitors: create, change, delete. Those made in a pool are changed there."""
 
 from typing import Any
 
@@ -57,12 +57,12 @@ def _row(wanted: V1HealthMonitorNew, project_id: ProjectId, monitor_id: str) -> 
 
 
 def _defaults_of(monitor_type: str) -> dict[str, Any]:
-    """What null means."""
+    """The values that null stands for."""
     return {**http_defaults(monitor_type), "admin_state_up": True}
 
 
 def _check(row: SharedMonitor) -> None:
-    """Raises :class:`NeutronRefusal` unless the times fit together, :class:`Invalid` unless the rest does."""
+    """Raises :class:`NeutronRefusal` for contradictory times, :class:`Invalid` for other contradictions."""
     _check_times(row)
     attributes = {name: getattr(row, name) for name in MONITOR_ATTRIBUTES}
     check_monitor(
@@ -83,7 +83,7 @@ def _check_times(row: SharedMonitor) -> None:
 
 
 async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody) -> Answer:
-    """200. In all pools that have it."""
+    """200. Changes it in all associated pools."""
     row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     changes = _changes(body.health_monitor, row)
     if row.in_pool:
@@ -101,21 +101,21 @@ async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody
 
 
 def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
-    """What is to change."""
+    """The attributes to change."""
     given = {name: getattr(wanted, name) for name in _NAMES if not isinstance(getattr(wanted, name), UnsetType)}
     defaults = _defaults_of(row.type)
     return {name: defaults[name] if value is None else value for name, value in given.items()}
 
 
 async def _check_possible(services: Services, after: SharedMonitor) -> None:
-    """Raises :class:`Unsupported` for what some device type cannot do that has it."""
+    """Raises :class:`Unsupported` for values that the device type of an associated pool does not support."""
     for provider in await services.lbaas_v1.providers_of_monitor(after.id):
         table = services.providers.table_of(await services.providers.device_driver_of(provider))
         refuse(provider, monitor_problems(table, asdict(after)))
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204; only if no pool has it."""
+    """204; only without associations."""
     row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     if row.in_pool:
         raise NeutronRefusal(

@@ -1,4 +1,4 @@
-"""Lists of LBaaS v1: attributes in its words, found in ours; and single objects, which are lists of one."""
+"""Lists of LBaaS v1, with its attribute names mapped to the core's; single objects are read as lists of one."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -26,7 +26,7 @@ class Collection(Value):
     """One kind of LBaaS v1's objects."""
 
     title: str
-    """What is not found is called."""
+    """Its name in "not found" errors."""
     name: str
     plural: str
     rule: str

@@ -1,4 +1,4 @@
-"""What LBaaS v1 calls errors, as ``neutron-lbaas`` 7 (Liberty) had them, and what it takes to be what is not found."""
+"""LBaaS v1's names of errors, from ``neutron-lbaas`` 7 (Liberty), and of objects that are not found."""
 
 from evenkeel.api.neutron.errors import ErrorNames, NamedError
 from evenkeel.api.neutron.style import BASE, NeutronStyle

@@ -1,5 +1,6 @@
-"""Pools: create, change, delete, statistics, and their health monitors. A pool comes with a load balancer of its own,
-which has no VIP until a vip brings one."""
+"""Pools: create, change, delete, statistics, and their health monitors. Each pool has a load balancer of its own, which
+has no VIP until a vip is created.
+"""
 
 from msgspec import UnsetType
 from msgspec.structs import replace
@@ -70,7 +71,7 @@ def _tree(wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str,
 
 
 def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
-    """The health monitor of the pool that takes the place of the shared one."""
+    """The health monitor of the pool that represents the shared one."""
     return HealthMonitor(
         id=new_id,
         pool_id=pool.id,
@@ -105,7 +106,7 @@ async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answ
 async def _set_monitor(
     services: Services, call: Call, pool: Pool, monitor_id: str | None, attributes: PoolChange
 ) -> None:
-    """As one change with the attributes, so that all of it is accepted or nothing."""
+    """In one change with the attributes, so that all or nothing is accepted."""
     if monitor_id is not None:
         await check_fit(services, call, pool, await usable(services, call, monitor_id))
     changes, _ = await checked_changes(services, call, pool.id, attributes)

@@ -1,4 +1,4 @@
-"""What LBaaS v1's clients may send, as types. Null means the default; in changes, what is absent is left alone."""
+"""Request types of LBaaS v1. Null means the default; absent attributes of a change stay."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -29,7 +29,7 @@ _STATUS = frozenset({"status", "status_description"})
 
 
 class V1Persistence(Request):
-    """Which clients stay with their member; without a type: all are free."""
+    """Session persistence; none without a type."""
 
     type: PersistenceType | None = None
     cookie_name: CookieName | None = None
@@ -55,7 +55,7 @@ class V1VipNew(NeutronNew):
 
 
 class V1VipChange(NeutronChange):
-    """What can be changed of a vip. Without session persistence it has none afterwards, as ever in LBaaS v1."""
+    """The mutable attributes of a vip. If session persistence is absent, it is removed, as in LBaaS v1."""
 
     READ_ONLY: ClassVar[frozenset[str]] = (
         NeutronChange.READ_ONLY | {"subnet_id", "address", "port_id", "protocol", "protocol_port"} | _STATUS
@@ -70,7 +70,7 @@ class V1VipChange(NeutronChange):
 
 
 class V1PoolNew(NeutronNew):
-    """Members that serve the same thing."""
+    """A group of members."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS
 
@@ -87,7 +87,7 @@ class V1PoolNew(NeutronNew):
 
 
 class V1PoolChange(NeutronChange):
-    """What can be changed of a pool."""
+    """The mutable attributes of a pool."""
 
     READ_ONLY: ClassVar[frozenset[str]] = (
         NeutronChange.READ_ONLY
@@ -117,7 +117,7 @@ class V1MemberNew(NeutronNew):
 
 
 class V1MemberChange(NeutronChange):
-    """What can be changed of a member."""
+    """The mutable attributes of a member."""
 
     READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"address", "protocol_port"} | _STATUS
 
@@ -144,7 +144,7 @@ class V1HealthMonitorNew(NeutronNew):
 
 
 class V1HealthMonitorChange(NeutronChange):
-    """What can be changed of a health monitor."""
+    """The mutable attributes of a health monitor."""
 
     READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"type", "pools"} | _STATUS
 
@@ -158,7 +158,7 @@ class V1HealthMonitorChange(NeutronChange):
 
 
 class V1Association(NeutronNew):
-    """The health monitor that a pool is to have."""
+    """The health monitor to associate with a pool."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset()
 

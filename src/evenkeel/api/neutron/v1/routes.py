@@ -1,4 +1,4 @@
-"""LBaaS v1, path by path."""
+"""The routes of LBaaS v1."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""From core values to what LBaaS v1 shows of them. What it has no word for is shown as it is."""
+"""Converts core values to LBaaS v1's views. Values without an equivalent in LBaaS v1 are shown unchanged."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ INACTIVE = "INACTIVE"
 
 
 def _reason(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """Why it is not ACTIVE: what is said of its load balancer."""
+    """Why it is not ACTIVE: the reason of its load balancer."""
     return None if status is ProvisioningStatus.ACTIVE else root.status_reason or None
 
 
@@ -73,7 +73,7 @@ def pool_view(row: RootedPool) -> views.V1PoolView:
 
 
 def member_view(row: Member) -> views.V1MemberView:
-    """A member. INACTIVE: its health monitor says that it does not answer."""
+    """A member. INACTIVE: its health checks fail."""
     down = row.operating_status is OperatingStatus.ERROR and row.provisioning_status is ProvisioningStatus.ACTIVE
     return views.V1MemberView(
         id=row.id,

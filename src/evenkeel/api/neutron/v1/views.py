@@ -6,7 +6,7 @@ from evenkeel.api.octavia.views import View
 
 
 class V1PersistenceView(View, kw_only=True):
-    """Which clients stay with their member."""
+    """Session persistence."""
 
     type: str
     cookie_name: str | UnsetType = UNSET
@@ -85,7 +85,7 @@ class V1PoolStatusView(View, kw_only=True):
 
 
 class V1HealthMonitorView(View, kw_only=True):
-    """A health monitor. What is of HTTP is there only if it is for HTTP or HTTPS."""
+    """A health monitor. HTTP attributes are present for types HTTP and HTTPS only."""
 
     id: str
     tenant_id: str
@@ -101,7 +101,7 @@ class V1HealthMonitorView(View, kw_only=True):
 
 
 class V1NothingView(View, kw_only=True):
-    """Nothing: what an association is answered with."""
+    """The empty answer to an association."""
 
 
 class V1StatisticsView(View, kw_only=True):

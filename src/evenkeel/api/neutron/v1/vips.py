@@ -1,4 +1,4 @@
-"""Vips: create, change, delete. A vip is a listener that brings the VIP of its pool's load balancer."""
+"""Vips: create, change, delete. A vip is a listener together with the VIP of its pool's load balancer."""
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
@@ -23,7 +23,7 @@ from evenkeel.core.network import lbaas_v1_port
 
 
 def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
-    """As the pool has it; an empty one is none."""
+    """The pool's session persistence; an empty one means none."""
     if body is None or body == V1Persistence():
         return None
     if body.type is None:
@@ -71,7 +71,7 @@ def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
 
 
 def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
-    """Possible for the protocol, and where it is served."""
+    """Check that protocol and provider support it."""
     check_pool(replace(pool, session_persistence=persistence))
     served.refuse(pool_problems(served.table, {"session_persistence": persistence}))
     served.refuse(pair_problems(served.table, row.protocol, pool.protocol, persistence))
@@ -80,7 +80,7 @@ def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persiste
 async def _stored(
     services: Services, call: Call, wanted: V1VipNew, row: Listener, persistence: SessionPersistence | None
 ) -> Change:
-    """The vip as an accepted change; what was taken for it is given back if it is not."""
+    """Store the vip; its port is released if that fails."""
     plan = await _planned(services, call, wanted, row)
     try:
         return await services.lbaas_v1.add_vip(row, plan, persistence, project_id=call.caller.scope)
@@ -96,7 +96,7 @@ async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listen
             project_id=row.project_id,
             load_balancer_id=LoadBalancerId(
                 row.id
-            ),  # the VIP is held under the vip's id, as a load balancer may have several in turn
+            ),  # the VIP's port is marked with the vip's id, because a load balancer may have several VIPs over time
             subnet_id=wanted.subnet_id,
             network_id=None,
             port_id=None,
@@ -110,7 +110,7 @@ async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listen
 
 
 async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answer:
-    """200. Without session persistence it has none afterwards."""
+    """200. Removes session persistence if it is absent."""
     wanted, scope = body.vip, call.caller.scope
     row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=scope)
     if row.default_pool_id is None:
@@ -130,7 +130,7 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
 
 
 async def _other_pool(services: Services, call: Call, row: Listener, pool_id: str | UnsetType) -> Pool:
-    """A pool that the vip may send to instead: one of the same load balancer, as the VIP does not move. Raises
+    """The vip's new pool, which must be of the same load balancer, because the VIP does not move. Raises
     :class:`NeutronRefusal`."""
     other: Pool = await services.tenants.get(Pool, str(pool_id), project_id=call.caller.scope)
     if other.load_balancer_id != row.load_balancer_id:

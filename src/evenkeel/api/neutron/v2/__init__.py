@@ -1,1 +1,1 @@
-"""LBaaS v2, as Neutron served it until Stein: another view of the same load balancers as Octavia's API shows."""
+"""LBaaS v2, as Neutron served it until Stein: another view of the load balancers of Octavia's API."""

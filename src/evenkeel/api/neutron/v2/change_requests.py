@@ -1,4 +1,4 @@
-"""What LBaaS v2's clients may send to change things: an absent attribute is left alone, null means the default."""
+"""Change requests of LBaaS v2: absent attributes stay, null means the default."""
 
 from typing import ClassVar
 
@@ -25,7 +25,7 @@ _COMMON = NeutronChange.READ_ONLY
 
 
 class V2LoadBalancerChange(NeutronChange):
-    """What can be changed of a load balancer."""
+    """The mutable attributes of a load balancer."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
         "vip_subnet_id",
@@ -46,7 +46,7 @@ class V2LoadBalancerChange(NeutronChange):
 
 
 class V2ListenerChange(NeutronChange):
-    """What can be changed of a listener."""
+    """The mutable attributes of a listener."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
         "protocol",
@@ -66,7 +66,7 @@ class V2ListenerChange(NeutronChange):
 
 
 class V2PoolChange(NeutronChange):
-    """What can be changed of a pool."""
+    """The mutable attributes of a pool."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {
         "protocol",
@@ -86,7 +86,7 @@ class V2PoolChange(NeutronChange):
 
 
 class V2MemberChange(NeutronChange):
-    """What can be changed of a member."""
+    """The mutable attributes of a member."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"address", "protocol_port", "subnet_id"}
 
@@ -96,7 +96,7 @@ class V2MemberChange(NeutronChange):
 
 
 class V2HealthMonitorChange(NeutronChange):
-    """What can be changed of a health monitor."""
+    """The mutable attributes of a health monitor."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"type", "pool_id", "pools"}
 
@@ -112,7 +112,7 @@ class V2HealthMonitorChange(NeutronChange):
 
 
 class V2L7PolicyChange(NeutronChange):
-    """What can be changed of an L7 policy."""
+    """The mutable attributes of an L7 policy."""
 
     READ_ONLY: ClassVar[frozenset[str]] = _COMMON | {"listener_id", "rules"}
 
@@ -126,7 +126,7 @@ class V2L7PolicyChange(NeutronChange):
 
 
 class V2L7RuleChange(NeutronChange):
-    """What can be changed of an L7 rule."""
+    """The mutable attributes of an L7 rule."""
 
     type: L7RuleType | UnsetType = UNSET
     compare_type: L7RuleCompareType | UnsetType = UNSET

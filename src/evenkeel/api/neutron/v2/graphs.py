@@ -1,4 +1,4 @@
-"""Whole load balancers made by one request: from LBaaS v2's nesting to Octavia's, and the answer."""
+"""Whole load balancers created by one request: converts LBaaS v2's nesting to Octavia's, and the response."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,14 +23,14 @@ from evenkeel.core.network import lbaas_v2_port
 
 
 class V2GraphPoolView(views.V2PoolAttributes, kw_only=True):
-    """A pool with what is in it."""
+    """A pool with its members and monitor."""
 
     members: list[views.V2MemberView]
     healthmonitor: views.V2HealthMonitorView | UnsetType = UNSET
 
 
 class V2GraphL7PolicyView(views.V2L7PolicyAttributes, kw_only=True):
-    """An L7 policy with its rules, and the pool it sends to."""
+    """An L7 policy with its rules and its redirect pool."""
 
     rules: list[views.V2L7RuleView]
     redirect_pool: V2GraphPoolView | UnsetType = UNSET
@@ -105,7 +105,7 @@ def _policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
 
 
 class _Parts:
-    """The parts of a load balancer by what they are below."""
+    """The children of a load balancer by their parents."""
 
     def __init__(self, tree: LoadBalancerTree) -> None:
         self._members, self._monitors = below(tree)

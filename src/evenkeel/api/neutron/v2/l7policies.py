@@ -20,7 +20,7 @@ async def create(services: Services, call: Call, body: requests.V2L7PolicyNewBod
 
 
 def no_pool() -> NeutronRefusal:
-    """A policy that redirects to no pool."""
+    """The error for a redirect policy without a pool."""
     return NeutronRefusal(
         409, "L7PolicyRedirectPoolIdMissing", "Redirect pool id is missing for L7 Policy with pool redirect action."
     )

@@ -13,7 +13,7 @@ from evenkeel.core.model import TLS_PROTOCOL, Listener, Pool
 
 
 async def create(services: Services, call: Call, body: requests.V2ListenerNewBody) -> Answer:
-    """201. Without a load balancer it belongs to that of its pool."""
+    """201. Without ``loadbalancer_id`` the listener belongs to its pool's load balancer."""
     wanted = body.listener
     load_balancer_id = wanted.loadbalancer_id
     if wanted.default_pool_id is not None:
@@ -28,7 +28,7 @@ async def create(services: Services, call: Call, body: requests.V2ListenerNewBod
 
 
 def check_container(wanted: requests.V2ListenerParts) -> None:
-    """Where TLS ends there is a certificate. Raises :class:`NeutronRefusal`."""
+    """Check that a TLS listener has a certificate. Raises :class:`NeutronRefusal`."""
     if wanted.protocol == TLS_PROTOCOL and not wanted.default_tls_container_ref:
         raise bad_request("Default TLS container was not specified", "TLSDefaultContainerNotSpecified")
 
@@ -42,7 +42,7 @@ async def _load_balancer_of(services: Services, call: Call, pool_id: str, named:
 
 
 def apart() -> NeutronRefusal:
-    """A listener and a pool that are not of one load balancer."""
+    """The error for a listener and a pool of different load balancers."""
     return bad_request(
         "Listener and pool must be on the same load balancer.", "ListenerAndPoolMustBeOnSameLoadbalancer"
     )

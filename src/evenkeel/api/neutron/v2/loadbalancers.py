@@ -25,7 +25,7 @@ async def create(services: Services, call: Call, body: requests.V2LoadBalancerNe
 
 
 def check_new(wanted: requests.V2LoadBalancerNew) -> None:
-    """What types cannot say of a new load balancer. Raises :class:`NeutronRefusal`."""
+    """Rules of a new load balancer between attributes. Raises :class:`NeutronRefusal`."""
     if wanted.vip_subnet_id is None and wanted.vip_network_id is None:
         raise bad_request(
             "Required attribute 'vip_subnet_id or vip_network_id' not specified", "RequiredAttributeNotSpecified"

@@ -21,7 +21,7 @@ from evenkeel.core.model import LoadBalancer, Member, Pool
 
 
 async def create(services: Services, call: Call, body: requests.V2MemberNewBody) -> Answer:
-    """201 with the member, or with all of them: all are made or none."""
+    """201 with the member or members; all or none are created."""
     wanted = body.members if body.member is None else [body.member]
     made = await _made(services, call, wanted or [])
     if body.member is not None:
@@ -53,12 +53,12 @@ async def _made(services: Services, call: Call, wanted: Sequence[requests.V2Memb
 
 
 async def check_subnets(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> None:
-    """Their subnets are there for the caller. Raises :class:`NeutronRefusal` (404)."""
+    """Check that the caller can use their subnets. Raises :class:`NeutronRefusal` (404)."""
     asked = tuple(dict.fromkeys(each.subnet_id for each in wanted))
     scope, look_up = call.caller.scope, services.network.look_up
     known = {row["id"] for row in await look_up("subnets", {}, project_id=scope)} if len(asked) > 1 else set()
     for subnet_id in asked:
-        # a network service may show a part of its subnets only
+        # a network service may list only a part of its subnets
         if subnet_id not in known and not await look_up("subnets", {"id": subnet_id}, project_id=scope):
             raise NeutronRefusal(404, ENTITY, f"Subnet {subnet_id} could not be found")
 

@@ -1,4 +1,4 @@
-"""What LBaaS v2 calls errors, as ``neutron-lbaas`` 14 answered them, and what it takes to be what is not found."""
+"""LBaaS v2's names of errors, from ``neutron-lbaas`` 14, and of objects that are not found."""
 
 from evenkeel.api.neutron.errors import ErrorNames, NamedError
 from evenkeel.api.neutron.style import BASE, NeutronStyle

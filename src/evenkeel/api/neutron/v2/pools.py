@@ -19,7 +19,7 @@ from evenkeel.core.model import Listener
 
 
 def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence | None:
-    """As Octavia has it; an empty one is none."""
+    """The session persistence in Octavia's form; an empty one means none."""
     if body is None or body == requests.V2Persistence():
         return None
     if body.type is None:
@@ -55,7 +55,7 @@ async def change(services: Services, call: Call, body: change_requests.V2PoolCha
 
 
 class OverlappingMonitor(pool_requests.NestedHealthMonitor):
-    """One whose checks may overlap, inside a new pool."""
+    """A health monitor whose checks may overlap, inside a new pool."""
 
     CHECKS_MAY_OVERLAP: ClassVar[bool] = True
 

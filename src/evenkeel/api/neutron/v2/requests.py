@@ -1,4 +1,4 @@
-"""What LBaaS v2's clients may send to make things, as types. Null means the default."""
+"""Create requests of LBaaS v2. Null means the default."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -43,7 +43,7 @@ L7RuleType = Literal["HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"]
 
 
 class V2Persistence(Request):
-    """Which clients stay with their member; without a type: all are free."""
+    """Session persistence; none without a type."""
 
     type: PersistenceType | None = None
     cookie_name: CookieName | None = None
@@ -63,7 +63,7 @@ class V2L7RuleNew(NeutronNew):
 
 
 class V2L7PolicyParts(NeutronNew):
-    """What every new L7 policy may have."""
+    """Attributes of every new L7 policy."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "rules"})
 
@@ -98,7 +98,7 @@ class V2MemberNew(NeutronNew):
 
 
 class V2HealthMonitorParts(NeutronNew):
-    """What every new health monitor may have. Times in seconds."""
+    """Attributes of every new health monitor. Times in seconds."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "pools"})
 
@@ -117,13 +117,13 @@ class V2HealthMonitorParts(NeutronNew):
 
 
 class V2HealthMonitorNew(V2HealthMonitorParts, kw_only=True):
-    """How the members of a pool are to be checked."""
+    """A health monitor of a pool."""
 
     pool_id: ObjectId
 
 
 class V2PoolParts(NeutronNew):
-    """What every new pool may have."""
+    """Attributes of every new pool."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "healthmonitor_id", "listeners", "loadbalancers"})
 
@@ -147,7 +147,7 @@ class V2PoolNew(V2PoolParts):
 
 
 class V2ListenerParts(NeutronNew):
-    """What every new listener may have."""
+    """Attributes of every new listener."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "loadbalancers"})
 
@@ -164,7 +164,7 @@ class V2ListenerParts(NeutronNew):
 
 
 class V2ListenerNew(V2ListenerParts):
-    """A port of a load balancer: the one named, or the one of the pool."""
+    """A listener of the named load balancer, or of the pool's."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2ListenerParts.NOT_ALLOWED | {"l7policies"}
 
@@ -195,7 +195,7 @@ class V2LoadBalancerNew(NeutronNew):
 
 
 class V2GraphPool(V2PoolParts):
-    """A pool of a graph, with what is in it."""
+    """A pool of a graph, with its members and monitor."""
 
     members: Annotated[list[V2MemberNew], Meta(max_length=MAX_MEMBERS)] | None = None
     healthmonitor: V2HealthMonitorParts | None = None

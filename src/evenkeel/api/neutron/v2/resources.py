@@ -1,4 +1,4 @@
-"""The kinds of LBaaS v2's objects, and what listing, showing and deleting have in common for all."""
+"""The kinds of LBaaS v2's objects, and their common handlers: list, show, delete."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -32,7 +32,7 @@ L7RULES = _of(octavia.L7RULES, showing.l7rule_view)
 
 
 def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
-    """The same request as Octavia has it: attributes of one name mean the same in both; ``others`` are given."""
+    """The request in Octavia's form: attributes with the same name mean the same in both; ``others`` are passed."""
     names: tuple[str, ...] = kind.__struct_fields__  # type: ignore[attr-defined]
     values = {name: getattr(body, name) for name in body.__struct_fields__ if name in names}
     return kind(**{name: value for name, value in values.items() if value is not UNSET} | others)
@@ -72,11 +72,11 @@ def listing(resource: Resource, parent: str = "") -> Handler:
 
 
 _STORED = {"DEGRADED": ("DEGRADED", "ERROR"), "ONLINE": ("ONLINE", "DRAINING")}
-"""Operating statuses in LBaaS v2's words -> ours."""
+"""LBaaS v2's operating statuses -> Octavia's."""
 
 
 def _statuses(filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """The same filters, operating statuses in our words: what is disabled is known by its switch."""
+    """The filters with operating statuses converted; DISABLED becomes a filter by ``admin_state_up``."""
     asked = filters.get("operating_status")
     if asked is None:
         return dict(filters)
@@ -88,7 +88,7 @@ def _statuses(filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ..
 
 
 def delete(resource: Resource, parent: str = "") -> Handler:
-    """The handler that deletes one object below a load balancer, if nothing that has to go first is left."""
+    """The handler that deletes one child of a load balancer, if it has no children that must be deleted first."""
 
     async def handle(services: Services, call: Call) -> Answer:
         change = await services.tenants.delete_child(

@@ -1,4 +1,4 @@
-"""LBaaS v2, path by path."""
+"""The routes of LBaaS v2."""
 
 from typing import Any
 
@@ -41,8 +41,9 @@ _pages: dict[type[Any], type[Any]] = {}
 
 
 def page_type(plural: str, view: type[Any]) -> type[Any]:
-    """The type of an answer with a page of objects, one for each view; links are there only where there are
-    neighbouring pages."""
+    """The type of a response with a page of objects, one for each view; links are present only with neighbouring
+    pages.
+    """
     if view not in _pages:
         fields: list[Any] = [(plural, list[view]), (f"{plural}_links", list[Link], [])]  # type: ignore[valid-type]
         _pages[view] = defstruct(f"{view.__name__}Page", fields, kw_only=True, omit_defaults=True)
@@ -89,7 +90,7 @@ def writing(
     delete: Handler,
     answer: type[Any] | None = None,
 ) -> tuple[Operation, ...]:
-    """Create, change and delete. ``answer``: that of a create, if it is not one object."""
+    """Create, change and delete. ``answer``: the response type of a create, if it is not one object."""
     rule, one = resource.rule or resource.name, wrapped(resource.name, view)
     return (
         Operation(

@@ -1,4 +1,4 @@
-"""From core values to what LBaaS v2 shows of them. What it has no word for is shown as it is."""
+"""Converts core values to LBaaS v2's views. Values without an equivalent in LBaaS v2 are shown unchanged."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ DEGRADED = OperatingStatus.DEGRADED.value
 
 
 def operating_status(row: Any) -> str:
-    """In LBaaS v2's words: it has none for what does not work at all, nor for what is drained."""
+    """LBaaS v2's operating status, which has no value for ERROR and DRAINING."""
     if not row.admin_state_up:
         return DISABLED
     if row.operating_status == OperatingStatus.ERROR:
@@ -34,7 +34,7 @@ def operating_status(row: Any) -> str:
 
 
 def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:
-    """What every view of a load balancer has."""
+    """Attributes of every view of a load balancer."""
     vip = row.vip
     return {
         "id": row.id,
@@ -60,7 +60,7 @@ def load_balancer_view(row: LoadBalancer) -> views.V2LoadBalancerView:
 
 
 def listener_attributes(row: Listener) -> dict[str, Any]:
-    """What every view of a listener has."""
+    """Attributes of every view of a listener."""
     return {
         "id": row.id,
         "tenant_id": row.project_id,
@@ -83,7 +83,7 @@ def listener_view(row: Listener) -> views.V2ListenerView:
 
 
 def pool_attributes(row: Pool) -> dict[str, Any]:
-    """What every view of a pool has."""
+    """Attributes of every view of a pool."""
     persistence = row.session_persistence
     return {
         "id": row.id,
@@ -142,7 +142,7 @@ def health_monitor_view(row: HealthMonitor) -> views.V2HealthMonitorView:
 
 
 def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
-    """What every view of an L7 policy has."""
+    """Attributes of every view of an L7 policy."""
     return {
         "id": row.id,
         "tenant_id": row.project_id,

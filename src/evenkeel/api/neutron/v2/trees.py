@@ -1,6 +1,6 @@
-"""Whole load balancers as LBaaS v2 shows them: the status tree.
+"""LBaaS v2's status tree.
 
-Two rules of its own: what is disabled disables what is below it, and what does not work degrades what is above it.
+Two rules differ from Octavia's: a disabled object disables its children, and a failed one degrades its parents.
 """
 
 import itertools
@@ -20,7 +20,7 @@ _GOOD = frozenset({"ONLINE", "NO_MONITOR", DISABLED})
 
 
 class V2MonitorStatus(View, kw_only=True):
-    """A health monitor's status; nothing where the pool has none."""
+    """A health monitor's status; empty if the pool has none."""
 
     id: str | UnsetType = UNSET
     name: str | UnsetType = UNSET
@@ -40,7 +40,7 @@ class V2MemberStatus(View, kw_only=True):
 
 
 class V2PoolStatus(View, kw_only=True):
-    """A pool's statuses, and what is in it."""
+    """A pool's statuses, its members and monitor."""
 
     id: str
     name: str
@@ -80,7 +80,7 @@ class V2ListenerStatus(View, kw_only=True):
 
 
 class V2LoadBalancerStatus(View, kw_only=True):
-    """A load balancer's statuses, and everything below it; of one that is disabled its pools are not shown apart."""
+    """A load balancer's statuses and children; a disabled one has no separate list of pools."""
 
     id: str
     name: str
@@ -104,8 +104,9 @@ class _Shown(NamedTuple):
 
 
 class _Tree:
-    """The parts of a load balancer by what they are below. What works is found out first, because it is told before
-    what it follows from."""
+    """The children of a load balancer by their parents. Computes first which objects work, because an object's status
+    precedes its children's in the output.
+    """
 
     def __init__(self, tree: LoadBalancerTree) -> None:
         self.members, self.monitors = below(tree)
@@ -114,7 +115,7 @@ class _Tree:
         self._working: dict[tuple[str, bool], bool] = {}
 
     def listener(self, row: Listener, disabled: bool) -> _Shown:
-        """With its policies, and without its pool."""
+        """The listener with its policies, without its pool."""
         disabled = disabled or not row.admin_state_up
         policies = [self._policy(policy) for policy in self.policies.get(row.id, [])]
         pools = (self.works(pool, disabled) for pool in self.pools_of(row))
@@ -123,11 +124,11 @@ class _Tree:
         return _Shown(view, good)
 
     def pools_of(self, row: Listener) -> list[Pool]:
-        """The one that it sends to."""
+        """The listener's default pool."""
         return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
 
     def pool(self, row: Pool, disabled: bool) -> _Shown:
-        """Without its members."""
+        """The pool without its members."""
         disabled = disabled or not row.admin_state_up
         members = (_member_statuses(member, disabled)[1] for member in self.members.get(row.id, []))
         monitor = _monitor(self.monitors.get(row.id))
@@ -135,7 +136,7 @@ class _Tree:
         return _Shown(V2PoolStatus(**statuses, healthmonitor=monitor.view, members=[]), good)
 
     def works(self, row: Pool, disabled: bool) -> bool:
-        """Does the pool, where what sends to it is disabled or not?"""
+        """Whether the pool works; ``disabled``: its listener or load balancer is."""
         known = self._working.get((row.id, disabled))
         if known is None:
             known = self._working[row.id, disabled] = self.pool(row, disabled).good
@@ -154,7 +155,7 @@ class _Tree:
 
 
 def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
-    """The statuses of everything, :class:`V2StatusTree` as JSON piece by piece. Pure."""
+    """:class:`V2StatusTree` as JSON in pieces. Pure."""
     root, parts = tree.load_balancer, _Tree(tree)
     disabled = not root.admin_state_up
 
@@ -190,7 +191,7 @@ def _provisioned(row: Any) -> bool:
 def _statuses(
     row: LoadBalancer | Listener | Pool | Member, disabled: bool, parts: Iterable[bool]
 ) -> tuple[dict[str, str], bool]:
-    """What is told of it, and whether it works: what is disabled does as it should."""
+    """Its statuses, and whether it works; a disabled object counts as working."""
     status = operating_status(row)
     if disabled:
         status = DISABLED

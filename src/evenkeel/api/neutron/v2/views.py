@@ -6,7 +6,7 @@ from evenkeel.api.octavia.views import IdRef, View
 
 
 class V2LoadBalancerAttributes(View, kw_only=True):
-    """What every view of a load balancer has."""
+    """Attributes of every view of a load balancer."""
 
     id: str
     tenant_id: str
@@ -24,14 +24,14 @@ class V2LoadBalancerAttributes(View, kw_only=True):
 
 
 class V2LoadBalancerView(V2LoadBalancerAttributes, kw_only=True):
-    """A load balancer, with the ids of what is below it."""
+    """A load balancer, with the ids of its children."""
 
     listeners: list[IdRef]
     pools: list[IdRef]
 
 
 class V2ListenerAttributes(View, kw_only=True):
-    """What every view of a listener has."""
+    """Attributes of every view of a listener."""
 
     id: str
     tenant_id: str
@@ -54,14 +54,14 @@ class V2ListenerView(V2ListenerAttributes, kw_only=True):
 
 
 class V2PersistenceView(View, kw_only=True):
-    """Which clients stay with their member."""
+    """Session persistence."""
 
     type: str
     cookie_name: str | None
 
 
 class V2PoolAttributes(View, kw_only=True):
-    """What every view of a pool has."""
+    """Attributes of every view of a pool."""
 
     id: str
     tenant_id: str
@@ -96,7 +96,7 @@ class V2MemberView(View, kw_only=True):
 
 
 class V2HealthMonitorView(View, kw_only=True):
-    """A health monitor. What is of HTTP is there only if it is for HTTP or HTTPS."""
+    """A health monitor. HTTP attributes are present for types HTTP and HTTPS only."""
 
     id: str
     tenant_id: str
@@ -114,7 +114,7 @@ class V2HealthMonitorView(View, kw_only=True):
 
 
 class V2L7PolicyAttributes(View, kw_only=True):
-    """What every view of an L7 policy has."""
+    """Attributes of every view of an L7 policy."""
 
     id: str
     tenant_id: str
