@@ -86,6 +86,9 @@ class HaproxyConfig(Value):
     user: WorkerUser | None = None
     """What workers run as, shut in; None: as the master does."""
 
+    def __repr__(self) -> str:
+        return f"HaproxyConfig(load_balancers={sorted(self.load_balancers)}, peers={len(self.peers)})"
+
 
 def compose(
     partition: str,
