@@ -15,7 +15,7 @@ from icontrol_emulator import Emulator
 from tests.icontrol_emulator.authority import Authority, revocation_list
 from tests.icontrol_emulator.client import Backend, Client, exchange, fetch, free_port
 from tests.icontrol_emulator.test_files import install, sent_from, upload
-from tests.icontrol_emulator.test_traffic import eventually
+from tests.icontrol_emulator.test_traffic import eventually, stats
 from tests.icontrol_emulator.tls_site import (
     NEW,
     SSL,
@@ -122,6 +122,28 @@ async def test_renewal_shows_the_new_certificate_to_new_connections_only(device:
         await device.delete(f"sys/file/ssl-{kind}/~P~site.{'crt' if kind == 'cert' else 'key'}")
     assert (await exchange(reader, writer))[1] == "a"
     writer.close()
+
+
+async def test_a_client_accepted_before_a_renewal_is_served_after_it(device: Client, backend: Start) -> None:
+    authority = trustme.CA()
+    before = authority.issue_cert("a.test")
+    path = await client_ssl(device, "site", before)
+    port = await https(device, [await backend("a")], ["http", path])
+    reader, writer = await asyncio.open_connection(VIP, port)
+    counted = "ltm/virtual/~P~v"
+    await eventually(lambda: _connections(device, counted, 1))
+    await install(device, "next", authority.issue_cert("a.test"))
+    chain = [{"name": "own", "cert": "/P/next.crt", "key": "/P/next.key"}]
+    await device.patch(f"{SSL}/~P~site", {"certKeyChain": chain})
+    for name in ("cert/~P~site.crt", "key/~P~site.key"):
+        await device.delete(f"sys/file/ssl-{name}")
+    await writer.start_tls(trusting(authority), server_hostname="a.test")
+    assert (await exchange(reader, writer))[1] == "a"
+    writer.close()
+
+
+async def _connections(device: Client, path: str, number: int) -> bool:
+    return bool((await stats(device, path))["clientside.curConns"] == number)
 
 
 async def test_the_peer_serves_the_same_certificate_after_a_sync(

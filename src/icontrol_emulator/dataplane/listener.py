@@ -74,7 +74,7 @@ class Carrier:
         counters.opened()
         client: Stream | None = None
         tls: Counters | None = None
-        chooser = session.profiles.towards_clients(self.engine)
+        chooser = session.profiles.towards_clients()
         try:
             client = await streams.wrap(conn, chooser)
             if chooser is not None:

@@ -41,7 +41,9 @@ class Profiles:
                 if kind in secure:
                     secure[kind].append((profile.key.path, found[-1][1]))
         clients = secure["client-ssl"]
-        names = ServerNames(engine, clients) if clients else None
+        modes = dict(found).get("http2", {}).get("activationModes", ())
+        protocols = ("h2", "http/1.1") if "alpn" in modes else ()
+        names = ServerNames(engine, clients, protocols) if clients else None
         return cls(dict(found), idle_seconds(found), clients, secure["server-ssl"], names)
 
     @property
@@ -72,12 +74,11 @@ class Profiles:
         parts += ["includeSubDomains"] if given.get("includeSubdomains") == "enabled" else []
         return "; ".join([*parts, "preload"] if given.get("preload") == "enabled" else parts)
 
-    def towards_clients(self, engine: Engine) -> TlsChoice | None:
+    def towards_clients(self) -> TlsChoice | None:
         """How clients are answered, if by TLS; application protocols are negotiated for HTTP/2 only."""
         if self.names is None or self.client_ssl[0][1].get("mode") == "disabled":
             return None
-        modes = self.by_kind.get("http2", {}).get("activationModes", ())
-        return TlsChoice(engine, self.names, ("h2", "http/1.1") if "alpn" in modes else ())
+        return TlsChoice(self.names)
 
     def towards_members(self, engine: Engine) -> TlsPlan | None:
         return server_side(engine, default_of(self.server_ssl)[1]) if self.server_ssl else None

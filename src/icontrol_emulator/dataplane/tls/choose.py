@@ -18,44 +18,47 @@ from icontrol_emulator.config.model import Key
 from icontrol_emulator.config.rules.files import CERT, text_of
 from icontrol_emulator.config.rules.ssl import chain_of
 from icontrol_emulator.dataplane.tls.contexts import Unusable, server_context
-from icontrol_emulator.dataplane.tls.plan import NOT_GIVEN, client_side
+from icontrol_emulator.dataplane.tls.plan import NOT_GIVEN, TlsPlan, client_side
 
 Profile = tuple[str, Mapping[str, Any]]
 """Path and properties in effect."""
 
 
 class ServerNames:
-    """The client-ssl profiles of a virtual server by the names they go by."""
+    """The client-ssl profiles of a virtual server by the names they go by, as they were at one moment.
 
-    def __init__(self, engine: Engine, profiles: Sequence[Profile]) -> None:
+    Everything that a handshake needs is here already: a client that was accepted before a change may send its first
+    message after it, when files of before are gone.
+    """
+
+    def __init__(self, engine: Engine, profiles: Sequence[Profile], protocols: tuple[str, ...]) -> None:
         self._default = default_of(profiles)
         self._by_name: dict[str, Profile] = {}
+        self._plans = {path: client_side(engine, props, protocols) for path, props in profiles}
         for profile in profiles:
             for name in _names(engine, profile[1]):
                 self._by_name.setdefault(name, profile)
 
-    def find(self, name: str) -> Profile:
-        """The profile for a client that sent this name, empty if it sent none. Raises `Unusable`."""
+    def find(self, name: str) -> tuple[str, TlsPlan]:
+        """Path and plan of the profile for a client that sent this name, empty if it sent none. Raises `Unusable`."""
         known = self._by_name
         found = known.get(name) or known.get(f"*.{name.partition('.')[2]}") if name else None
         if found is None and self._default[1].get("sniRequire") == "true":
             raise Unusable("a server name that is served is required")
-        return found or self._default
+        path = (found or self._default)[0]
+        return path, self._plans[path]
 
 
 @dataclass(slots=True)
 class TlsChoice:
     """Asked once, by the server name of one client; keeps the path of the profile it chose."""
 
-    engine: Engine
     names: ServerNames
-    protocols: tuple[str, ...] = ()
     chosen: str = ""
 
     def __call__(self, name: str) -> SSL.Context:
-        path, props = self.names.find(name.rstrip("."))
-        self.chosen = path
-        return server_context(client_side(self.engine, props, self.protocols))
+        self.chosen, plan = self.names.find(name.rstrip("."))
+        return server_context(plan)
 
 
 def default_of(profiles: Sequence[Profile]) -> Profile:
