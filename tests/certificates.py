@@ -35,7 +35,7 @@ def authority(*issued: Issued) -> CertificateContent:
     """Certificates of authorities."""
     return CertificateContent(
         kind=CertificateKind.AUTHORITY,
-        sha256=_identity(one.certificate.public_bytes(Encoding.DER) for one in issued),
+        sha256=_identity([b"authority\n", *(one.certificate.public_bytes(Encoding.DER) for one in issued)]),
         certificates=tuple(one.pem.decode() for one in issued),
     )
 

@@ -103,7 +103,8 @@ class AuthorityBundle(Value):
     facts: CertificateFacts
     """Of the first certificate."""
     sha256: str
-    """The identity of the content: of the certificates in DER; the list has its own."""
+    """The identity of the content: of the kind and the certificates in DER; the list has its own. No certificate with
+    a key has the same one."""
 
 
 class RevocationList(Value):

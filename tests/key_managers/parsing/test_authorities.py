@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.certificates import AUTHORITY_BYTES_MAX, REVOCATION_LIST_BYTES_MAX
+from evenkeel.core.certificates import AUTHORITY_BYTES_MAX, REVOCATION_LIST_BYTES_MAX, Secret
 from evenkeel.core.errors import (
     AuthorityUnreadable,
     CertificateError,
@@ -10,7 +10,7 @@ from evenkeel.core.errors import (
     RevocationListMismatch,
     RevocationListUnreadable,
 )
-from evenkeel.key_managers.parsing import authority_bundle, read_revocation_list
+from evenkeel.key_managers.parsing import authority_bundle, certificate_bundle, read_revocation_list
 from tests.key_managers.authority import (
     INTERMEDIATE,
     LEAF,
@@ -43,6 +43,14 @@ def test_an_authority_and_what_it_has_revoked_become_a_bundle() -> None:
 @pytest.mark.parametrize("pem", [unusual.VERSION_1_ROOT, Issued("a server of its own", None, ec_key()).pem])
 def test_old_roots_and_servers_that_sign_for_themselves_are_taken(pem: bytes) -> None:
     assert authority_bundle(CA, pem).certificates == (pem.decode(),)
+
+
+def test_a_certificate_with_a_key_has_another_identity_than_as_an_authority() -> None:
+    """A tenant may show the certificate that members are believed by: devices hold both contents."""
+    one = Issued("a server of its own", None, ec_key())
+    with_key = certificate_bundle("directory://p1/www", one.pem, Secret(one.key_pem()))
+
+    assert authority_bundle(CA, one.pem).sha256 != with_key.sha256
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,17 @@ from evenkeel.core.errors import (
     PrivateKeyUnreadable,
 )
 from evenkeel.key_managers.parsing import certificate_bundle
-from tests.key_managers.authority import INTERMEDIATE, LEAF, NOT_AFTER, NOT_BEFORE, ROOT, STRANGER, Issued, rsa_key
+from tests.key_managers.authority import (
+    INTERMEDIATE,
+    LEAF,
+    NOT_AFTER,
+    NOT_BEFORE,
+    ROOT,
+    STRANGER,
+    Issued,
+    ec_key,
+    rsa_key,
+)
 
 REF = "directory://p1/www"
 
@@ -59,6 +69,16 @@ def test_identity_is_the_content_whatever_its_form() -> None:
     shorter = certificate_bundle(REF, LEAF.pem, Secret(LEAF.key_pem()))
 
     assert one.sha256 == same.sha256 != shorter.sha256
+
+
+def test_names_of_hosts_are_no_longer_than_dns_has_them() -> None:
+    """HAProxy refuses a listener with a certificate of a name of 16 KiB."""
+    longest = Issued("longest", None, ec_key(), names=("a" * 253,))
+    assert certificate_bundle(REF, longest.pem, Secret(longest.key_pem())).facts.dns_names == ("a" * 253,)
+
+    longer = Issued("longer", None, ec_key(), names=("www.example.org", "a" * 254))
+    with pytest.raises(CertificateUnreadable, match="A name in it has 254 characters; 253 are allowed"):
+        certificate_bundle(REF, longer.pem, Secret(longer.key_pem()))
 
 
 @pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])

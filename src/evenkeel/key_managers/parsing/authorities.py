@@ -22,6 +22,10 @@ from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, load
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pem import check_size, taken_apart
 
+_KIND = b"authority\n"
+"""Comes before the certificates in an identity: a server that signs for itself, and is believed by its own certificate,
+has the same one as a certificate with a key, which is another content. No DER begins like this."""
+
 
 def authority_bundle(
     reference: str, authority: bytes, revocation_list: tuple[str, bytes] | None = None
@@ -44,7 +48,7 @@ def authority_bundle(
         certificates=tuple(map(pem_of, certificates)),
         revocation_list="".join(item.public_bytes(Encoding.PEM).decode("ascii") for item in revoked) or None,
         facts=facts,
-        sha256=digest_of(map(der_of, certificates)),
+        sha256=digest_of([_KIND, *map(der_of, certificates)]),
     )
 
 

@@ -15,6 +15,8 @@ RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
 CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 """What TLS 1.3 has for signatures (RFC 8446, 4.2.3), and every device type serves."""
 NAMES_MAX = 1000
+NAME_CHARACTERS_MAX = 253
+"""Of a host's name (RFC 1035, 2.3.4). HAProxy refuses a listener with a certificate of a very long one."""
 
 
 class Unusable(Exception):
@@ -34,10 +36,12 @@ def facts_of(certificate: x509.Certificate) -> CertificateFacts:
     try:
         key = public_key_of(certificate)
         dns_names, addresses = _alternative_names(certificate)
+        common_name = _common_name(certificate.subject)
+        _check_lengths(*dns_names, common_name or "")
         return CertificateFacts(
             subject=certificate.subject.rfc4514_string(),
             issuer=certificate.issuer.rfc4514_string(),
-            common_name=_common_name(certificate.subject),
+            common_name=common_name,
             dns_names=dns_names,
             addresses=addresses,
             not_before=certificate.not_valid_before_utc,
@@ -76,6 +80,12 @@ def pem_of(certificate: x509.Certificate) -> str:
 def der_of(certificate: x509.Certificate) -> bytes:
     """As DER."""
     return certificate.public_bytes(Encoding.DER)
+
+
+def _check_lengths(*names: str) -> None:
+    longest = max(map(len, names))
+    if longest > NAME_CHARACTERS_MAX:
+        raise Unusable(f"A name in it has {longest} characters; {NAME_CHARACTERS_MAX} are allowed.")
 
 
 def _common_name(subject: x509.Name) -> str | None:
