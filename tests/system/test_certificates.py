@@ -277,3 +277,33 @@ async def test_a_box_is_of_no_use_in_another_session_shard_or_place(attacker: At
     for changes in ({"session_id": "next"}, {"shard_id": "other"}, {"epoch": call.epoch + 1}, {"sha256": "0" * 64}):
         with pytest.raises(SealingError):
             keys.open(box, replace(purpose, **changes))
+
+
+async def test_a_renewed_certificate_reaches_devices_by_itself(world: World) -> None:
+    await world.start()
+    load_balancer_id = await served(world, "a")
+    (before,) = world.contents
+    await manager_of(world).add("a", "www", Issued("www.example.org", INTERMEDIATE, ec_key()))
+    await world.store.renewals.check_now(ProjectId("a"), "directory://a/www", CERTIFICATE)
+    await eventually(lambda: len(world.contents) == 2)
+    await eventually(lambda: world.active(load_balancer_id))
+    (held,) = world.memory.partitions["a"].holds[load_balancer_id].certificates
+    assert held.sha256 != before
+    kinds = [event.kind for event in await world.store.operators.events(newest=True)]
+    assert kinds.count("certificate_renewed") == 1
+
+
+async def test_a_certificate_that_is_gone_stays_served_and_is_told_of(world: World) -> None:
+    await world.start()
+    load_balancer_id = await served(world, "a")
+    revision = (await world.root(load_balancer_id)).revision
+    await manager_of(world).directory.delete(ProjectId("a"), "www")
+    await world.store.renewals.check_now(ProjectId("a"), "directory://a/www", CERTIFICATE)
+    await eventually(lambda: told(world, "certificate_unreadable"))
+    assert await world.active(load_balancer_id) and (await world.root(load_balancer_id)).revision == revision
+    await world.rename(load_balancer_id, "another name")
+    await eventually(lambda: world.active(load_balancer_id))
+
+
+async def told(world: World, kind: str) -> bool:
+    return kind in [event.kind for event in await world.store.operators.events(newest=True)]

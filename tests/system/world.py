@@ -123,6 +123,7 @@ class World:
             settle_seconds=0.3,
             homes_interval_seconds=0.1,
             suspicion_interval_seconds=0.05,
+            renewal_interval_seconds=0.1,
         )
         self._buses: dict[str, WatchedBus] = {}
         self._addresses = iter(range(1, 250))

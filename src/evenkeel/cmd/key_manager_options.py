@@ -31,10 +31,10 @@ CERTIFICATES = [
     ),
     cfg.FloatOpt(
         "certificate_refresh",
-        default=3600.0,
+        default=300.0,
         min=10.0,
         max=604800.0,
-        help="Seconds until it is looked again at what a reference of a listener or pool names.",
+        help="Seconds after which each reference of listeners and pools is read again, for renewed certificates.",
     ),
 ]
 

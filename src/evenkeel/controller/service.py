@@ -14,6 +14,7 @@ from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.vip_port_updates import VipPortUpdates
@@ -66,6 +67,7 @@ class Controller:
         self._tasks: list[asyncio.Task[None]] = []
         self._ports = None if network is None else VipPortUpdates(store.ports, network)
         self.driver = Driver(self._scheduler, self._hints, self._ports)
+        self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
         """Begin. The store and the bus have been started."""
@@ -87,6 +89,9 @@ class Controller:
         if self._releases is not None:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, self._releases.look, "VIPs to be given back"))
+        if self._renewals is not None:
+            pause = self._pause(lambda: settings.renewal_interval_seconds)
+            loops.append(self._every(pause, self._renewals.look, "certificates read again"))
         if self._ports is not None:
             loops.append(self._every(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]

@@ -30,6 +30,8 @@ class ControllerSettings(Value):
     """Messages of one environment handled at a time."""
     keepalive_concurrency: int = 4
     """Keepalives of one environment handled at a time, in addition."""
+    renewal_interval_seconds: float = 2.0
+    """Between two checks for references to key managers that are due to be read again."""
     certificate_calls_at_once: int = 4
     """The most :class:`GetCertificates` calls in progress: other calls do not wait for a key manager."""
     key_manager_reads_at_once: int = 8

@@ -142,6 +142,38 @@ class CheckedCertificate(Value):
     """Of a certificate, or the first one of authorities."""
 
 
+EXPIRY_DAYS = (30, 7, 1, 0)
+"""Before the end of a certificate, when operators get an event; the last one when it has expired."""
+
+
+class DueCertificate(Value):
+    """A reference that is to be read again."""
+
+    id: str
+    """Of its row."""
+    project_id: ProjectId
+    reference: str
+    kind: CertificateKind
+
+
+class ReferencedCertificate(Value):
+    """What operators see of a reference that listeners or pools have."""
+
+    project_id: ProjectId
+    reference: str
+    kind: CertificateKind
+    sha256: str
+    """The identity of the content, when it was read last."""
+    facts: CertificateFacts | None
+    """Of a certificate, or the first one of authorities."""
+    problem: str
+    """Why it could not be read last time; empty: it could."""
+    checked_at: datetime
+    """When it could be read last."""
+    load_balancers: int
+    """How many use it."""
+
+
 class ReadableCertificate(Value):
     """What an agent may be given the content of."""
 

@@ -16,5 +16,5 @@ class StoreOptions(Value):
     """Quotas of projects that have none of their own."""
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
     """Of every load balancer."""
-    certificate_refresh_seconds: float = 3600.0
+    certificate_refresh_seconds: float = 300.0
     """After which it is looked again at what a reference names."""

@@ -41,7 +41,7 @@ class SqlStore:
         self.ownership = SqlOwnership(database, self.histories)
         self.reports = SqlReports(database, self.histories)
         self.scheduling = SqlScheduling(database, options)
-        self.renewals = SqlRenewals(database)
+        self.renewals = SqlRenewals(database, options)
         self.claims = SqlClaims(database)
         self.ports = SqlPortChanges(database)
 

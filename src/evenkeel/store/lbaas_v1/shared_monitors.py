@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Connection, Row, Update, bindparam, delete, false, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Update, and_, bindparam, delete, false, or_, select, update
 
 from evenkeel.core.attributes import CHANGEABLE
-from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import HealthMonitor, Pool
@@ -29,6 +29,7 @@ from evenkeel.store.writing.revision_lock import (
     Locked,
     Target,
     change_of,
+    changes_of,
     pending,
     raised,
     touch_pool,
@@ -197,7 +198,7 @@ def _change_all(
     listener = schema.listener
     sends = or_(listener.c.default_pool_id.in_(pools), listener.c.id.in_(senders))
     connection.execute(_touched(LISTENER, listener.c.load_balancer_id.in_(roots), sends))
-    return _changes_of(connection, monitor_id)
+    return changes_of(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
 
 
 def _touched(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
@@ -207,33 +208,4 @@ def _touched(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
         update(table)
         .where(*conditions, table.c.deleted == false())
         .values(provisioning_status=pending(kind), revision=revision)
-    )
-
-
-def _changes_of(connection: Connection, monitor_id: str) -> tuple[Change, ...]:
-    shard, agent = schema.shard, schema.agent
-    statement = (
-        select(_root.c.id, _root.c.revision, _root.c.provider, _root.c.shard_id, shard.c.group_number, agent.c.host)
-        .join(_monitor, _monitor.c.load_balancer_id == _root.c.id)
-        .outerjoin(shard, shard.c.id == _root.c.shard_id)
-        .outerjoin(agent, agent.c.id == shard.c.acting_agent_id)
-        .where(*is_association_of(monitor_id), _root.c.deleted == false())
-        .order_by(_root.c.id)
-        .distinct()
-    )
-    return tuple(_change_of(row) for row in connection.execute(statement))
-
-
-def _change_of(row: Any) -> Change:
-    owner = None
-    if row.host is not None:
-        owner = ShardOwner(
-            shard_id=row.shard_id, environment=row.provider, group_number=row.group_number, host=row.host
-        )
-    return Change(
-        load_balancer_id=row.id,
-        revision=row.revision,
-        environment=row.provider,
-        owner=owner,
-        placed=row.shard_id is not None,
     )

@@ -2,11 +2,15 @@
 
 from sqlalchemy import Connection, update
 
-from evenkeel.core.certificates import CertificateKind
+from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
+from evenkeel.core.control import Change
 from evenkeel.core.ids import ProjectId
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
+from evenkeel.store.renewals import contents, expiry
+from evenkeel.store.writing.certificates import certificate_id
 
 _certificate = schema.certificate
 
@@ -14,20 +18,32 @@ _certificate = schema.certificate
 class SqlRenewals:
     """Implements :class:`evenkeel.core.ports.RenewalStore`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database
+        self._options = options
 
     async def check_now(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
-        await self._db.write(lambda connection: _check_now(connection, project_id, reference, kind))
+        id_ = certificate_id(project_id, reference, kind)
+        await self._db.write(lambda connection: _check_now(connection, id_))
+
+    async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
+        ids = await self._db.query(lambda connection: contents.read_due(connection, limit, self._options))
+        if not ids:
+            return ()
+        return await self._db.write(lambda connection: contents.take(connection, ids, self._options))
+
+    async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
+        return await self._db.write(lambda connection: contents.note_content(connection, due, found, self._options))
+
+    async def note_problem(self, due: DueCertificate, problem: str) -> None:
+        await self._db.write(lambda connection: contents.note_problem(connection, due, problem))
+
+    async def warn_of_expiry(self, *, limit: int) -> int:
+        rows = await self._db.query(lambda connection: expiry.read_expiring(connection, limit))
+        if not rows:
+            return 0
+        return await self._db.write(lambda connection: expiry.warn(connection, rows))
 
 
-def _check_now(connection: Connection, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
-    connection.execute(
-        update(_certificate)
-        .where(
-            _certificate.c.project_id == project_id,
-            _certificate.c.reference == reference,
-            _certificate.c.kind == kind.value,
-        )
-        .values(next_check_at=db_now())
-    )
+def _check_now(connection: Connection, id_: str) -> None:
+    connection.execute(update(_certificate).where(_certificate.c.id == id_).values(next_check_at=db_now()))

@@ -340,3 +340,31 @@ def change_of(
         resources=resources,
         tree=tree,
     )
+
+
+def changes_of(connection: Connection, condition: ColumnElement[bool]) -> tuple[Change, ...]:
+    """The changes to all load balancers that meet ``condition``, in id order. One statement."""
+    shard, agent = schema.shard, schema.agent
+    statement = (
+        select(_root.c.id, _root.c.revision, _root.c.provider, _root.c.shard_id, shard.c.group_number, agent.c.host)
+        .outerjoin(shard, shard.c.id == _root.c.shard_id)
+        .outerjoin(agent, agent.c.id == shard.c.acting_agent_id)
+        .where(condition)
+        .order_by(_root.c.id)
+    )
+    return tuple(map(_change_of, connection.execute(statement)))
+
+
+def _change_of(row: Any) -> Change:
+    owner = None
+    if row.host is not None:
+        owner = ShardOwner(
+            shard_id=row.shard_id, environment=row.provider, group_number=row.group_number, host=row.host
+        )
+    return Change(
+        load_balancer_id=row.id,
+        revision=row.revision,
+        environment=row.provider,
+        owner=owner,
+        placed=row.shard_id is not None,
+    )

@@ -1,0 +1,58 @@
+"""Reads again, now and then, what references of listeners and pools name: new content gets to the load balancers that
+use it as a new revision of theirs.
+
+What cannot be read changes nothing for them. All controllers do this together: each reference is taken by one of them.
+"""
+
+import structlog
+
+from evenkeel.controller.driver import Driver
+from evenkeel.controller.loops import for_each
+from evenkeel.core.certificate_contents import read_certificate
+from evenkeel.core.certificates import DueCertificate
+from evenkeel.core.errors import CertificateError
+from evenkeel.core.ports import KeyManager, RenewalStore
+
+log = structlog.get_logger(__name__)
+
+DUE_PER_PAGE = 20
+PAGES_PER_LOOK = 10
+READS_AT_ONCE = 4
+WARNINGS_PER_LOOK = 100
+
+
+class Renewals:
+    """Looks for references that are due."""
+
+    def __init__(self, store: RenewalStore, key_manager: KeyManager, driver: Driver) -> None:
+        self._store = store
+        self._key_manager = key_manager
+        self._driver = driver
+
+    async def look(self) -> None:
+        """Once. Raises :class:`KeyManagerUnavailable` if that is why some could not be read."""
+        await self._store.warn_of_expiry(limit=WARNINGS_PER_LOOK)
+        for _ in range(PAGES_PER_LOOK):
+            due = await self._store.take_due(limit=DUE_PER_PAGE)
+            await for_each(due, self._read, at_once=READS_AT_ONCE)
+            if len(due) < DUE_PER_PAGE:
+                return
+
+    async def _read(self, due: DueCertificate) -> None:
+        try:
+            found = await read_certificate(self._key_manager, due.reference, due.project_id, due.kind)
+        except CertificateError as error:
+            await self._store.note_problem(due, str(error))
+            return
+        changes = await self._store.note_content(due, found.checked(due.reference))
+        if changes:
+            log.info(
+                "certificate renewed",
+                reference=due.reference,
+                kind=due.kind.value,
+                project=due.project_id,
+                sha256=found.content.sha256,
+                load_balancers=len(changes),
+            )
+        for change in changes:
+            await self._driver.accepted(change)

@@ -1,0 +1,135 @@
+"""What references name now: which are to be read again, and what follows from what was read.
+
+Load balancers are locked before rows of references, as writes of tenants do it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, exists, false, or_, select, update
+
+from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
+from evenkeel.core.control import Change
+from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.revision_lock import changes_of, raised
+
+_certificate = schema.certificate
+_use = schema.certificate_use
+_root = schema.load_balancer
+
+PROBLEM_CHARACTERS_MAX = 1000
+
+
+def in_use() -> ColumnElement[bool]:
+    """Condition: a listener or pool has the reference."""
+    return exists().where(_use.c.certificate_id == _certificate.c.id)
+
+
+def _is_due(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
+    next_check_at = _certificate.c.next_check_at
+    # one in the far future was set before the database's clock was set back
+    due = or_(next_check_at <= db_now(), next_check_at > db_now() + 2 * options.certificate_refresh_seconds)
+    return due, in_use()
+
+
+def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
+    """Ids of rows, the ones that are due for the longest time first."""
+    statement = select(_certificate.c.id).where(*_is_due(options)).order_by(_certificate.c.next_check_at).limit(limit)
+    return list(connection.scalars(statement))
+
+
+def take(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
+    """Those that no other controller took meanwhile."""
+    next_check_at = db_now() + float(options.certificate_refresh_seconds)
+    taken = [
+        id_
+        for id_ in sorted(ids)
+        if connection.execute(
+            update(_certificate).where(_certificate.c.id == id_, *_is_due(options)).values(next_check_at=next_check_at)
+        ).rowcount
+    ]
+    rows = connection.execute(select(_certificate).where(in_list(_certificate.c.id, taken)).order_by(_certificate.c.id))
+    return tuple(
+        DueCertificate(
+            id=row.id,
+            project_id=ProjectId(row.project_id),
+            reference=row.reference,
+            kind=CertificateKind(row.kind),
+        )
+        for row in rows
+    )
+
+
+def note_content(
+    connection: Connection, due: DueCertificate, found: CheckedCertificate, options: StoreOptions
+) -> tuple[Change, ...]:
+    """The changes of load balancers that follow from it."""
+    known = connection.scalar(select(_certificate.c.announced_sha256).where(_certificate.c.id == due.id))
+    ids = [] if known in (None, found.sha256) else _lock_users(connection, due.id)
+    columns = _certificate.c.announced_sha256, _certificate.c.problem
+    row = connection.execute(select(*columns).where(_certificate.c.id == due.id).with_for_update()).first()
+    if row is None:
+        return ()
+    is_new = row.announced_sha256 != found.sha256  # or another controller was quicker
+    if is_new and known == found.sha256:  # another one has read something else meanwhile: which is newer is not known
+        connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
+        return ()
+    if is_new:
+        _raise_revisions(connection, ids, options)
+    facts = found.facts
+    values: dict[str, Any] = {
+        "sha256": found.sha256,
+        "announced_sha256": found.sha256,
+        "facts": None if facts is None else msgspec.json.encode(facts).decode(),
+        "not_after": None if facts is None else facts.not_after.timestamp(),
+        "problem": "",
+        "checked_at": db_now(),
+    }
+    if is_new:
+        values["expiry_told_days"] = None
+    connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(**values))
+    if row.problem:
+        record_event(connection, kind="certificate_readable", text=f"{title(due)} can be read again")
+    if is_new:
+        text = f"{title(due)} has new content, {found.sha256[:16]}; load balancers that get it: {len(ids)}"
+        record_event(connection, kind="certificate_renewed", text=text)
+    return changes_of(connection, in_list(_root.c.id, ids)) if is_new and ids else ()
+
+
+def note_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
+    """An event if it is another one than before."""
+    text = problem[:PROBLEM_CHARACTERS_MAX]
+    new = connection.execute(
+        update(_certificate).where(_certificate.c.id == due.id, _certificate.c.problem != text).values(problem=text)
+    ).rowcount
+    if new:
+        told = f"{title(due)} cannot be read any more; load balancers keep what they have: {text}"
+        record_event(connection, kind="certificate_unreadable", text=told)
+
+
+def title(due: Any) -> str:
+    """The reference, for people."""
+    return f"{CertificateKind(due.kind).value.replace('_', ' ')} {due.reference} of project {due.project_id}"
+
+
+def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
+    """All load balancers that use it; their ids."""
+    users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
+    # in the order of their ids, as reports lock them
+    rows = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)
+    return list(connection.scalars(rows.with_for_update(key_share=True)))
+
+
+def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], options: StoreOptions) -> None:
+    if ids:
+        connection.execute(
+            update(_root).where(in_list(_root.c.id, ids), _root.c.deleted == false()).ordered_values(*raised().items()),
+            {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
+        )

@@ -1,0 +1,57 @@
+"""Certificates that are about to expire: an event 30, 7 and 1 days before, and when it has happened."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+
+from evenkeel.core.certificates import EXPIRY_DAYS
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
+from evenkeel.store.renewals.contents import in_use, title
+from evenkeel.store.writing.events import event_row, record_events
+
+_certificate = schema.certificate
+DAY_SECONDS = 86_400.0
+
+
+def _untold(days: int) -> ColumnElement[bool]:
+    """Condition: it ends within so many days, and there was no event of that, or of a later moment."""
+    told = _certificate.c.expiry_told_days
+    return and_(_certificate.c.not_after <= db_now() + days * DAY_SECONDS, or_(told.is_(None), told > days))
+
+
+def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:
+    """Rows for which an event is due, with the database's time."""
+    columns = (_certificate.c.id, _certificate.c.project_id, _certificate.c.reference, _certificate.c.kind)
+    statement = (
+        select(*columns, _certificate.c.not_after, _certificate.c.expiry_told_days, db_now().label("now"))
+        .where(or_(*map(_untold, EXPIRY_DAYS)), in_use())
+        .order_by(_certificate.c.not_after)
+        .limit(limit)
+    )
+    return connection.execute(statement).all()
+
+
+def warn(connection: Connection, rows: Sequence[Any]) -> int:
+    """Record the events of those that no other controller did meanwhile; how many."""
+    events = []
+    for row in sorted(rows, key=lambda row: str(row.id)):
+        days = min(days for days in EXPIRY_DAYS if row.not_after <= row.now + days * DAY_SECONDS)
+        told = _certificate.c.expiry_told_days
+        unchanged = (_certificate.c.id == row.id, _certificate.c.not_after == row.not_after)
+        same = told.is_(None) if row.expiry_told_days is None else told == row.expiry_told_days
+        if connection.execute(update(_certificate).where(*unchanged, same).values(expiry_told_days=days)).rowcount:
+            events.append(event_row(kind=_kind(days), text=_text(row, days)))
+    record_events(connection, events)
+    return len(events)
+
+
+def _kind(days: int) -> str:
+    return "certificate_expiring" if days else "certificate_expired"
+
+
+def _text(row: Any, days: int) -> str:
+    end = datetime.fromtimestamp(row.not_after, UTC).isoformat(timespec="seconds")
+    return f"{title(row)} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"

@@ -1,0 +1,95 @@
+"""References are read again: new content reaches agents; what cannot be read is noted; an outage changes nothing."""
+
+from typing import Any
+
+import pytest
+
+from evenkeel.controller.renewals import DUE_PER_PAGE, Renewals
+from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
+from evenkeel.core.control import Change
+from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
+from evenkeel.core.ids import LoadBalancerId, ProjectId
+from tests.controller.test_certificates import Manager
+
+
+def due(reference: str) -> DueCertificate:
+    return DueCertificate(
+        id=reference, project_id=ProjectId("t"), reference=reference, kind=CertificateKind.CERTIFICATE
+    )
+
+
+CHANGE = Change(load_balancer_id=LoadBalancerId("lb-1"), revision=2, environment="e", owner=None, placed=True)
+
+
+class Database:
+    """Has references that are due, and notes what was found."""
+
+    def __init__(self, *references: str) -> None:
+        self.due = [due(reference) for reference in references]
+        self.found: dict[str, str] = {}
+        self.problems: dict[str, str] = {}
+        self.warned = 0
+
+    async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
+        taken, self.due = self.due[:limit], self.due[limit:]
+        return tuple(taken)
+
+    async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
+        self.found[due.reference] = found.sha256
+        return (CHANGE,) if due.reference == "new" else ()
+
+    async def note_problem(self, due: DueCertificate, problem: str) -> None:
+        self.problems[due.reference] = problem
+
+    async def warn_of_expiry(self, *, limit: int) -> int:
+        self.warned += 1
+        return 0
+
+
+class Driver:
+    """Takes note of what is announced."""
+
+    def __init__(self) -> None:
+        self.accepts: list[Change] = []
+
+    async def accepted(self, change: Change) -> None:
+        self.accepts.append(change)
+
+
+def renewals(database: Database, manager: Manager) -> tuple[Renewals, Driver]:
+    driver: Any = Driver()
+    store: Any = database
+    return Renewals(store, manager, driver), driver
+
+
+async def test_what_is_due_is_read_and_what_follows_is_announced() -> None:
+    database, manager = Database("same", "new"), Manager()
+    made, driver = renewals(database, manager)
+    await made.look()
+    assert database.found == {"same": "of same", "new": "of new"} and driver.accepts == [CHANGE]
+    assert database.warned == 1
+
+
+async def test_all_that_is_due_is_read_at_once_some_at_a_time() -> None:
+    database, manager = Database(*(f"r{number}" for number in range(3 * DUE_PER_PAGE + 1))), Manager()
+    made, _ = renewals(database, manager)
+    await made.look()
+    assert len(database.found) == 3 * DUE_PER_PAGE + 1 and manager.most <= 4
+
+
+async def test_what_cannot_be_read_is_noted_and_the_others_are_read() -> None:
+    database, manager = Database("gone", "there"), Manager()
+    manager.failures["gone"] = CertificateNotFound("gone")
+    made, driver = renewals(database, manager)
+    await made.look()
+    assert database.problems == {"gone": "Could not retrieve certificate: ['gone']"}
+    assert database.found == {"there": "of there"} and driver.accepts == []
+
+
+async def test_a_key_manager_that_is_away_is_no_problem_of_the_certificate() -> None:
+    database, manager = Database("first", "there"), Manager()
+    manager.failures["first"] = KeyManagerUnavailable("away")
+    made, _ = renewals(database, manager)
+    with pytest.raises(KeyManagerUnavailable):
+        await made.look()
+    assert database.problems == {} and database.found == {"there": "of there"} and database.warned == 1
