@@ -8,7 +8,7 @@ What nobody refers to goes, if its name is one that we give. That includes what 
 refer to, whoever made their profiles, and what is wanted by a load balancer that waits for the rest of its contents.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -60,11 +60,12 @@ def with_files(
         problem = f"waiting for contents that the device does not hold yet: {kinds}"
         return replace(rendered, objects=(), problem=problem, lacking=tuple(need.sha256 for need in lacking))
     owner = rendered.service.load_balancer_id
+    there = {key.name for key in files}
     return replace(
         rendered,
         objects=(
             *(WantedObject(key=key, owner=owner, attributes={}) for key in files),
-            *(_with_chains(item, files) for item in rendered.objects),
+            *(_with_chains(item, there) for item in rendered.objects),
         ),
         contents={key: content for key, content in files.items() if content is not None},
     )
@@ -112,18 +113,17 @@ def _joined(texts: Iterable[str]) -> Secret:
     return Secret("".join(f"{text.strip()}\n" for text in texts).encode())
 
 
-def _with_chains(item: WantedObject, files: Files) -> WantedObject:
-    """Without the intermediates of certificates that have none."""
-    names = {key.name for key in files}
+def _with_chains(item: WantedObject, files: Collection[str]) -> WantedObject:
+    """Without the intermediates of certificates that have none. ``files``: names of those that there are."""
     if item.key.type == SERVER_SSL:
-        return replace(item, attributes=_chain_or_none(item.attributes, names))
+        return replace(item, attributes=_chain_or_none(item.attributes, files))
     if item.key.type == CLIENT_SSL:
-        pairs = [_chain_or_none(pair, names) for pair in item.attributes["certKeyChain"]]
+        pairs = [_chain_or_none(pair, files) for pair in item.attributes["certKeyChain"]]
         return replace(item, attributes={**item.attributes, "certKeyChain": pairs})
     return item
 
 
-def _chain_or_none(attributes: Mapping[str, Any], files: Iterable[str]) -> dict[str, Any]:
+def _chain_or_none(attributes: Mapping[str, Any], files: Collection[str]) -> dict[str, Any]:
     there = attributes["chain"].rpartition("/")[2] in files
     return {**attributes, "chain": attributes["chain"] if there else "none"}
 
