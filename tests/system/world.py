@@ -25,7 +25,7 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.messages import presence_name
 from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.names import derived_agent_id
-from evenkeel.core.ports import KeyManager
+from evenkeel.core.ports import Device, KeyManager
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
@@ -99,6 +99,8 @@ class WatchedBus(MemoryBus):
 class World:
     """Start parts by name, take them away without a word, look at database and device."""
 
+    device_driver = "noop"
+
     def __init__(self, directory: Path, *, pending_deadline_seconds: float = 300.0) -> None:
         self.hub = MemoryHub()
         self.memory = NoopMemory()
@@ -131,7 +133,7 @@ class World:
     async def start(self, *, controllers: int = 2, agents: int = 2) -> None:
         """The database, and this many of each."""
         await self.store.start()
-        await self.store.operators.add_environment(Environment(name=ENVIRONMENT, device_driver="noop"))
+        await self.store.operators.add_environment(Environment(name=ENVIRONMENT, device_driver=self.device_driver))
         for number in range(controllers):
             await self.start_controller(f"c{number}")
         for number in range(agents):
@@ -161,8 +163,7 @@ class World:
 
     async def start_agent(self, host: str) -> None:
         """An agent of group 1, and wait until it is alive."""
-        self.views[host] = HostView(self.memory, self.reschedule)
-        self.views[host].contents = self.contents
+        device = self._device_of(host)
         settings = AgentSettings(
             agent_id=derived_agent_id(ENVIRONMENT, 1, host),
             environment=ENVIRONMENT,
@@ -178,7 +179,7 @@ class World:
         )
         agent = self.agents[host] = AgentService(
             bus=await self._bus(host),
-            device=self.views[host],
+            device=device,
             clock=SystemClock(),
             settings=settings,
             new_id=lambda: str(uuid.uuid4()),
@@ -187,6 +188,12 @@ class World:
         )
         self.tasks[host] = asyncio.create_task(agent.run(), name=host)
         await eventually(lambda: self.alive(host))
+
+    def _device_of(self, host: str) -> Device:
+        """The device group as that agent sees it."""
+        view = self.views[host] = HostView(self.memory, self.reschedule)
+        view.contents = self.contents
+        return view
 
     async def alive(self, host: str) -> bool:
         """Is its session live?"""
