@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.tls import DEFAULT_VERSIONS
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
 
 NEWEST = "TLSv1.3"
-DEFAULT_VERSIONS = ("TLSv1.2", NEWEST)
-"""Octavia's."""
 DEFAULT_GROUP = "/Common/f5-default"
 """Where no ciphers are named; comes with every device since 13.0."""
 _SWITCHES = {

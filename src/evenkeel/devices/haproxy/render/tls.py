@@ -15,11 +15,11 @@ import re
 from collections.abc import Sequence
 
 from evenkeel.core.capabilities import version_gap
+from evenkeel.core.tls import DEFAULT_VERSIONS
 from evenkeel.devices.errors import Unrenderable
 
 VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
 """Octavia's name -> HAProxy's, the oldest first."""
-DEFAULT_VERSIONS = ("TLSv1.2", "TLSv1.3")
 PROTOCOLS = ("h2", "http/1.1", "http/1.0")
 _OLD = frozenset({"TLSv1", "TLSv1.1"})
 _CIPHER = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
