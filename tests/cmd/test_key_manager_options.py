@@ -47,3 +47,25 @@ def test_a_directory_without_a_key_is_refused(tmp_path: Path, lines: tuple[str, 
 def test_another_key_manager_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"certificates\.key_manager"):
         configured(tmp_path, "key_manager = rubbish")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("key_manager = directory", "directory = /nonexistent", "directory_key_file = {key}"),
+        ("key_manager = barbican", "[barbican]", "auth_type = none", "endpoint = http://127.0.0.1:1"),
+    ],
+)
+def test_the_api_and_the_agents_have_one_each_of_which_neither_waits_for_the_other(
+    tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(base64.b64encode(bytes(32)))
+    key.chmod(0o600)
+    conf = configured(tmp_path, *(line.format(key=key) for line in lines))
+    opened = open_key_manager(conf), open_key_manager(conf)
+
+    first, second = (vars(one.key_manager)["_calls"] for one in opened)
+    assert first is not second
+    for one in opened:
+        one.close()

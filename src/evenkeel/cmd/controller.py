@@ -147,6 +147,8 @@ async def serve(
     async def serve_api(stop: asyncio.Event) -> None:
         tenants = store.beside()
         theirs = open_network(conf, tenants)
+        # of its own: what tenants have read takes no turn from agents and renewals
+        their_keys = open_key_manager(conf)
         app = create_app(
             store=tenants,
             network=theirs.network,
@@ -159,14 +161,15 @@ async def serve(
             policy=admission.policy,
             rate_limit=admission.rate_limit,
             addresses=addresses,
-            certificates=keys.certificates,
-            key_manager=keys.key_manager,
+            certificates=their_keys.certificates,
+            key_manager=their_keys.key_manager,
             tls=tls,
         )
         tune_collector()
         try:
             await serve_until(stop, server_of(app, conf), listening, conf)
         finally:
+            their_keys.close()
             theirs.close()
             await tenants.close()
 

@@ -5,6 +5,7 @@ some of that is inside what it has to decrypt first. Nothing stops a thread in t
 """
 
 import base64
+import signal
 import subprocess
 import sys
 
@@ -19,6 +20,8 @@ from evenkeel.key_managers.parsing.pem import check_size
 
 READ_SECONDS = 10.0
 """Usual files take a fifth of a second, most of it the start of the process."""
+_OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
+"""How a process ends that was longer on processors than it may be."""
 CHILD = "evenkeel.key_managers.parsing.pkcs12_child"
 
 
@@ -54,7 +57,10 @@ def pkcs12_bundle(
         parts = msgspec.msgpack.decode(done.stdout, type=Pkcs12Parts)
     except subprocess.TimeoutExpired:
         raise Pkcs12Unreadable(reference, f"It could not be decrypted within {timeout_seconds:g} s.") from None
-    except (subprocess.CalledProcessError, msgspec.DecodeError):
+    except subprocess.CalledProcessError as error:
+        detail = "It takes too much work to decrypt." if -error.returncode in _OUT_OF_TIME else ""
+        raise Pkcs12Unreadable(reference, detail) from None
+    except msgspec.DecodeError:
         raise Pkcs12Unreadable(reference) from None
     return certificate_bundle(
         reference, parts.certificate, Secret(parts.private_key), intermediates=b"".join(parts.intermediates)
