@@ -66,7 +66,7 @@ def test_waiting_ends_with_4_and_the_reason_where_it_does_not_move_on(stub: Stub
     stub.on("PUT", f"{PATH}/drain", agent(waiting_reason=NOBODY))
     ran = evenkeel("agent", "drain", AGENT_ID, "--wait")
     assert ran.code == 4
-    assert NOBODY in ran.err.splitlines()[-1] and "continues as soon as that is possible" in ran.err
+    assert NOBODY in ran.err.splitlines()[-1] and "continues as soon as possible" in ran.err
 
 
 def test_a_reason_that_passes_is_waited_out(stub: Stub, evenkeel: Run) -> None:

@@ -97,12 +97,12 @@ def create_app(
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
-    ``default_provider``: the environment of load balancers that name none; empty: they must. ``capabilities``: what
-    each device driver can do; one that is not there is taken to do everything. ``identity`` tells who calls;
-    the default lets everybody do everything. ``policy`` tells who may do what; the default has no files.
-    ``addresses``: which ones tenants may name. ``certificates``: where operators put them; None: nowhere.
-    ``key_manager`` reads what listeners and pools refer to; None: nothing does. ``tls``: which versions and ciphers
-    they may have. Raises :class:`ValueError` for a route that no rule guards.
+    ``default_provider``: the environment of load balancers without a provider; empty: they must name one.
+    ``capabilities``: of each device driver; a driver without an entry counts as supporting everything. ``identity``:
+    authenticates; the default allows everything. ``policy``: authorizes; the default has no files. ``addresses``: the
+    addresses that tenants may use. ``certificates``: the key manager that operators add to; None: none.
+    ``key_manager``: reads references of listeners and pools; None: references are not read. ``tls``: the allowed
+    versions and ciphers. Raises :class:`ValueError` for a route without a policy rule.
     """
     services = Services(
         store=store,

@@ -1,1 +1,1 @@
-"""The ``evenkeel`` command: what operators ask and change. It speaks HTTP with the operators' API and nothing else."""
+"""The ``evenkeel`` command for operators: an HTTP client of the operators' API."""

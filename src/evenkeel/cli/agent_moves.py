@@ -1,4 +1,4 @@
-"""``evenkeel agent drain|undrain|failback|force-down|rebind``: where an agent's shards are to be."""
+"""``evenkeel agent drain|undrain|failback|force-down|rebind``: commands that move an agent's shards."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -27,7 +27,7 @@ SHOWN = (
 
 
 class Moves(ShowCommand):
-    """A command that asks for something that is done by and by."""
+    """A command whose effect takes time."""
 
     action: str
     progress: Progress
@@ -41,14 +41,14 @@ class Moves(ShowCommand):
         return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Those of this command alone."""
+        """Arguments of this command only."""
 
     def body(self, parsed_args: Namespace) -> Any:
-        """What is sent. Raises :class:`UsageError`."""
+        """The request body. Raises :class:`UsageError`."""
         return None
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask, follow if wanted, show."""
+        """Send the request, follow its progress if wanted, show the agent."""
         body = self.body(parsed_args)
         found = find_agent(self.client, parsed_args.agent)
         agent = self.client.put(f"{agent_path(found)}/{self.action}", body)["agent"]
@@ -58,7 +58,7 @@ class Moves(ShowCommand):
         return shown({name: agent.get(name, "") for name in SHOWN})
 
     def say(self, line: str) -> None:
-        """Progress is not output."""
+        """Print progress on standard error."""
         self.app.stderr.write(f"{line}\n")
         self.app.stderr.flush()
 
@@ -66,7 +66,8 @@ class Moves(ShowCommand):
 class Drain(Moves):
     """Drain an agent for maintenance: hand its shards over to other agents, and assign it none.
 
-    With --wait it ends when the agent serves nothing (exit code 0), or says why shards cannot move (exit code 4).
+    With --wait it ends when the agent serves no shard (exit code 0), or with the reason why shards cannot move (exit
+    code 4).
     """
 
     action = "drain"

@@ -36,12 +36,12 @@ FILTERS = ("environment", "host", "state")
 
 
 def add_agent_argument(parser: ArgumentParser) -> None:
-    """The agent a command is about."""
+    """Add the argument that names the agent."""
     parser.add_argument("agent", metavar="AGENT", help="Id of the agent, or its host if that is unique.")
 
 
 class ListAgents(ListCommand):
-    """List agents: who is alive, and how much each serves."""
+    """List agents with their state and load."""
 
     def get_parser(self, prog_name: str) -> Any:
         """Filters."""
@@ -61,7 +61,7 @@ class ListAgents(ListCommand):
 
 
 class ShowAgent(ShowCommand):
-    """Show everything known of one agent, its devices included."""
+    """Show one agent with its devices."""
 
     def get_parser(self, prog_name: str) -> Any:
         """The agent."""
@@ -78,7 +78,7 @@ class ShowAgent(ShowCommand):
 
 
 class SetAgent(ShowCommand):
-    """Take an agent out of service or back into it: other words for drain and undrain."""
+    """Take an agent out of service or back into it, as drain and undrain do."""
 
     def get_parser(self, prog_name: str) -> Any:
         """The agent and what to do with it."""
@@ -97,9 +97,9 @@ class SetAgent(ShowCommand):
 
 
 class DeleteAgent(ApiCommand):
-    """Delete an agent that is gone for good. Refused while it is alive, or home to load balancers (see --rebind-to).
+    """Delete a stopped agent. Refused while it is alive, or home to load balancers (see --rebind-to).
 
-    Where load balancers are bound to their host (modes relocate and never) they are built anew at their new home.
+    Where load balancers are bound to their host (modes relocate and never) they are rebuilt at their new home.
     """
 
     def get_parser(self, prog_name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What all commands share: the client, and names for ids."""
+"""Shared parts of all commands: the client, and look-ups of ids by name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from evenkeel.cli.main import EvenKeelApp
 
 SOMETHING_WRONG = 5
-"""Exit code: shown, and what is shown is not as it should be."""
+"""Exit code: the output shows problems."""
 PAGE_ITEMS = 1000
 MAX_PAGES = 1000
 
 
 class ApiCommand(Command):
-    """A command that speaks with the operators' API."""
+    """A command that uses the operators' API."""
 
     app: "EvenKeelApp"
 
     @property
     def client(self) -> Client:
-        """Ready when the command runs."""
+        """The client of the application."""
         return self.app.client
 
 
@@ -44,7 +44,7 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
         agent: dict[str, Any] = client.get(f"{API}/agents/{segment(name)}")["agent"]
         return agent
     found: list[dict[str, Any]] = client.get(f"{API}/agents", {"host": name})["agents"]
-    if not found:  # operators may have configured ids of their own
+    if not found:  # ids may be configured by operators
         found = client.get(f"{API}/agents", {"id": name})["agents"]
     if not found:
         raise ApiRefused(404, f"no agent has the id or host {name!r}")
@@ -57,7 +57,7 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
 def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
     """The id of the agent with this id, or on this host in the device group of ``agent``.
 
-    A name that is neither is given back: the server knows what is allowed, and says so.
+    Any other name is returned unchanged: the server refuses it and lists what is allowed.
     """
     if is_id(name):
         return name
@@ -67,12 +67,12 @@ def find_neighbour(client: Client, agent: Mapping[str, Any], name: str) -> str:
 
 
 def agent_path(agent: Mapping[str, Any]) -> str:
-    """Where the agent is in the API."""
+    """The agent's path in the API."""
     return f"{API}/agents/{segment(agent['id'])}"
 
 
 def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
-    """A line on standard error for each environment of ``rows`` whose circuit breaker is open."""
+    """Print a line on standard error for each environment of ``rows`` whose circuit breaker is open."""
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
     for name, reason in halted.items():
         command.app.stderr.write(
@@ -82,20 +82,20 @@ def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key
 
 
 def tell_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
-    """A line on standard error for each, and the exit code says that there are some."""
+    """Print each problem on standard error, and set the exit code."""
     for problem in problems:
         command.app.stderr.write(f"problem: {problem}\n")
         command.app.exit_code = SOMETHING_WRONG
 
 
 def devices_in_reach(agent: Mapping[str, Any]) -> str:
-    """As ``1/2``; empty if the agent has not said."""
+    """As ``1/2``; empty if the agent has not reported."""
     devices = agent.get("devices") or ()
     return f"{sum(bool(device['reachable']) for device in devices)}/{len(devices)}" if devices else ""
 
 
 def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What agents that are alive do not reach, for people."""
+    """Devices that live agents do not reach (human-readable)."""
     for agent in agents:
         away = [str(device["name"]) for device in agent.get("devices") or () if not device["reachable"]]
         if away and agent.get("alive"):
@@ -103,7 +103,7 @@ def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def is_id(name: str) -> bool:
-    """Does it look like the id of something?"""
+    """Whether the text has the form of an id."""
     try:
         UUID(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``evenkeel certificate …``: what the controllers' key manager ``directory`` keeps."""
+"""``evenkeel certificate …``: certificates in the key manager ``directory`` of the controllers."""
 
 import base64
 from argparse import Namespace
@@ -16,7 +16,7 @@ SCHEME = "directory://"
 
 
 class ListCertificates(ListCommand):
-    """List certificates, authorities and revocation lists."""
+    """List certificates, CA certificates and revocation lists."""
 
     def get_parser(self, prog_name: str) -> Any:
         """Whose."""
@@ -31,23 +31,27 @@ class ListCertificates(ListCommand):
 
 
 class AddCertificate(ShowCommand):
-    """Put a certificate with its key, certificates of authorities or a revocation list into the key manager."""
+    """Add a certificate with its key, CA certificates or a revocation list to the key manager."""
 
     def get_parser(self, prog_name: str) -> Any:
         """What it is, and the files."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("name", metavar="NAME", help="A name of its own in the project.")
+        parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")
         parser.add_argument("--project", required=True, help="The project whose load balancers may use it.")
-        parser.add_argument("--kind", choices=KINDS, default="certificate", help="What it is (default: %(default)s).")
+        parser.add_argument(
+            "--kind", choices=KINDS, default="certificate", help="Kind of the content (default: %(default)s)."
+        )
         parser.add_argument(
             "--file",
             required=True,
-            help="PEM, or of a certificate PKCS#12. A certificate's may hold its key and intermediates too.",
+            help="File in PEM, for a certificate also PKCS#12. It may contain key and intermediates.",
         )
-        parser.add_argument("--private-key", metavar="FILE", help="The key in PEM, if it is in a file of its own.")
+        parser.add_argument("--private-key", metavar="FILE", help="The key in PEM, if it is in a separate file.")
         parser.add_argument("--intermediates", metavar="FILE", help="Intermediate certificates in PEM.")
-        parser.add_argument("--passphrase-file", metavar="FILE", help="Its first line decrypts the key or the PKCS#12.")
-        parser.add_argument("--replace", action="store_true", help="If there is one of that name, take its place.")
+        parser.add_argument(
+            "--passphrase-file", metavar="FILE", help="File whose first line decrypts the key or the PKCS#12."
+        )
+        parser.add_argument("--replace", action="store_true", help="Replace an existing one with that name.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -68,7 +72,7 @@ class AddCertificate(ShowCommand):
 
 
 class ShowCertificate(ShowCommand):
-    """Show what is known of a certificate; never its key."""
+    """Show a certificate, without its key."""
 
     def get_parser(self, prog_name: str) -> Any:
         """Which."""
@@ -80,7 +84,7 @@ class ShowCertificate(ShowCommand):
 
 
 class DeleteCertificate(ApiCommand):
-    """Forget a certificate, whoever refers to it."""
+    """Delete a certificate, even if it is referred to."""
 
     def get_parser(self, prog_name: str) -> Any:
         """Which."""
@@ -92,12 +96,12 @@ class DeleteCertificate(ApiCommand):
 
 
 def _with_reference(parser: Any) -> Any:
-    parser.add_argument("reference", metavar="REFERENCE", help="directory://PROJECT/NAME, as listeners name it.")
+    parser.add_argument("reference", metavar="REFERENCE", help="Reference: directory://PROJECT/NAME.")
     return parser
 
 
 def _path(reference: str) -> str:
-    """Where it is in the API. Raises :class:`UsageError`."""
+    """Its path in the API. Raises :class:`UsageError`."""
     project, slash, name = reference.removeprefix(SCHEME).partition("/")
     if not (reference.startswith(SCHEME) and project and slash and name):
         raise UsageError(f"{reference!r} is not like {SCHEME}PROJECT/NAME")

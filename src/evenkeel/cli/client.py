@@ -1,7 +1,7 @@
 """A small HTTP client of the operators' API: several endpoints, the next one when one is down.
 
-It promises that a request which may have been carried out is repeated on another endpoint only if repeating it is
-harmless (GET, PUT, DELETE). It keeps no state but the endpoint that answered last.
+A request that may have been executed is repeated on another endpoint only if it is idempotent (GET, PUT, DELETE). The
+only state is the endpoint that answered last.
 """
 
 import http.client
@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 API = "/evenkeel/v1"
-"""Where the operators' API is below an endpoint."""
+"""Path of the operators' API below an endpoint."""
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_REASON_CHARACTERS = 500
@@ -21,7 +21,7 @@ REPEATABLE = frozenset({"GET", "PUT", "DELETE"})
 
 
 class ClientError(Exception):
-    """What went wrong, in words for the operator."""
+    """Base of the client's errors; the text is for the operator."""
 
     exit_code = 1
 
@@ -35,7 +35,7 @@ class ApiRefused(ClientError):
 
 
 class UsageError(ClientError):
-    """The command line says something that cannot be meant."""
+    """The command line is invalid."""
 
     exit_code = 2
 
@@ -47,7 +47,7 @@ class Unreachable(ClientError):
 
 
 class Unfinished(ClientError):
-    """What was waited for did not come about in time; it is asked for all the same."""
+    """The expected state was not reached in time; the request remains in effect."""
 
     exit_code = 4
 
@@ -63,7 +63,7 @@ class _Down(Exception):
 class Client:
     """``endpoints`` are root URLs of controllers. One request takes up to ``timeout_seconds`` per endpoint.
 
-    ``login`` are headers that say who asks; they are never sent on to where an answer redirects."""
+    ``login``: authentication headers, which are not sent to redirect targets."""
 
     def __init__(
         self, endpoints: Sequence[str], *, timeout_seconds: float = 10.0, login: Mapping[str, str] | None = None
@@ -79,7 +79,7 @@ class Client:
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Any) -> Any:
-        """Make something."""
+        """Create something."""
         return self.request("POST", path, body=body)
 
     def put(self, path: str, body: Any = None) -> Any:
@@ -109,7 +109,7 @@ class Client:
         raise Unreachable("no endpoint answers: " + "; ".join(problems))
 
     def _prefer(self, endpoint: str) -> None:
-        """Ask this one first from now on."""
+        """Try this endpoint first from now on."""
         self._endpoints.sort(key=lambda other: other != endpoint)
 
     def _once(self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> Any:
@@ -126,7 +126,7 @@ class Client:
                 content = answer.read(MAX_ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             raise _refusal(error) from error
-        except urllib.error.URLError as error:  # raised before an answer was waited for
+        except urllib.error.URLError as error:  # raised before waiting for an answer
             raise _Down(_words(error.reason), executed=False) from error
         except (OSError, http.client.HTTPException) as error:
             raise _Down(_words(error), executed=True) from error
@@ -148,7 +148,7 @@ def segment(text: str) -> str:
 
 
 def _opener(endpoint: str) -> urllib.request.OpenerDirector:
-    # a proxy in the environment is for hosts elsewhere
+    # proxy settings in the environment are not for loopback addresses
     local = urlsplit(endpoint).hostname in ("localhost", "::1") or endpoint.startswith("http://127.")
     return urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if local else []))
 
@@ -165,7 +165,7 @@ def _decoded(content: bytes) -> Any:
 
 
 def _refusal(error: urllib.error.HTTPError) -> Exception:
-    """What a status from 300 on means: this server cannot now (503), or a refusal."""
+    """The error for a status from 300 on: temporarily unavailable (503), or a refusal."""
     with error:
         reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
     if error.code == 503:
@@ -174,7 +174,7 @@ def _refusal(error: urllib.error.HTTPError) -> Exception:
 
 
 def _reason(content: bytes) -> str:
-    """The server's own words, from whichever error body it uses."""
+    """The server's error text, from any of its error bodies."""
     try:
         body = json.loads(content)
     except ValueError:

@@ -9,7 +9,7 @@ from evenkeel.cli.columns import Columns, shown
 
 
 class ShowDatabase(ShowCommand):
-    """Show which history of the database this is, and since when."""
+    """Show the history of the database and when it began."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and show."""
@@ -17,8 +17,8 @@ class ShowDatabase(ShowCommand):
 
 
 class NewHistory(ShowCommand):
-    """Say that the database was restored, or has lost changes: every agent looks at everything it serves."""
+    """State that the database was restored, or has lost changes: every agent checks everything it serves."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Have it begin and show it."""
+        """Begin a new history and show it."""
         return shown(self.client.post(f"{API}/database/new-history", None)["database"])

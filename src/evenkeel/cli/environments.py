@@ -16,7 +16,7 @@ def _add_name(parser: ArgumentParser) -> None:
 
 
 def _add_changeable(parser: ArgumentParser) -> None:
-    parser.add_argument("--description", help="For people.")
+    parser.add_argument("--description", help="Free text.")
     parser.add_argument(
         "--failback",
         choices=("auto", "manual", "never"),
@@ -28,7 +28,7 @@ def _add_changeable(parser: ArgumentParser) -> None:
         metavar="SHARE",
         help="The circuit breaker opens when more than this share of the agents (0 to 1) falls silent at once…",
     )
-    parser.add_argument("--breaker-agents", type=int, metavar="N", help="… and at least so many.")
+    parser.add_argument("--breaker-agents", type=int, metavar="N", help="… and at least this many.")
 
 
 def _given(parsed_args: Namespace) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class ListEnvironments(ListCommand):
 
 
 class CreateEnvironment(ShowCommand):
-    """Create an environment. Creating the same again is harmless."""
+    """Create an environment. Idempotent."""
 
     def get_parser(self, prog_name: str) -> Any:
         """What it is."""
@@ -76,7 +76,7 @@ class ShowsEnvironment(ShowCommand):
         return parser
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """Ask; the environment."""
+        """Send the request; returns the environment."""
         raise NotImplementedError
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -96,7 +96,7 @@ class ShowEnvironment(ShowsEnvironment):
 
 
 class SetEnvironment(ShowsEnvironment):
-    """Change an environment; what is not said stays."""
+    """Change an environment; options that are not given stay."""
 
     def get_parser(self, prog_name: str) -> Any:
         """What is to change."""

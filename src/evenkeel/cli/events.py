@@ -16,17 +16,17 @@ FOLLOW_SECONDS = 1.0
 
 
 class ListEvents(ListCommand):
-    """List the newest events; with --follow keep printing what happens, one line each (JSON with -f json)."""
+    """List the newest events; with --follow keep printing new events, one line each (JSON with -f json)."""
 
     def get_parser(self, prog_name: str) -> Any:
         """How many, and whether to stay."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("--limit", type=event_count, default=20, help="How many at first (default: %(default)s).")
-        parser.add_argument("--follow", action="store_true", help="Go on until interrupted.")
+        parser.add_argument("--limit", type=event_count, default=20, help="Number of events (default: %(default)s).")
+        parser.add_argument("--follow", action="store_true", help="Continue until interrupted.")
         return parser
 
     def run(self, parsed_args: Namespace) -> int:
-        """A stream has no table: lines as they come."""
+        """With --follow print lines instead of a table."""
         if not parsed_args.follow:
             return super().run(parsed_args)
         as_json = parsed_args.formatter == "json"
@@ -54,7 +54,9 @@ def newest(client: Client, limit: int) -> list[dict[str, Any]]:
 
 
 def follow(client: Client, limit: int, warn: Any) -> Iterator[dict[str, Any]]:
-    """The last ``limit`` events, then those to come, for ever. Once it has begun it outlasts controllers' absence."""
+    """The last ``limit`` events, then new ones, without end. After the first answer it retries while controllers are
+    unreachable.
+    """
     batch = newest(client, limit)
     last = 0
     down = False

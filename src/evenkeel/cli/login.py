@@ -1,7 +1,7 @@
-"""How the command line logs in: from the environment, so that no password stands on a command line.
+"""Credentials of the command line, from environment variables, so that no password is in a command line.
 
-A token for Keystone, or user and password for a password file; the variables of the ``openstack`` command count where
-ours are not set.
+A token for Keystone, or user and password for a password file; the variables of the ``openstack`` command apply where
+``EVENKEEL_*`` are not set.
 """
 
 import base64
@@ -11,7 +11,7 @@ from evenkeel.cli.client import UsageError
 
 
 def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
-    """The headers that say who asks; none if nothing is set. Raises :class:`UsageError` for half a login."""
+    """The authentication headers; none if nothing is set. Raises :class:`UsageError` for incomplete credentials."""
     if token := environment.get("EVENKEEL_TOKEN"):
         return _token(token)
     if name := environment.get("EVENKEEL_USERNAME"):
@@ -25,7 +25,7 @@ def login_headers(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _token(token: str) -> dict[str, str]:
     if not (token.isascii() and token.isprintable()):
-        raise UsageError("the token of EVENKEEL_TOKEN or OS_TOKEN holds characters that no token has")
+        raise UsageError("the token of EVENKEEL_TOKEN or OS_TOKEN contains characters that are not allowed in tokens")
     return {"X-Auth-Token": token}
 
 

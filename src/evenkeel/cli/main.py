@@ -1,5 +1,6 @@
-"""Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, 2 usage, 3 no endpoint answers, 4 asked for and
-not done yet, 5 shown and something is wrong."""
+"""Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, 2 usage, 3 no endpoint answers, 4 requested but not
+completed, 5 shown with problems.
+"""
 
 import os
 import sys
@@ -81,7 +82,7 @@ class EvenKeelApp(App):
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
     ) -> ArgumentParser:
-        """cliff's global options and ours."""
+        """cliff's global options and those of this command."""
         parser = super().build_option_parser(description, version, argparse_kwargs)
         parser.add_argument(
             "--endpoint",
@@ -100,19 +101,19 @@ class EvenKeelApp(App):
         return result
 
     def prepare_to_run_command(self, cmd: Command) -> None:
-        """Make the client."""
+        """Create the client."""
         if self.options.timeout <= 0:
             raise UsageError("--timeout must be above 0")
         endpoints = [item for item in self.options.endpoint.split(",") if item.strip()]
         self.client = Client(endpoints, timeout_seconds=self.options.timeout, login=login_headers(os.environ))
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
-        """Remember what the failure means for the exit code."""
+        """Map the failure to the exit code."""
         if isinstance(err, ClientError):
             self.exit_code = err.exit_code
 
     def interact(self) -> None:
-        """No command given: there is no interactive mode, only help."""
+        """Without a command: a hint, instead of cliff's interactive mode."""
         self.parser.print_usage(self.stderr)
         self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
         self.exit_code = UsageError.exit_code
@@ -130,7 +131,7 @@ def with_own_timeout(argv: list[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and tell the exit code."""
+    """Run one command; returns the exit code."""
     app = EvenKeelApp()
     result = app.run(list(sys.argv[1:] if argv is None else argv))
     return app.exit_code if app.exit_code is not None else result

@@ -1,4 +1,4 @@
-"""``evenkeel loadbalancer …``: which agent has what."""
+"""``evenkeel loadbalancer …``: load balancers and their agents."""
 
 from argparse import Namespace
 from typing import Any
@@ -29,7 +29,7 @@ class ListOnAgent(ListCommand):
 
 
 class ShowAgentOfLoadBalancer(ShowCommand):
-    """Show which agent serves a load balancer, which is its home, and how far its device is."""
+    """Show which agent serves a load balancer, which is its home, and the applied revision."""
 
     def get_parser(self, prog_name: str) -> Any:
         """The load balancer."""
@@ -46,7 +46,7 @@ class ShowAgentOfLoadBalancer(ShowCommand):
 
 
 def flattened(hosting: dict[str, Any]) -> dict[str, Any]:
-    """The answer without depth; empty words where nobody serves or nothing is placed yet."""
+    """The answer flattened; empty values if no agent serves it or it is not placed yet."""
     shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
     return {
         "load_balancer_id": hosting["load_balancer_id"],

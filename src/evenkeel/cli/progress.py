@@ -1,4 +1,4 @@
-"""Following what was asked for until it is done: one line on standard error whenever something changed."""
+"""Follows the progress of a request until it is done: a line on standard error for every change."""
 
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -11,10 +11,10 @@ from evenkeel.cli.columns import Row
 LOOK_SECONDS = 0.5
 DEFAULT_WAIT_SECONDS = 300.0
 STUCK_SECONDS = 10.0
-"""How long the same reason may stand in the way until waiting is given up."""
+"""How long the same reason may block progress before waiting ends."""
 
 WAIT_OPTION = "--wait-timeout"
-"""What ``--timeout`` of a waiting command is called where the global option of that name would swallow it."""
+"""Internal name of a waiting command's ``--timeout``, which the global option of that name would take."""
 
 Say = Callable[[str], None]
 
@@ -29,7 +29,7 @@ def add_wait_arguments(parser: ArgumentParser) -> None:
         metavar="SECONDS",
         type=_seconds,
         default=DEFAULT_WAIT_SECONDS,
-        help="How long --wait waits at most (default: %(default)g).",
+        help="Maximum time for --wait (default: %(default)g).",
     )
 
 
@@ -44,13 +44,13 @@ def _seconds(text: str) -> float:
 
 
 class Progress:
-    """What is counted down, and the reason the server gives when it cannot go on."""
+    """The attribute that is counted down, and the attribute with the server's reason when it cannot continue."""
 
     def __init__(self, count: str, reason: str) -> None:
         self.count, self.reason = count, reason
 
     def line(self, agent: Row) -> str:
-        """Where it is, in one line."""
+        """The progress in one line."""
         line = f"{agent['host']}: {agent['state']}, {agent[self.count]} {self.count.replace('_', ' ')} left"
         if agent["handing_over"]:
             line += f", {agent['handing_over']} being handed over"
@@ -62,7 +62,7 @@ COMING_HOME = Progress("away_shards", "away_reason")
 
 
 def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespace, say: Say) -> dict[str, Any]:
-    """Ask until nothing is left; the agent as it is then. Raises :class:`Unfinished` with the reason."""
+    """Poll until nothing is left; returns the agent. Raises :class:`Unfinished` with the reason."""
     path = f"{API}/agents/{segment(agent['id'])}"
     now = started = stuck_since = time.monotonic()
     said = ""
@@ -74,7 +74,7 @@ def follow(client: Client, agent: Row, progress: Progress, parsed_args: Namespac
             return dict(agent)
         stuck_since = stuck_since if agent[progress.reason] else now
         if now - stuck_since >= STUCK_SECONDS or now - started >= parsed_args.wait_seconds:
-            raise Unfinished(f"{line}. The request stands, and continues as soon as that is possible")
+            raise Unfinished(f"{line}. The request remains in effect, and continues as soon as possible")
         time.sleep(LOOK_SECONDS)
         now = time.monotonic()
         try:

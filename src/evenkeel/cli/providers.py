@@ -8,11 +8,11 @@ from evenkeel.cli.client import segment
 from evenkeel.cli.columns import Columns, shown
 
 LBAAS = "/v2.0/lbaas"
-"""Where the tenants' API is below an endpoint."""
+"""Path of the tenants' API below an endpoint."""
 
 
 class ShowCapabilities(ShowCommand):
-    """Show what a provider (environment) can do; anything else is refused to tenants by name."""
+    """Show the capabilities of a provider (environment); requests for anything else are refused."""
 
     def get_parser(self, prog_name: str) -> Any:
         """Which one."""

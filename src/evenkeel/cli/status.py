@@ -10,7 +10,7 @@ from evenkeel.cli.columns import Columns, shown
 
 
 class ShowStatus(ShowCommand):
-    """Show the whole system in a few numbers."""
+    """Show a summary of the whole system."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and show."""
@@ -26,7 +26,7 @@ class ShowStatus(ShowCommand):
 
 
 def flattened(status: Mapping[str, Any]) -> dict[str, Any]:
-    """One name a number: ``agents_up``, ``load_balancers_ACTIVE``…"""
+    """One name per number: ``agents_up``, ``load_balancers_ACTIVE``…"""
     return {
         f"{group}_{name}" if isinstance(value, Mapping) else group: number
         for group, value in status.items()

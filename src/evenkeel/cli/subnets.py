@@ -12,7 +12,7 @@ OPTIONAL = ("network_id", "gateway_ip", "allocation_start", "allocation_end", "p
 
 
 class ListSubnets(ListCommand):
-    """List address pools that VIPs are taken from."""
+    """List the address pools of VIPs."""
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
@@ -25,12 +25,12 @@ class CreateSubnet(ShowCommand):
     def get_parser(self, prog_name: str) -> Any:
         """What it is."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("name", metavar="NAME", help="A name of its own.")
+        parser.add_argument("name", metavar="NAME", help="Name, unique.")
         parser.add_argument("--cidr", required=True, help="The network, such as 10.1.0.0/24.")
-        parser.add_argument("--network-id", help="Network it belongs to; else one of its own.")
+        parser.add_argument("--network-id", help="Network it belongs to; default: a new one.")
         parser.add_argument("--gateway-ip", help="The gateway; never a VIP.")
-        parser.add_argument("--allocation-start", help="First address to give out; else the first usable one.")
-        parser.add_argument("--allocation-end", help="Last address to give out; else the last usable one.")
+        parser.add_argument("--allocation-start", help="First address for VIPs; default: the first usable one.")
+        parser.add_argument("--allocation-end", help="Last address for VIPs; default: the last usable one.")
         parser.add_argument(
             "--reserve",
             dest="reserved",
@@ -38,7 +38,7 @@ class CreateSubnet(ShowCommand):
             metavar="ADDRESS[-ADDRESS]",
             help="An address or a range that is never a VIP; may be given several times.",
         )
-        parser.add_argument("--project", dest="project_id", help="Only for this project; else for all.")
+        parser.add_argument("--project", dest="project_id", help="Only for this project; default: for all.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:

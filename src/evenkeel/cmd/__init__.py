@@ -1,1 +1,1 @@
-"""One file per process: the only place that wires rooms together."""
+"""One file per process: the only package that wires the others together."""

@@ -1,4 +1,6 @@
-"""Who is let in, by the controller's options, and what a server must be for that to be safe."""
+"""Authentication and authorization by the controller's options, and checks that they are safe at the server's
+address.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 class Admission(NamedTuple):
-    """What a request passes before it is looked into."""
+    """Authentication, authorization and rate limit of requests."""
 
     identity: Authenticator
     policy: Policy
@@ -28,7 +30,7 @@ class Admission(NamedTuple):
 
 
 def open_admission(conf: cfg.ConfigOpts) -> Admission:
-    """Everything of it, before anything is served. Raises :class:`ValueError` naming the option."""
+    """Open all of it, before requests are served. Raises :class:`ValueError` naming the option."""
     check_tls(conf)
     return Admission(
         identity=open_identity(conf),
@@ -58,7 +60,9 @@ def _keystone(conf: cfg.ConfigOpts) -> Authenticator:
 
 
 def check_exposure(conf: cfg.ConfigOpts, *, loopback: bool) -> None:
-    """Raises :class:`ValueError` if anybody could be anybody at that address; warns where passwords go in clear."""
+    """Raises :class:`ValueError` if the address allows clients to take any identity; warns if passwords are sent in
+    clear text.
+    """
     kind, tls = conf.identity.kind, bool(conf.api.ssl_cert_file)
     host = conf.api.bind_host
     if loopback:
@@ -69,11 +73,11 @@ def check_exposure(conf: cfg.ConfigOpts, *, loopback: bool) -> None:
                 f"api.bind_host: {host!r} is not a loopback address, and there is no authentication; "
                 "bind to 127.0.0.1 behind a gateway, set identity.kind, or set api.allow_unauthenticated"
             )
-        log.warning("the API is open to anybody who reaches it", host=host)
+        log.warning("the API is open to every client that can connect", host=host)
     elif kind == "trusted_headers" and not conf.api.ssl_client_ca_file:
         raise ValueError(
             f"api.bind_host: {host!r} is not a loopback address; identity.kind = trusted_headers needs "
             "api.ssl_client_ca_file there, so that only the gateway can connect"
         )
     elif not tls:
-        log.warning("passwords and tokens cross the network in clear; set api.ssl_cert_file", host=host)
+        log.warning("passwords and tokens are sent in clear text; set api.ssl_cert_file", host=host)

@@ -25,7 +25,9 @@ log = structlog.get_logger(__name__)
 
 
 def main() -> int:
-    """Entry point. Exit codes: 2 configuration refused, 3 refused by the controllers or devices unfit."""
+    """Entry point. Exit codes: 2 configuration refused, 3 refused by the controllers, or devices do not meet the
+    requirements.
+    """
     try:
         conf = load("evenkeel-agent", sys.argv[1:], groups=AGENT)
     except ValueError as error:
@@ -44,7 +46,7 @@ def main() -> int:
 
 
 async def run(conf: cfg.ConfigOpts) -> None:
-    """Wire everything, serve until told to stop."""
+    """Wire everything, serve until stopped."""
     settings = agent_settings(conf)
     policy = parse_policy(conf.capacity_policy)
     device = open_device(conf, settings)
@@ -77,7 +79,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
 
 
 async def connected(bus: Bus, agent: AgentService) -> bool:
-    """Wait for the message bus. False: asked to stop meanwhile."""
+    """Wait for the message bus. False: stopped meanwhile."""
     starting = asyncio.create_task(start_bus(bus))
 
     def stop() -> None:
@@ -116,7 +118,7 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
 
 
 def open_device(conf: cfg.ConfigOpts, settings: AgentSettings) -> Device:
-    """The device group, by the entry point the configuration names. Raises :class:`ValueError`."""
+    """The device group, by the configured entry point. Raises :class:`ValueError`."""
     device: Device = driver_entry(conf.device_driver).load()(
         driver_options(conf), environment=settings.environment, group_number=settings.group_number, host=settings.host
     )
@@ -126,7 +128,7 @@ def open_device(conf: cfg.ConfigOpts, settings: AgentSettings) -> Device:
 def driver_options(conf: cfg.ConfigOpts) -> dict[str, Any]:
     """The options of the device driver's own section, in their types; None: not set.
 
-    An option called ``…_password_file`` stands for the password in it. Raises :class:`ValueError` naming one that
+    An option ``…_password_file`` is replaced by the password in that file. Raises :class:`ValueError` naming one that
     cannot be read.
     """
     return with_passwords(conf[conf.device_driver], section=conf.device_driver)

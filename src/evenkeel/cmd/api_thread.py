@@ -1,8 +1,8 @@
 """The API in a thread with an event loop of its own, beside the controller's.
 
-A storm of requests, or one that is long to build, holds up the loop that it is handled in. Agents' keepalives must be
-answered all the same, or their sessions expire: so what agents ask, the scheduler and the sweeper have a loop for
-themselves. The interpreter makes the two threads take turns every few milliseconds.
+Many requests, or one with a large response, block the event loop in which they are handled. Agents' keepalives must be
+answered nevertheless, or their sessions expire: so callbacks, scheduler and sweeper have a separate event loop. The
+interpreter switches between the two threads every few milliseconds.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from evenkeel.api.ports import ChangeSink
 from evenkeel.core.control import Change
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
-"""Runs until the event is set, which it is given by."""
+"""Runs until the given event is set."""
 TOLD_AT_ONCE = 4
-"""Accepted changes that the controller places at a time, so that its connections to the database are left to agents."""
+"""Accepted changes that the controller places at a time, so that database connections remain for agents."""
 
 
 async def run_beside(main: Main, *, name: str) -> None:
-    """Run ``main`` in a thread; when this is cancelled, have it end, and wait for that. Raises what it raises."""
+    """Run ``main`` in a thread; on cancellation stop it and wait. Raises what it raises."""
     here = asyncio.get_running_loop()
     there: asyncio.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = here.create_future()
     ended: asyncio.Future[None] = here.create_future()
@@ -56,7 +56,7 @@ async def run_beside(main: Main, *, name: str) -> None:
 
 
 class ThreadedChangeSink:
-    """The :class:`ChangeSink` of another event loop. Make it in that loop, use it in the one it is for."""
+    """The :class:`ChangeSink` of another event loop. Create it in the loop of ``sink``, use it in the API's."""
 
     def __init__(self, sink: ChangeSink) -> None:
         self._sink = sink
@@ -64,11 +64,11 @@ class ThreadedChangeSink:
         self._turns = asyncio.Semaphore(TOLD_AT_ONCE)
 
     async def accepted(self, change: Change) -> None:
-        """Tell the driver in the controller's event loop."""
+        """Notify the driver in the controller's event loop."""
         await self._tell(lambda: self._sink.accepted(change))
 
     async def failed_over(self, change: Change) -> None:
-        """Tell the driver of a failover in the controller's event loop."""
+        """Notify the driver of a failover in the controller's event loop."""
         await self._tell(lambda: self._sink.failed_over(change))
 
     async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:

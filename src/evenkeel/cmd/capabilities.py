@@ -1,4 +1,4 @@
-"""The capability tables of the device drivers that are installed."""
+"""The capability tables of the installed device drivers."""
 
 from importlib.metadata import entry_points
 
@@ -12,10 +12,10 @@ GROUP = "evenkeel.capabilities"
 
 
 def load_capabilities() -> dict[str, Capabilities]:
-    """Device driver -> what it can do.
+    """The tables by device driver.
 
-    One that cannot be loaded is told and left out: its environments take everything, and its agents refuse later
-    what they cannot do. A controller must not stay down for the sake of one driver.
+    A table that cannot be loaded is logged and left out: its environments accept everything, and its agents refuse
+    later what they do not support. One broken driver must not stop a controller.
     """
     found: dict[str, Capabilities] = {}
     for entry in entry_points(group=GROUP):

@@ -1,7 +1,7 @@
-"""The console scripts. Each says what to install if the extra that it needs is not there.
+"""The console scripts. Each names the extra to install if its libraries are missing.
 
-A package brings all of its commands wherever it is installed; the libraries of each are in an extra, so that a host has
-what runs there and nothing else. Nothing is imported before it is known to be there.
+The package installs all commands; the libraries of each are in an extra, so that a host needs only those of its own
+processes. Modules are imported after the check.
 """
 
 import re
@@ -12,11 +12,12 @@ from importlib.metadata import PackageNotFoundError, distribution, requires
 
 PROJECT = "evenkeel"
 NOT_INSTALLED = 2
-"""Exit code, as for a configuration that cannot be used."""
+"""Exit code, as for an invalid configuration."""
 
 _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)[^;]*;\s*extra\s*==\s*['"]([^'"]+)['"]\s*""")
-"""One that an extra adds on every platform, as the package's metadata have it (PEP 508); extras within extras are
-resolved there."""
+"""A requirement of an extra without other markers, in the package's metadata (PEP 508), where nested extras are
+resolved.
+"""
 
 
 def operators() -> int:
@@ -40,22 +41,22 @@ def haproxyd() -> int:
 
 
 def rabbitmq() -> int:
-    """``evenkeel-rabbitmq``: works wherever an agent or a controller does."""
+    """``evenkeel-rabbitmq``: needs the libraries of an agent or a controller."""
     return _run("evenkeel-rabbitmq", "evenkeel.cmd.rabbitmq", "agent", "controller")
 
 
 def users() -> int:
-    """``evenkeel-users``: works where a controller does."""
+    """``evenkeel-users``: needs the libraries of a controller."""
     return _run("evenkeel-users", "evenkeel.cmd.users", "controller")
 
 
 def icontrol_emulator() -> int:
-    """``icontrol-emulator``: a package of its own, which comes with ours."""
+    """``icontrol-emulator``: a separate package in the same distribution."""
     return _run("icontrol-emulator", "icontrol_emulator.__main__", "emulator")
 
 
 def _run(command: str, module: str, *extras: str) -> int:
-    """``main()`` of the module, if all that one of the extras needs is installed."""
+    """Run ``main()`` of the module, if the libraries of one of the extras are installed."""
     missing = [missing_packages(extra) for extra in extras]
     if all(missing):
         choices = " or ".join(f"pip install '{PROJECT}[{extra}]'" for extra in extras)
@@ -66,12 +67,12 @@ def _run(command: str, module: str, *extras: str) -> int:
 
 
 def missing_packages(extra: str) -> list[str]:
-    """The packages that the extra names and that are not installed. Their versions are pip's affair."""
+    """The missing packages of the extra; versions are not checked."""
     return sorted({name for name in _packages(extra) if not _is_installed(name)})
 
 
 def _packages(extra: str) -> Iterator[str]:
-    """None if this is not installed as a package, but run from its sources."""
+    """The packages of the extra; none if evenkeel is not installed but run from its sources."""
     try:
         listed = requires(PROJECT) or []
     except PackageNotFoundError:

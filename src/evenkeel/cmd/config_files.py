@@ -1,4 +1,4 @@
-"""Ini files: read by oslo.config, and refused if they hold an option that nothing reads."""
+"""Ini files: read by oslo.config, and refused if they contain an unknown option."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +12,9 @@ from evenkeel.cmd.unknown_options import IniFile, refuse_unknown, section_key
 
 
 def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.ConfigOpts:
-    """Read the ``--config-file``s of the process called ``name``. ``groups``: the options it reads, by section.
+    """Read the ``--config-file``s of the process ``name``. ``groups``: the options it reads, by section.
 
-    Sections of device drivers are read as well, if they are in a file or the process has a ``device_driver``. Raises
+    Sections of device drivers are read, too, if they are in a file or the process has a ``device_driver``. Raises
     :class:`ValueError` naming the file, or the option and what is allowed; exits on bad arguments.
     """
     conf = cfg.ConfigOpts()
@@ -26,7 +26,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.Co
     except cfg.ConfigFilesNotFoundError as error:
         raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
     except cfg.ConfigFileParseError as error:
-        raise ValueError(f"--config-file: {_place(error)}") from None  # the line itself may hold a password
+        raise ValueError(f"--config-file: {_place(error)}") from None  # the line itself may contain a password
     except cfg.Error as error:
         raise ValueError(f"--config-file: {error}") from error
     drivers = _driver_sections(conf, files)
@@ -43,7 +43,7 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.Co
 
 
 def _files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
-    """What was read, in oslo.config's order: of an option that is in several files, the last one counts."""
+    """The files in oslo.config's order: of an option in several files, the last one counts."""
     folders = conf.config_dirs or conf.config_dir or ()
     paths = [Path(file).expanduser() for file in conf.config_file or ()]
     paths += [path for folder in folders for path in sorted(Path(folder).expanduser().glob("*.conf"))]
@@ -56,9 +56,9 @@ def _files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
 
 
 def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str, Sequence[cfg.Opt] | None]:
-    """Driver -> its options: those of the one that is configured, and those that have a section in a file.
+    """Options by driver: of the configured one, and of those with a section in a file.
 
-    None: they cannot be loaded, which is nobody's concern where another driver is configured.
+    None: they cannot be loaded, which does not matter if another driver is configured.
     """
     configured = {conf.device_driver} if "device_driver" in conf else set()
     found: dict[str, Sequence[cfg.Opt] | None] = {driver: declared_options(driver) for driver in configured}
@@ -72,7 +72,7 @@ def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str
 
 
 def _place(error: cfg.ConfigFileParseError) -> str:
-    """Where the file cannot be read, and why."""
+    """The position and reason of a syntax error."""
     cause = error.__context__
     if isinstance(cause, cfg.ParseError):
         return f"{error.config_file}: line {cause.lineno}: {cause.msg}"
@@ -80,7 +80,7 @@ def _place(error: cfg.ConfigFileParseError) -> str:
 
 
 def _check(conf: cfg.ConfigOpts, group: str | None, option: cfg.Opt) -> None:
-    """Read it once, so that a bad value is found at start. The value is told unless it is a secret."""
+    """Read it once, so that an invalid value is found at start. The error shows the value unless it is a secret."""
     try:
         getattr(conf[group] if group else conf, option.dest)
     except (cfg.Error, ValueError) as error:

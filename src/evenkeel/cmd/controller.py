@@ -1,4 +1,4 @@
-"""``evenkeel-controller``: the API, the scheduler and the callback queues in one process. Run as many as you like."""
+"""``evenkeel-controller``: the API, the scheduler and the callback queues in one process. Any number may run."""
 
 import asyncio
 import contextlib
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 async def run(conf: cfg.ConfigOpts) -> None:
-    """Wire everything, serve until told to stop."""
+    """Wire everything, serve until stopped."""
     environments = [parse_environment(item) for item in conf.environments]
     admission = open_admission(conf)
     addresses = address_rules(conf.api, "api")
@@ -108,7 +108,7 @@ def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
     authenticated = conf.rabbit_agents_authenticated
     if not authenticated and conf.transport_url.startswith(AMQP):
         log.warning(
-            "agents are not authenticated: who has a RabbitMQ password may speak for any of them; see deploy.md"
+            "agents are not authenticated: any client with a RabbitMQ password can impersonate them; see deploy.md"
         )
     return open_bus(
         conf.transport_url,
@@ -130,7 +130,7 @@ async def serve(
     keys: OpenedKeyManager,
     listening: socket.socket,
 ) -> None:
-    """Start store and bus as soon as they answer, then serve until cancelled."""
+    """Start store and bus as soon as they are reachable, then serve until cancelled."""
     await start_store(store, environments, conf)
     await start_bus(bus)
     controller = Controller(
@@ -180,7 +180,7 @@ async def serve(
 
 
 async def serve_until(stop: asyncio.Event, server: Server, listening: socket.socket, conf: cfg.ConfigOpts) -> None:
-    """Serve, say where, and end what is under way when told to."""
+    """Serve, log the address, and finish requests in progress when stopped."""
 
     async def end() -> None:
         await stop.wait()
@@ -197,15 +197,15 @@ async def serve_until(stop: asyncio.Event, server: Server, listening: socket.soc
 
 
 def announce(endpoint_file: str | None, url: str) -> None:
-    """Write where the API is, for whoever started this process on port 0."""
+    """Write the API's URL to a file, for a parent process that chose port 0."""
     if endpoint_file:
         Path(endpoint_file).write_text(f"{url}\n")
 
 
 async def start_store(store: Store, environments: list[Environment], conf: cfg.ConfigOpts) -> None:
-    """Wait for the database, and see that the environments are there.
+    """Wait for the database, and create missing environments.
 
-    Raises :class:`ValueError` if one differs, or if the default provider is none of them.
+    Raises :class:`ValueError` if one differs, or if the default provider does not exist.
     """
     while True:
         try:
@@ -214,7 +214,7 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
                 environment.name: environment.device_driver for environment in await store.operators.environments()
             }
             for environment in environments:
-                # what operators set meanwhile stays; only the device driver is said here
+                # attributes set by operators stay; only the device driver is configured here
                 if there.get(environment.name) != environment.device_driver:
                     await store.operators.add_environment(environment)
             known = [environment.name for environment in await store.operators.environments()]
@@ -225,7 +225,7 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
             raise ValueError(f"environments: {error}") from error
         except StoreUnavailable as error:
             log.warning(
-                "database out of reach; trying again",
+                "database unreachable; trying again",
                 database=without_password(conf.database.connection),
                 error=str(error),
                 cause=_first_line(error.__cause__),
@@ -234,7 +234,7 @@ async def start_store(store: Store, environments: list[Environment], conf: cfg.C
 
 
 def _first_line(cause: BaseException | None) -> str:
-    """What the database's client said; the rest may be a whole statement."""
+    """The first line of the database client's error; the rest may be a whole statement."""
     original = getattr(cause, "orig", None) or cause
     return str(original).partition("\n")[0][:300]
 
@@ -261,7 +261,7 @@ def parse_environment(item: str) -> Environment:
 
 
 def listen(conf: cfg.ConfigOpts) -> socket.socket:
-    """The bound socket, at an address where the identity can be relied on. Raises :class:`ValueError`."""
+    """The bound socket, at an address that is safe for the kind of authentication. Raises :class:`ValueError`."""
     host = conf.api.bind_host
     check_exposure(conf, loopback=_is_loopback(host))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

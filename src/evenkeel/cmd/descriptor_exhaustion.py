@@ -1,5 +1,6 @@
-"""Tells "out of file descriptors" plainly, whichever loop stumbles over it: it is no bug, and a traceback of whatever
-was to be opened next leads nobody to the reason."""
+"""Logs exhausted file descriptors in one line, wherever the error occurs: it is not a bug, and the traceback of the
+next failing ``open`` does not show the cause.
+"""
 
 import errno
 import sys
@@ -11,7 +12,7 @@ _CHAIN_MAX = 20
 
 
 def is_out_of_files(error: BaseException | None) -> bool:
-    """Is that why, as far as the error and its causes tell?"""
+    """Whether the error or one of its causes is an exhaustion of file descriptors."""
     for _ in range(_CHAIN_MAX):
         if error is None:
             return False

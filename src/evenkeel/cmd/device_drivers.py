@@ -1,7 +1,7 @@
-"""The device drivers that are installed: entry points of the group ``evenkeel.devices``.
+"""The installed device drivers: entry points of the group ``evenkeel.devices``.
 
-A driver's options are in the section that is called as its entry point. The module that the entry point names declares
-them: ``OPTIONS``, a list of oslo.config options. One that has no options needs none.
+A driver's options are in the section named after its entry point. The entry point's module declares them as
+``OPTIONS``, a list of oslo.config options; a driver without options needs none.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def driver_entry(name: str) -> EntryPoint:
 
 
 def declared_options(name: str) -> Sequence[cfg.Opt]:
-    """What the driver declares. Raises :class:`ValueError` if there is none, or if it cannot be loaded."""
+    """The driver's options. Raises :class:`ValueError` if there is no such driver, or if it cannot be loaded."""
     module = driver_entry(name).module
     try:
         declared = getattr(import_module(module), "OPTIONS", ())

@@ -1,4 +1,6 @@
-"""``evenkeel-haproxyd``: makes the HAProxy of this host a device that agents configure. HAProxys outlive it."""
+"""``evenkeel-haproxyd``: makes the HAProxy of this host a device that agents configure. HAProxy processes keep running
+when it stops.
+"""
 
 import argparse
 import asyncio
@@ -52,7 +54,7 @@ def main() -> int:
     except (ValueError, OSError) as error:
         print(f"{NAME}: refused: {error}", file=sys.stderr)
         return 2
-    os.umask(0o077)  # keys, epochs and sockets are nobody else's, whatever starts it
+    os.umask(0o077)  # only the daemon's user may access keys, epochs and sockets
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it holds in memory is not to be on disk, nor HAProxy's
     set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_name(conf)}")
     try:
@@ -70,17 +72,17 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(NAME, description=__doc__)
     parser.add_argument("--config-file", action="append", default=[], help="ini file; later ones win")
     other = parser.add_mutually_exclusive_group()
-    other.add_argument("--init", type=Path, metavar="DIR", help="make a private authority and a certificate, and end")
+    other.add_argument("--init", type=Path, metavar="DIR", help="make a private CA and a certificate, and exit")
     other.add_argument(
-        "--add-agent", metavar="NAME", help="read a password from standard input, add the agent's hash, and end"
+        "--add-agent", metavar="NAME", help="read a password from standard input, add the agent's hash, and exit"
     )
     other.add_argument(
-        "--stop-haproxy", action="store_true", help="end every HAProxy of a daemon that does not run, and end"
+        "--stop-haproxy", action="store_true", help="stop every HAProxy of a daemon that does not run, and exit"
     )
     other.add_argument(
         "--disown",
         metavar="PREFIX",
-        help="let another device group take over the partitions PREFIX_..., of a daemon that does not run, and end",
+        help="let another device group take over the partitions PREFIX_..., of a daemon that does not run, and exit",
     )
     parser.add_argument(
         "--host", action="append", help="with --init: a name or address of this host; default: its name and loopback"
@@ -89,7 +91,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 async def run(conf: cfg.ConfigOpts) -> None:
-    """Serve until told to stop."""
+    """Serve until stopped."""
     stop = asyncio.Event()
     on_stop_signal(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
@@ -101,7 +103,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
 
 
 async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
-    """Traffic of this host ends. Raises :class:`ValueError` if there is no HAProxy to do it with."""
+    """Stop all HAProxy processes of this host. Raises :class:`ValueError` without an HAProxy binary."""
     settings = daemon_settings(conf)
     with lock(settings.state_dir):
         partitions = PartitionManager(settings)
@@ -112,21 +114,21 @@ async def stop_haproxy(conf: cfg.ConfigOpts) -> None:
 
 
 def disown(settings: DaemonSettings, prefix: str) -> int:
-    """The next group that takes one of these partitions over owns them all. Raises :class:`ValueError`."""
+    """Release the partitions: the next group that takes one over owns them all. Raises :class:`ValueError`."""
     with lock(settings.state_dir):
         try:
             given_up = remove_owner(settings, prefix)
         except (EvenKeelError, OSError) as error:
             raise ValueError(f"--disown {prefix}: {error}") from error
     for name, owner in given_up.items():
-        print(f"{name} was {owner}'s, and is nobody's now")
+        print(f"{name} belonged to {owner}, and is free now")
     if not given_up:
-        raise ValueError(f"--disown {prefix}: no partition of that prefix belongs to anybody")
+        raise ValueError(f"--disown {prefix}: no partition with that prefix has an owner")
     return 0
 
 
 def init(folder: Path, hosts: Sequence[str] | None) -> int:
-    """Make certificates and say what to do with them."""
+    """Make certificates and print the next steps."""
     name = socket.gethostname()
     names = list(hosts or dict.fromkeys([name, socket.getfqdn(), "localhost", "127.0.0.1", "::1"]))
     made: CertificateFiles = make_certificates(folder, names)
@@ -135,7 +137,7 @@ def init(folder: Path, hosts: Sequence[str] | None) -> int:
 
 
 def add(file: Path, name: str) -> int:
-    """Take a password, from a person or a pipe, and keep its hash."""
+    """Read a password from the terminal or a pipe, and store its hash."""
     password = getpass.getpass(f"password of {name}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     add_agent(file, name, password)
     print(f"{name} may use the daemons that read {file}; a running one reads it at the next request")

@@ -14,7 +14,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 HAPROXYD = [
     cfg.StrOpt("name", help="Name of this daemon, unique among the daemons of a device group; else the host's name."),
-    # agents are on other hosts, and each has to log in over TLS
+    # agents are on other hosts; each must authenticate over TLS
     cfg.StrOpt("bind_host", default="0.0.0.0", help="Address to listen on."),  # noqa: S104
     cfg.PortOpt("bind_port", default=9443, help="Port to listen on; 0 takes a free one."),
     cfg.StrOpt(
@@ -93,12 +93,12 @@ HAPROXYD = [
 
 
 def daemon_name(conf: cfg.ConfigOpts) -> str:
-    """What this daemon is called."""
+    """The daemon's name."""
     return str(conf.haproxyd.name or socket.gethostname())
 
 
 def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
-    """What is run and where. Raises :class:`ValueError` naming the option."""
+    """The daemon's settings. Raises :class:`ValueError` naming the option."""
     section = conf.haproxyd
     return DaemonSettings(
         name=daemon_name(conf),
@@ -132,7 +132,7 @@ def _addresses(name: str, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def http_settings(conf: cfg.ConfigOpts) -> HttpSettings:
-    """How it is reached."""
+    """Settings of the daemon's HTTPS server."""
     section = conf.haproxyd
     return HttpSettings(
         certificate=Path(section.tls_certificate),

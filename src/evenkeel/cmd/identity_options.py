@@ -1,5 +1,6 @@
-"""The controller's options that say who may ask what: identity, TLS of the API, limits. oslo.policy and
-keystonemiddleware bring their own groups, ``[oslo_policy]`` and ``[keystone_authtoken]``."""
+"""The controller's options of authentication, TLS of the API, and limits. oslo.policy and keystonemiddleware have their
+own groups, ``[oslo_policy]`` and ``[keystone_authtoken]``.
+"""
 
 from oslo_config import cfg
 
@@ -47,4 +48,4 @@ API = [
     cfg.IntOpt("rate_limit_burst", default=200, min=1, help="Requests that a project may make at once."),
     cfg.IntOpt("max_page_items", default=1000, min=1, max=10_000, help="Default and cap of a list's limit."),
 ]
-"""Beside :data:`evenkeel.cmd.options.API`, in the same group."""
+"""In the group of :data:`evenkeel.cmd.options.API`."""

@@ -49,7 +49,7 @@ BARBICAN = [
 ]
 _GROUP = "barbican"
 ADAPTERS_MAX = 1000
-"""Logins that are remembered, one for each project."""
+"""Cached logins, one for each project."""
 
 
 class OpenedKeyManager(NamedTuple):
@@ -62,7 +62,7 @@ class OpenedKeyManager(NamedTuple):
 
 
 def open_key_manager(conf: cfg.ConfigOpts) -> OpenedKeyManager:
-    """What the configuration names. Raises :class:`ValueError`."""
+    """Open the configured key manager. Raises :class:`ValueError`."""
     if conf.certificates.key_manager == "none":
         return OpenedKeyManager(None, None, close=lambda: None)
     if conf.certificates.key_manager == "barbican":

@@ -1,7 +1,7 @@
-"""Which options may be in an ini file: what any of our processes reads, because several may share a file, and what the
-libraries read that controllers use.
+"""Which options may be in an ini file: those of all processes, because several may share a file, and those of the
+controllers' libraries.
 
-A section of a library that is not installed, or of a login that it does not know, may hold anything.
+A section of a library that is not installed, or of an unknown auth type, may contain any option.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ OF_LIBRARIES = {
 }
 """Section -> entry point of the group ``oslo.config.opts`` that lists its options."""
 LOGINS = ("keystone_authtoken", "neutron", "barbican")
-"""Sections from which keystoneauth reads how to log in to Keystone."""
+"""Sections with keystoneauth's credentials for Keystone."""
 
 Groups = Mapping[str | None, Sequence[cfg.Opt] | None]
 Written = Mapping[str, Mapping[str, str]]
@@ -29,7 +29,7 @@ def known_options(groups: Groups, files: Sequence[IniFile]) -> Known:
     """``groups``: options by section of this process and of device drivers; None instead of options: any."""
     written = _written(files)
     known: dict[str, set[str]] = {DEFAULT: {"config_source"}}
-    # oslo.config reads more options from where these sections say
+    # oslo.config reads more options from the sources that these sections name
     anything = {section_key(name.strip()) for name in written.get(DEFAULT, {}).get("config_source", "").split(",")}
     for declared in (sections.CONTROLLER, sections.AGENT, sections.HAPROXYD, groups, *_of_libraries(written)):
         for group, options in declared.items():
@@ -49,7 +49,7 @@ def _add(known: dict[str, set[str]], group: str, options: Iterable[cfg.Opt]) -> 
 
 
 def _written(files: Sequence[IniFile]) -> Written:
-    """Section -> option -> the value that counts."""
+    """Section -> option -> effective value."""
     found: dict[str, dict[str, str]] = {}
     for file in files:
         for section, options in file.sections.items():
@@ -58,7 +58,7 @@ def _written(files: Sequence[IniFile]) -> Written:
 
 
 def _of_libraries(written: Written) -> Iterator[Groups]:
-    """Options of the sections that are there; None: not known."""
+    """Options of the present sections; None: not known."""
     for section in OF_LIBRARIES.keys() & written.keys():
         yield {section: _listed(section)}
     for section in LOGINS:
@@ -77,7 +77,7 @@ def _listed(section: str) -> Sequence[cfg.Opt] | None:
 
 
 def _of_login(section: str, written: Written) -> Groups:
-    """What keystoneauth reads in the section, and in the one that its ``auth_section`` names."""
+    """keystoneauth's options of the section, and of the one that its ``auth_section`` names."""
     try:
         from keystoneauth1 import loading
     except ImportError:
@@ -93,7 +93,7 @@ def _of_login(section: str, written: Written) -> Groups:
 
 
 def _of_auth_type(written: Mapping[str, str]) -> Sequence[cfg.Opt] | None:
-    """What the kind of login reads; None: there is no such kind, which is told when it is opened."""
+    """Options of the auth type; None: unknown type, which is refused when it is opened."""
     from keystoneauth1 import exceptions, loading
 
     common = list(loading.get_auth_common_conf_options())

@@ -1,4 +1,4 @@
-"""The controller's options of how much one load balancer may hold."""
+"""The controller's options that limit the objects of one load balancer."""
 
 from oslo_config import cfg
 
@@ -24,5 +24,5 @@ LIMITS = [
 
 
 def load_balancer_limits(conf: cfg.ConfigOpts) -> LoadBalancerLimits:
-    """The limits of ``[limits]``. All controllers are to have the same."""
+    """The limits of ``[limits]``, which must be the same on all controllers."""
     return LoadBalancerLimits(**{kind: conf.limits[_option(kind)] for kind in CALLED})

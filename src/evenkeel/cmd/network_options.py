@@ -1,7 +1,7 @@
-"""Where VIPs come from: the options, and opening what they name.
+"""Options of the network service, and opening of the configured one.
 
-Besides ours, section ``[neutron]`` holds what keystoneauth reads there for every OpenStack service: how to log in,
-which endpoint, how TLS is verified. Those are known only where the extra ``neutron`` is installed.
+Section ``[neutron]`` also contains keystoneauth's options: credentials, endpoint, verification of TLS. Those are known
+only where the extra ``neutron`` is installed.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ NEUTRON = [
 ]
 
 INTERFACES = ("internal", "public")
-"""Which of Neutron's endpoints in the service catalogue, unless ``valid_interfaces`` says otherwise."""
+"""Default of ``valid_interfaces``: the endpoints of Neutron in the service catalogue."""
 
 
 class OpenedNetwork(NamedTuple):
@@ -44,12 +44,12 @@ class OpenedNetwork(NamedTuple):
 
     network: Network
     gives_back: bool
-    """It takes things outside the database, which have to be given back."""
+    """It creates ports outside the database, which have to be deleted."""
     close: Callable[[], None]
 
 
 def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
-    """What the configuration names. Connects on first use. Raises :class:`ValueError`."""
+    """Open the configured network. Connects on first use. Raises :class:`ValueError`."""
     if conf.network.driver == "builtin":
         return OpenedNetwork(BuiltinNetwork(store.operators), gives_back=False, close=lambda: None)
     try:
@@ -93,7 +93,7 @@ def _log_in(conf: cfg.ConfigOpts, timeout_seconds: float) -> tuple[Any, Any]:
 
 
 def _check_tls(section: Any) -> None:
-    """Raises :class:`ValueError` for a file that is not there: it would be found out with the first request."""
+    """Raises :class:`ValueError` for a missing file, which otherwise only the first request would detect."""
     for name in ("cafile", "certfile", "keyfile"):
         path = getattr(section, name)
         if path and not Path(path).is_file():

@@ -1,6 +1,5 @@
-"""The options of the processes, read from ini files by oslo.config, so that OpenStack's and F5's files can be read.
-
-Names that F5's agent ini has are F5's names.
+"""The options of the processes, read from ini files by oslo.config, as OpenStack's and F5's. Options of F5's agent have
+F5's names.
 """
 
 from oslo_config import cfg

@@ -13,8 +13,9 @@ _OPTIONS = {
     "l7policy": ("default_l7policy_quota", "L7 policies", 1000),
     "l7rule": ("default_l7rule_quota", "L7 rules", 5000),
 }
-"""Enough for a tenant with hundreds of sites, and little enough that one with a loop fills neither database nor
-devices."""
+"""Enough for a tenant with hundreds of sites, and low enough that a runaway script fills neither database nor
+devices.
+"""
 
 QUOTAS = [
     cfg.IntOpt(
@@ -29,5 +30,5 @@ QUOTAS = [
 
 
 def default_quotas(conf: cfg.ConfigOpts) -> Quotas:
-    """The quotas of ``[quotas]``. All controllers are to have the same."""
+    """The quotas of ``[quotas]``, which must be the same on all controllers."""
     return Quotas(**{name: conf.quotas[option] for name, (option, *_) in _OPTIONS.items()})

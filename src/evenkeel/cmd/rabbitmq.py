@@ -1,7 +1,7 @@
 """``evenkeel-rabbitmq``: prints the ``rabbitmqctl`` commands that give an agent a RabbitMQ user of its own.
 
-It changes nothing itself and needs neither the broker nor its management plug-in: whoever may administer the broker
-looks at the lines and runs them. Passwords are in none of them: ``rabbitmqctl`` reads them from its standard input.
+It changes nothing itself and needs neither the broker nor its management plug-in: an administrator of the broker
+reviews and runs the commands. They contain no passwords: ``rabbitmqctl`` reads them from its standard input.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from evenkeel.core.messages import agent_queue, callback_queue, keepalive_queue,
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
 
 CONNECTIONS_MAX = 16
-"""An agent has three; more for what the broker has not noticed yet to be gone."""
+"""An agent needs three; more for lost connections that the broker has not detected yet."""
 CHANNELS_MAX = 64
 
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evenkeel-rabbitmq", description="Users of agents on RabbitMQ.")
     commands = parser.add_subparsers(required=True, metavar="command")
-    user = commands.add_parser("agent-user", help="print the commands that make, or put right, the user of one agent")
+    user = commands.add_parser("agent-user", help="print the commands that create or correct the user of one agent")
     user.add_argument("--environment", required=True, help="the agent's environment_prefix")
     user.add_argument("--group", type=int, default=1, help="its environment_group_number; default: %(default)s")
     user.add_argument("--host", required=True, help="its host")
@@ -56,9 +56,10 @@ def agent_user_commands(environment: str, group_number: int, host: str, *, vhost
 
 
 def permissions(environment: str, group_number: int, host: str) -> tuple[str, str, str]:
-    """What an agent may configure, write and read: nothing but its own queue and the presence of its sessions, and
-    calls to its environment's controllers. Writing to the dead letters' exchange is what RabbitMQ asks of those who
-    declare a queue that has one. Answers come by direct reply-to, which needs no permission and reaches nobody else."""
+    """Configure, write and read permissions of an agent: only its own queue, the presence of its sessions, and calls to
+    its environment's controllers. RabbitMQ requires write permission on the dead-letter exchange to declare a queue
+    with one. Answers come by direct reply-to, which needs no permission and reaches only the caller.
+    """
     own = (
         re.escape(agent_queue(environment, group_number, host)),
         f"{re.escape(presence_name(SessionId('')))}[0-9a-f-]+",

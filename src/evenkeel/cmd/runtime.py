@@ -1,4 +1,4 @@
-"""What every process needs: a clock, logs, ids, and a way to be told to stop."""
+"""Common parts of all processes: clock, logs, ids and stop signals."""
 
 import asyncio
 import gc
@@ -20,17 +20,19 @@ from evenkeel.core.ports import Bus
 log = structlog.get_logger(__name__)
 
 NEIGHBOUR_RETRY_SECONDS = 1.0
-"""Between two tries to reach a neighbour at start."""
+"""Between two tries to connect to a service at start."""
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal or a reader of logs takes for an order. Line feeds are for the renderer, which knows exceptions."""
+"""Control characters, which could control terminals. The renderer handles line feeds, because exceptions contain
+them.
+"""
 
 
 class SystemClock:
     """The real monotonic clock."""
 
     def monotonic(self) -> float:
-        """Seconds since some fixed moment."""
+        """Seconds since an arbitrary fixed time."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
@@ -39,12 +41,12 @@ class SystemClock:
 
 
 def new_id() -> str:
-    """A fresh id."""
+    """A new UUID."""
     return str(uuid.uuid4())
 
 
 def set_up_logs(*, debug: bool, name: str) -> None:
-    """One line an event on standard error: key=value pairs, or colours on a terminal."""
+    """Log one line per event to standard error: key=value pairs, with colours on a terminal."""
     level = logging.DEBUG if debug else logging.INFO
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     renderer: structlog.typing.Processor = (
@@ -69,7 +71,7 @@ def set_up_logs(*, debug: bool, name: str) -> None:
 
 
 def escape_controls(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Texts of others (tenants' values in reasons, devices' words) give terminals and readers of logs no orders."""
+    """Escape control characters in foreign texts (tenants' values in reasons, devices' errors)."""
     for key, value in event.items():
         if isinstance(value, str) and _CONTROL.search(value):
             event[key] = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
@@ -77,8 +79,9 @@ def escape_controls(logger: Any, method: str, event: MutableMapping[str, Any]) -
 
 
 def tune_collector() -> None:
-    """Make the cyclic collector rarer, once everything has been loaded: a list of 1,000 load balancers makes many
-    thousand objects, none of them cyclic, and the default looks through all of them again and again."""
+    """Run the cyclic garbage collector less often, after all modules are loaded: a list of 1,000 load balancers creates
+    many thousand objects, none of them cyclic, which the default would scan repeatedly.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -98,5 +101,5 @@ async def start_bus(bus: Bus) -> None:
             await bus.start()
             return
         except BusUnavailable as error:
-            log.warning("message bus out of reach; trying again", error=str(error))
+            log.warning("message bus unreachable; trying again", error=str(error))
             await asyncio.sleep(NEIGHBOUR_RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Which options each process reads, by section; None is ``[DEFAULT]``. Device drivers bring their own."""
+"""The options that each process reads, by section; None is ``[DEFAULT]``. Device drivers declare their own."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn with our accepting and our limits, with TLS if asked for."""
+"""The HTTP server: uvicorn with this project's accepting of connections and limits, and with TLS if configured."""
 
 import asyncio
 import contextlib
@@ -19,22 +19,25 @@ from evenkeel.serving.peers import Network, networks
 from evenkeel.serving.refusal_log import RefusalLog
 
 KEEP_ALIVE_SECONDS = 75
-"""An idle connection is kept for so long: longer than gateways and clients keep theirs, which would else send on one
-that is just being closed."""
+"""How long idle connections are kept: longer than gateways and clients keep theirs, which would otherwise send on a
+connection that is just being closed.
+"""
 
 STOP_SECONDS = 5
-"""For requests under way when the process stops."""
+"""For requests in progress when the process stops."""
 OPEN_FILES_WANTED = 65_536
 
 
 def run_serving(main: Coroutine[Any, Any, None]) -> None:
-    """Run a process that serves many small requests: as ``asyncio.run``, on the quicker loop."""
+    """Run a process that serves many small requests: as ``asyncio.run``, on the faster loop."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(main)
 
 
 class Server(uvicorn.Server):
-    """uvicorn without its own signal handling, because the process decides when to stop, and with our own accepting."""
+    """uvicorn without its signal handling, because the process decides when to stop, and with this project's accepting
+    of connections.
+    """
 
     def __init__(self, config: uvicorn.Config, connections: Connections, limits: HttpLimits, tally: RefusalLog) -> None:
         super().__init__(config)
@@ -45,11 +48,11 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals alone."""
+        """Do not change signal handlers."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take connections from the one socket there is."""
+        """Accept connections on the only socket."""
         await self.lifespan.startup()
         self.servers = []
         if sockets is None:
@@ -71,7 +74,7 @@ class Server(uvicorn.Server):
         return protocol
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more; end what is under way if that is soon."""
+        """Stop accepting; wait a limited time for requests in progress."""
         if self._acceptor is not None:
             self._acceptor.close()
         await super().shutdown(sockets)
@@ -108,7 +111,7 @@ def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
 
 
 def open_files_max() -> int:
-    """How many files this process may open: as many as the system lets it."""
+    """Raise the limit of open files to the system's maximum, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES_WANTED)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,4 +1,4 @@
-"""What is in ini files and read by nothing: told with what was probably meant. Pure."""
+"""Errors for unknown options in ini files, with the most similar known ones. Pure."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,26 +7,26 @@ from evenkeel.core.values import Value
 
 DEFAULT = "DEFAULT"
 TOLD_MAX = 10
-"""Of the unknown options of all files; the rest is counted."""
+"""Most unknown options that the error lists; the rest is counted."""
 
 Known = Mapping[str, frozenset[str] | None]
-"""Section, as :func:`section_key` has it -> options that may be in it; None: any."""
+"""Section, normalized by :func:`section_key` -> allowed options; None: any."""
 
 
 class IniFile(Value):
-    """One file: section -> option -> values as they were written, one for each time that the option is there."""
+    """One file: section -> option -> raw values, one per occurrence of the option."""
 
     path: str
     sections: dict[str, dict[str, list[str]]]
 
 
 def section_key(section: str) -> str:
-    """The section as oslo.config compares it: in lower case, but for ``DEFAULT``."""
+    """The section as oslo.config compares it: in lower case, except ``DEFAULT``."""
     return section if section == DEFAULT else section.lower()
 
 
 def refuse_unknown(files: Sequence[IniFile], known: Known) -> None:
-    """Raises :class:`ValueError` naming file, section, option and the nearest one that there is."""
+    """Raises :class:`ValueError` naming file, section, option and the most similar known one."""
     problems = [problem for file in files for problem in _problems(file, known)]
     if not problems:
         return
@@ -53,7 +53,7 @@ def _meant(nearest: str) -> str:
 
 
 def _like_section(section: str, options: Iterable[str], known: Known) -> str:
-    """The section that has the most similar name, or else the first one that has one of the options."""
+    """The section with the most similar name, or else the first one with one of the options."""
     by_lower = {name.lower(): name for name in known}
     if near := _closest(section.lower(), by_lower):
         return f"[{by_lower[near]}]"
@@ -62,7 +62,7 @@ def _like_section(section: str, options: Iterable[str], known: Known) -> str:
 
 
 def _like_option(section: str, option: str, known: Known) -> str:
-    """A similar one of the section; else the same, or else a similar one, of another section."""
+    """A similar option of the section; else the same one of another section; else a similar one there."""
     if near := _closest(option, known[section] or ()):
         return near
     places = {name: place for place, names in known.items() for name in names or ()}
@@ -71,6 +71,6 @@ def _like_option(section: str, option: str, known: Known) -> str:
 
 
 def _closest(name: str, names: Iterable[str]) -> str:
-    """The most similar one; the first in the alphabet of several alike. Empty: none is similar."""
+    """The most similar name; of several, the first alphabetically. Empty: none is similar."""
     found = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.7)
     return found[0] if found else ""

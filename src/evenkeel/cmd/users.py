@@ -1,6 +1,6 @@
 """``evenkeel-users``: writes the password file that controllers read with ``[identity] kind = password_file``.
 
-Passwords are asked for, or read from standard input; they never stand on the command line, where others see them.
+Passwords are read from the terminal or from standard input, never from the command line, which other users can see.
 """
 
 import argparse
@@ -32,9 +32,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evenkeel-users", description="Users of the password file.")
     parser.add_argument("--file", type=Path, default=Path(DEFAULT_FILE), help="default: %(default)s")
     commands = parser.add_subparsers(required=True, metavar="command")
-    add = commands.add_parser("add", help="add a user, or change one")
+    add = commands.add_parser("add", help="add or change a user")
     add.add_argument("name")
-    add.add_argument("--project", required=True, help="the project whose objects they see and make")
+    add.add_argument("--project", required=True, help="the user's project")
     add.add_argument("--roles", default="member", help="with commas; default: %(default)s")
     add.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
     add.set_defaults(run=_add)
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add(options: argparse.Namespace) -> None:
-    # names first: nobody likes to type a password in vain
+    # check names before asking for the password
     checked_user(options.name, options.project, options.roles.split(","), PasswordHash(salt=b"", key=b""))
     password = _password(from_stdin=options.password_stdin)
     user = checked_user(
@@ -56,7 +56,7 @@ def _add(options: argparse.Namespace) -> None:
         hash_password(password, new_salt()),
     )
     if options.file.exists():
-        read_users(options.file)  # nothing is added to what is no password file
+        read_users(options.file)  # refuses to add to a file that is not a password file
     replace_line(options.file, user.name, line_of(user))
 
 

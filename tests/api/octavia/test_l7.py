@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from evenkeel.api.app import create_app
@@ -297,7 +298,7 @@ async def test_policies_go_with_their_listener(api: Client, root: dict[str, Any]
     [
         (BIGIP, RULE, ["Provider 'dev'", "l7policy action REJECT", "Allowed: none"]),
         (
-            HAPROXY,
+            msgspec.structs.replace(HAPROXY, l7rule_types=("HOST_NAME",)),
             {"type": "SSL_CONN_HAS_CERT", "compare_type": "EQUAL_TO", "value": "true"},
             ["Provider 'dev'", "l7rule type SSL_CONN_HAS_CERT", "HOST_NAME"],
         ),

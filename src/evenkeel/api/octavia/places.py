@@ -16,7 +16,7 @@ T = TypeVar("T", bound=str)
 
 
 class Place(NamedTuple):
-    """Where a new object belongs, and what it may have."""
+    """The parents of a new object, and the allowed addresses and TLS options."""
 
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
