@@ -1,1 +1,1 @@
-"""Even Keel on one machine, to look at: real processes, real traffic, and an agent that is killed."""
+"""A demonstration of Even Keel on one host: real processes, real traffic, and an agent that is killed."""

@@ -23,7 +23,7 @@ from evenkeel.demo.scenario import HOSTS, Scenario
 from evenkeel.demo.waiting import StepFailed
 from evenkeel.demo.watch import watch
 
-# quicker than the defaults, so that nobody waits; the session's life is what is recommended for production
+# shorter than the defaults, for a quick demo; the session's TTL is that recommended for production
 CONTROLLER_OPTIONS: Sections = {"DEFAULT": {"session_ttl": 5, "settle_time": 3}}
 AGENT_OPTIONS: Sections = {"DEFAULT": {"report_interval": 1, "status_interval": 5}}
 
@@ -33,7 +33,7 @@ FAILURES = (StepFailed, ProcessFailed, ClientError, SDKException, OSError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit codes: 0 all as promised, 1 not, 2 usage or the directory is taken, 130 interrupted."""
+    """Exit codes: 0 success, 1 failure, 2 usage or the directory is in use, 130 interrupted."""
     options = parser().parse_args(arguments)
     try:
         with fresh_home(options.directory) as directory:
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--device", choices=DEVICES, default=DEVICES[0], help="HAProxy, or a pair of BIG-IP stand-ins (%(default)s)"
     )
-    made.add_argument("--once", action="store_true", help="show it once and clean up; the exit code tells the outcome")
+    made.add_argument("--once", action="store_true", help="run once and clean up; the exit code shows the outcome")
     made.add_argument(
         "--directory", type=Path, default=Path(".demo"), help="where logs and data go, emptied first (%(default)s)"
     )
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 async def run(directory: Path, *, device: str, once: bool) -> int:
-    """Tell the story, stay up unless ``once``, end everything in any case."""
+    """Run the scenario, stay up unless ``once``, and stop all processes at the end."""
     end_on_signals()
     narrator = open_narrator()
     cluster = Cluster(directory, device=device, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
@@ -87,7 +87,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
 
 
 def end_on_signals() -> None:
-    """The first signal lets everything be cleaned up."""
+    """Cancel the main task at the first signal, so that everything is cleaned up."""
     task = asyncio.current_task()
     if task is None:
         raise RuntimeError("signals end a task, and none is running")
@@ -96,7 +96,7 @@ def end_on_signals() -> None:
 
 
 async def stay(cluster: Cluster, story: Scenario, narrator: Narrator) -> None:
-    """Show what has been measured and what to try, until Ctrl-C. What is killed comes back after a while."""
+    """Show measurements and hints until Ctrl-C. Restarts killed processes after a while."""
     narrator.table("so far", story.outcome.rows())
     narrator.show(hints(cluster, story))
     with contextlib.suppress(asyncio.CancelledError):
@@ -110,7 +110,7 @@ async def stay(cluster: Cluster, story: Scenario, narrator: Narrator) -> None:
 
 
 def hints(cluster: Cluster, story: Scenario) -> str:
-    """What to try next."""
+    """Commands to try."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
     tips = "".join(f"  {tip}\n" for tip in cluster.side.tips())
@@ -130,7 +130,7 @@ Try, from another terminal with .venv/bin in its PATH:
 
 
 def report(outcome: DemoResult, narrator: Narrator) -> int:
-    """The closing words, and the exit code."""
+    """Print the result; returns the exit code."""
     outcome.judge()
     for problem in outcome.problems:
         narrator.say(f"NOT AS PROMISED: {problem}")

@@ -1,11 +1,11 @@
-"""Where the demo's VIP can be: an address of 127.0.0.0/8 that this system lets us bind, and a free port."""
+"""Selects the demo's VIP: an address of 127.0.0.0/8 that can be bound, and a free port."""
 
 import random
 import socket
 from dataclasses import dataclass
 
 PORTS = range(15_000, 32_000)
-"""Below Linux's ephemeral range, so that no outgoing connection takes the port between our look and its use."""
+"""Below Linux's ephemeral range, so that no outgoing connection takes the port between check and use."""
 ATTEMPTS = 200
 
 
@@ -19,12 +19,12 @@ class VipPlace:
 
     @property
     def url(self) -> str:
-        """What a browser is given."""
+        """The URL of the listener."""
         return f"http://{self.address}:{self.port}/"
 
 
 def choose_place(rng: random.Random) -> VipPlace:
-    """A place of our own on Linux, where all of 127.0.0.0/8 is bindable; elsewhere a port of 127.0.0.1.
+    """A random address on Linux, where all of 127.0.0.0/8 can be bound; elsewhere a port of 127.0.0.1.
 
     Raises OSError if nothing is free.
     """
@@ -39,7 +39,7 @@ def choose_place(rng: random.Random) -> VipPlace:
 
 
 def is_free(address: str, port: int) -> bool:
-    """Can it be bound now?"""
+    """Whether it can be bound now."""
     with socket.socket() as probe:
         try:
             probe.bind((address, port))

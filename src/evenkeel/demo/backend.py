@@ -1,4 +1,4 @@
-"""``python -m evenkeel.demo.backend NAME PORT_FILE PORT``: a web server on 127.0.0.1 that answers its name.
+"""``python -m evenkeel.demo.backend NAME PORT_FILE PORT``: a web server on 127.0.0.1 that answers with its name.
 
 PORT 0 takes a free one; the port is written to PORT_FILE once it listens.
 """
@@ -14,18 +14,18 @@ IDLE_SECONDS = 60.0
 
 
 def answer_of(name: str) -> bytes:
-    """The one answer there is."""
+    """The response to every request."""
     body = f"{name}\n".encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
 async def serve(name: str, port_file: Path, port: int) -> None:
-    """Answer until told to stop."""
+    """Serve until stopped."""
     answer = answer_of(name)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # the end of the stream, silence or nonsense: close, whatever the reason
+        # end of the stream, time-out or an invalid request: close in all cases
         with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError, TimeoutError):
             while True:
                 async with asyncio.timeout(IDLE_SECONDS):
@@ -45,13 +45,13 @@ async def serve(name: str, port_file: Path, port: int) -> None:
 
 
 def keeps_alive(head: bytes) -> bool:
-    """Does the client want to ask again on this connection?"""
+    """Whether the client wants to keep the connection open."""
     lowered = head.lower()
     return b"http/1.1" in lowered.split(b"\r\n", 1)[0] and b"connection: close" not in lowered
 
 
 def announce(port_file: Path, port: int) -> None:
-    """Write the port at one stroke, for whoever waits for the file."""
+    """Write the port atomically, for processes that wait for the file."""
     partial = port_file.with_suffix(".partial")
     partial.write_text(f"{port}\n")
     partial.replace(port_file)

@@ -1,7 +1,7 @@
-"""A whole Even Keel on this machine: devices, controllers, agents and backends, one real process each.
+"""A whole Even Keel on this host: devices, controllers, agents and backends, one real process each.
 
-The demo and the acceptance tests start it. By default it is the embedded way to run (SQLite, embedded bus); given a
-database and a transport URL the same processes run on servers. Everything is written below one directory.
+The demo and the acceptance tests start it. By default it uses SQLite and the embedded bus; with a database and a
+transport URL the same processes use servers. Everything is written below one directory.
 """
 
 import asyncio
@@ -29,8 +29,7 @@ class Cluster:
 
     ``device`` is one of :data:`DEVICES`; the process ``devices`` is the emulator for BIG-IP, the daemon beside HAProxy
     for HAProxy. ``device_options`` are ini sections for the latter, ``controller_options`` and ``agent_options`` for
-    the others, laid over what the cluster sets itself. A process keeps its ports when it is started again. Not for
-    several threads.
+    the others, which override those of the cluster. A process keeps its ports when it is restarted. Not thread-safe.
     """
 
     def __init__(
@@ -69,11 +68,11 @@ class Cluster:
             return HaproxySide(self.workshop, names=names or HAPROXY_NAMES, options=options)
         raise ValueError(f"device: {device!r} is not one of {', '.join(DEVICES)}")
 
-    # -- what there is
+    # -- properties
 
     @property
     def emulator(self) -> Emulator:
-        """The emulated BIG-IPs, seen from outside. :meth:`start_devices` came first."""
+        """The emulated BIG-IPs. Call :meth:`start_devices` first."""
         if not isinstance(self.side, BigipSide):
             raise ProcessFailed(f"there is no emulator: the devices are of type {self.side.driver}")
         return self.side.emulator
@@ -93,12 +92,12 @@ class Cluster:
         return self._urls[controller_name(number)]
 
     def client(self, *numbers: int, timeout_seconds: float = 10.0) -> Client:
-        """A client of the operators' API of these controllers; none named: of all."""
+        """A client of the operators' API of these controllers; of all if none is named."""
         urls = [self.url(number) for number in numbers] or self.controllers
         return Client(urls, timeout_seconds=timeout_seconds)
 
     async def ask(self, path: str, **query: Any) -> Any:
-        """Read from the operators' API, whichever controller answers."""
+        """Read from the operators' API of any controller that answers."""
         return await asyncio.to_thread(self.client().get, f"{API}{path}", query)
 
     # -- starting
@@ -123,7 +122,7 @@ class Cluster:
                 "api": {
                     "bind_port": known.rpartition(":")[2] or 0,
                     "endpoint_file": file,
-                    "allow_loopback_addresses": True,  # everything is on this machine
+                    "allow_loopback_addresses": True,  # everything is on this host
                 },
             },
             NO_QUOTAS,
@@ -137,7 +136,7 @@ class Cluster:
         return self._urls[name]
 
     async def start_agent(self, host: str, *, group: int = 1, options: Sections | None = None) -> None:
-        """Start it and wait until the controllers see it alive."""
+        """Start it and wait until it has a live session."""
         sections = merged(
             {
                 "DEFAULT": {
@@ -164,12 +163,12 @@ class Cluster:
             await asyncio.sleep(0.1)
 
     def twin(self, host: str) -> Process:
-        """A second process with the configuration of a host's agent, which must not be; not started yet."""
+        """A second process with the configuration of a host's agent, for tests of duplicates; not started yet."""
         file = self.directory / "etc" / f"{agent_name(host)}.ini"
         return self.workshop.process(f"{agent_name(host)}-twin", "evenkeel.cmd.agent", ["--config-file", str(file)])
 
     async def start_backend(self, number: int) -> int:
-        """A web server that answers its name. Returns its port on 127.0.0.1."""
+        """A web server that answers with its name. Returns its port on 127.0.0.1."""
         name = f"backend-{number}"
         file = self.workshop.announcement(f"{name}.port")
         port = self._backend_ports.get(number, 0)
@@ -179,7 +178,7 @@ class Cluster:
         return self._backend_ports[number]
 
     async def start_again(self, name: str) -> None:
-        """Start a process that has ended, as it was, and wait until it is ready."""
+        """Restart a process that has ended, with the same configuration, and wait until it is ready."""
         kind, _, which = name.partition("-")
         if kind == "agent":
             await self._join(which, self.processes[name])
@@ -200,11 +199,11 @@ class Cluster:
             self.processes[name].send(number)
 
     def stop(self, name: str) -> None:
-        """Let it end by itself, insist if it does not."""
+        """Stop it gracefully; kill it after a time-out."""
         self.processes[name].stop()
 
     def close(self) -> None:
-        """End everything, agents first so that they can say goodbye."""
+        """Stop everything, agents first so that they can end their sessions."""
         for prefix in ("agent-", "controller-", ""):
             stop_all([process for name, process in self.processes.items() if name.startswith(prefix)])
         self.side.close()
@@ -214,7 +213,7 @@ class Cluster:
         return [name for name, process in self.processes.items() if not process.running]
 
     def failure_report(self, lines: int = 5) -> str:
-        """The last words of every controller, agent and device."""
+        """The end of the log of every controller, agent and device."""
         shown = [process for name, process in self.processes.items() if not name.startswith("backend-")]
         return "\n".join(f"--- {process.log} ({process.state})\n{process.tail(lines)}" for process in shown)
 
@@ -233,7 +232,7 @@ class Cluster:
         return answers
 
     async def _sessions(self, host: str) -> set[str]:
-        """The beginnings of the live sessions of a host's agents."""
+        """The start times of the live sessions of a host's agents."""
         agents = (await self.ask("/agents"))["agents"]
         return {agent["session_started_at"] for agent in agents if agent["host"] == host and agent["alive"]}
 

@@ -1,4 +1,4 @@
-"""The ini files of the processes, from what a cluster was told. Pure text."""
+"""The ini files of a cluster's processes. Pure."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ NO_QUOTAS: Sections = {
         for kind in ("load_balancer", "listener", "pool", "member", "health_monitor", "l7policy", "l7rule")
     }
 }
-"""For controllers where one project makes everything."""
+"""For controllers with a single project."""
 
 
 def ini(sections: Sections) -> str:

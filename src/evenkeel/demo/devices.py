@@ -1,4 +1,4 @@
-"""The emulated devices seen from outside: counters, the log of writes, and what the devices hold."""
+"""A client of the emulated devices: counters, the log of writes, and the devices' content."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ class EmulatedDevice:
 
     @property
     def address(self) -> str:
-        """``host:port``, as the agents' configuration wants it."""
+        """``host:port``, for the agents' configuration."""
         return urlsplit(self.url).netloc
 
     @property
@@ -66,7 +66,7 @@ class Emulator:
         return {name: counts["reads"] + counts["writes"] for name, counts in counters.items()}
 
     def looks(self) -> int:
-        """How often the least often asked device was asked for statistics: once for each look at its state."""
+        """The smallest number of requests for statistics of a device: one per observation."""
         return int(min(counts["stats"] for counts in self.control("GET", "/counters").values()))
 
     def reset_counters(self) -> None:
@@ -105,6 +105,6 @@ class Emulator:
 
 
 def is_write_by(entry: Mapping[str, Any], host: str) -> bool:
-    """Is it a change that took effect, made by the agent of ``host``?"""
+    """Whether it is a committed write of the agent of ``host``."""
     done = entry["event"] == "transaction_committed" or (entry["event"] == "write" and entry["status"] < 300)
     return bool(done and entry["user_agent"] == f"evenkeel-agent/{host}")

@@ -1,4 +1,4 @@
-"""The demo's directory: one demo at a time, fresh at every start."""
+"""The demo's directory: one demo at a time, emptied at every start."""
 
 import contextlib
 import fcntl
@@ -10,14 +10,14 @@ MARK = "lock"
 
 
 class HomeTaken(Exception):
-    """The directory cannot be the demo's."""
+    """The directory cannot be used for the demo."""
 
 
 @contextlib.contextmanager
 def fresh_home(directory: Path) -> Iterator[Path]:
-    """The emptied directory, ours until the block ends. What is written in it stays afterwards.
+    """The emptied directory, locked until the block ends. Its content stays afterwards.
 
-    Raises :class:`HomeTaken` if another demo runs there, or if the directory holds something that no demo made.
+    Raises :class:`HomeTaken` if another demo runs there, or if the directory contains other files.
     """
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
         raise HomeTaken(f"{directory} exists and was not made by the demo; name another with --directory")

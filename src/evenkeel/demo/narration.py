@@ -1,4 +1,4 @@
-"""How the demo speaks: timestamped lines, and on a terminal a live picture of agents, traffic and events below them."""
+"""The demo's output: timestamped lines, and on a terminal a live view of agents, traffic and events below them."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 @dataclass
 class LiveView:
-    """What the live view shows; whoever watches the cluster replaces the parts."""
+    """The content of the live view, updated by :mod:`.watch`."""
 
     agents: Sequence[Row] = ()
     events: Sequence[Row] = ()
@@ -39,7 +39,7 @@ class Narrator:
         self._console.print(f"[dim]{time.monotonic() - self._began:6.1f} s[/dim]  {escape(text)}", soft_wrap=True)
 
     def show(self, text: str) -> None:
-        """Lines as they are."""
+        """Print the text unchanged."""
         self._console.print(escape(text), soft_wrap=True)
 
     def table(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -50,14 +50,14 @@ class Narrator:
         self._console.print(table)
 
     def refresh(self) -> None:
-        """The picture has changed."""
+        """Redraw after a change."""
 
     def close(self) -> None:
-        """Nothing more will be said."""
+        """End the output."""
 
 
 class LiveNarrator(Narrator):
-    """The same lines, scrolling above a live picture."""
+    """The same lines, scrolling above a live view."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -69,7 +69,7 @@ class LiveNarrator(Narrator):
         self._live.update(self._drawn())
 
     def close(self) -> None:
-        """Take the picture away; the lines stay."""
+        """Remove the live view; the lines stay."""
         self._live.stop()
 
     def _drawn(self) -> RenderableType:
@@ -77,7 +77,7 @@ class LiveNarrator(Narrator):
 
 
 def open_narrator() -> Narrator:
-    """The one that fits standard output."""
+    """A narrator for standard output: live on a terminal."""
     console = Console(highlight=False)
     return LiveNarrator(console) if console.is_terminal else Narrator(console)
 

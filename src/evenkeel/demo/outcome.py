@@ -1,4 +1,4 @@
-"""What the demo measured, and whether that is what is promised."""
+"""The demo's measurements, compared with the guarantees."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +10,9 @@ TAKEOVER_SECONDS = 10.0
 
 @dataclass
 class DemoResult:
-    """``problems`` says in words what was not as promised; ``create_requests`` is per device, and what it counts
-    ``requests_counted`` says. ``more`` are rows that only this type of device has."""
+    """``problems``: violated guarantees (human-readable); ``create_requests``: per device, ``requests_counted`` says
+    what is counted. ``more``: rows that only this type of device has.
+    """
 
     create_requests_promised: int
     requests_counted: str = "device requests"
@@ -22,7 +23,7 @@ class DemoResult:
     problems: list[str] = field(default_factory=list)
 
     def judge(self) -> None:
-        """Add what the numbers say to the problems."""
+        """Add guarantees that the numbers violate to the problems."""
         if self.counts.failed:
             self.problems.append(f"{self.counts.failed} requests failed, the first with: {self.counts.first_failure}")
         if self.takeover_seconds >= TAKEOVER_SECONDS:

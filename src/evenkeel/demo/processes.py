@@ -1,7 +1,7 @@
-"""Child processes that write logs, become ready, are killed on purpose and never outlive whoever started them.
+"""Child processes with logs and readiness checks, which never outlive their parent.
 
-Used by the demo and by the acceptance tests. All starts happen in one thread that lives as long as this process,
-because on Linux a child dies with the thread that started it.
+Used by the demo and by the acceptance tests. All are started by one thread that lives as long as this process, because
+on Linux a child dies with the thread that started it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _starter = ThreadPoolExecutor(1, thread_name_prefix="process-starter")
 
 
 class ProcessFailed(Exception):
-    """A process did not do what it must. The text ends with the tail of its log."""
+    """A process failed. The text ends with the tail of its log."""
 
 
 class Process:
@@ -48,18 +48,18 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Is it there?"""
+        """Whether it is running."""
         return self._popen is not None and self._popen.poll() is None
 
     @property
     def state(self) -> str:
-        """In words."""
+        """The state as text."""
         if self._popen is None:
             return "never started"
         return "running" if self.running else f"exit code {self._popen.returncode}"
 
     def start(self) -> None:
-        """Start it; nothing to do if it runs."""
+        """Start it; does nothing if it runs."""
         if not self.running:
             self._popen = _starter.submit(self._start).result()
 
@@ -72,7 +72,7 @@ class Process:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=self._environment,
-                start_new_session=True,  # Ctrl-C at the terminal is for the supervisor alone
+                start_new_session=True,  # Ctrl-C at the terminal must reach only the supervisor
             )
 
     def send(self, number: signal.Signals) -> None:
@@ -86,13 +86,13 @@ class Process:
         self.wait(STOP_SECONDS)
 
     def stop(self, timeout_seconds: float = STOP_SECONDS) -> None:
-        """Ask it to end, insist after ``timeout_seconds``."""
+        """Terminate it; kill it after ``timeout_seconds``."""
         self.send(signal.SIGTERM)
         if not self.wait(timeout_seconds):
             self.kill()
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Has it ended within ``timeout_seconds``?"""
+        """Whether it has ended within ``timeout_seconds``."""
         if self._popen is None:
             return True
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -110,7 +110,7 @@ class Process:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     async def until(self, ready: Callable[[], bool], what: str, *, timeout_seconds: float) -> None:
-        """Wait for ``ready()``. Raises :class:`ProcessFailed` when the process ends first or time is up."""
+        """Wait for ``ready()``. Raises :class:`ProcessFailed` when the process ends first or the time is over."""
         deadline = time.monotonic() + timeout_seconds
         while not ready():
             if not self.running:
@@ -121,7 +121,7 @@ class Process:
 
 
 def stop_all(processes: Sequence[Process], timeout_seconds: float = STOP_SECONDS) -> None:
-    """Ask all to end at the same time, insist on those that do not."""
+    """Terminate all at the same time; kill those that do not end."""
     for process in processes:
         process.send(signal.SIGCONT)
         process.send(signal.SIGTERM)

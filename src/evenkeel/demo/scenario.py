@@ -1,4 +1,4 @@
-"""What the demo shows, step by step, and whether it was as promised.
+"""The steps of the demo, with checks of the guarantees.
 
 A load balancer is created and carries traffic; the agent that serves it is killed; another agent takes over while a
 tenant changes the load balancer; the killed agent comes back and gets its work back. Where a daemon stands beside the
@@ -26,7 +26,7 @@ NAME = "website"
 
 
 class Scenario:
-    """One telling. The steps build on each other and are told in the order in which they stand here."""
+    """One run. The steps depend on each other and run in the order of their definition."""
 
     def __init__(self, cluster: Cluster, place: VipPlace, narrator: Narrator) -> None:
         self.outcome = DemoResult(
@@ -43,7 +43,7 @@ class Scenario:
         self._load_balancer_id = ""
 
     async def tell(self) -> DemoResult:
-        """All of it. Raises :class:`StepFailed` and what the processes and the SDK raise."""
+        """Run all steps. Raises :class:`StepFailed` and the errors of processes and SDK."""
         await self._start()
         await self._create()
         await self._carry_traffic()
@@ -168,7 +168,7 @@ class Scenario:
     async def _served_by_other(self, victim: str) -> bool:
         return await self._acting_host() not in ("", victim)
 
-    # -- looking
+    # -- observation
 
     async def _acting_host(self) -> str:
         """The host of the live agent that serves the load balancer; empty if there is none now."""

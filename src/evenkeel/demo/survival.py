@@ -1,4 +1,4 @@
-"""A step that only HAProxy has: the daemon beside it is killed, and HAProxy does not notice."""
+"""A step for HAProxy only: its daemon is killed, and HAProxy keeps serving."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,9 +15,9 @@ WEIGHT = 2
 async def outlive_daemon(
     side: HaproxySide, tenant: Tenant, load_balancer_id: str, outcome: DemoResult, say: Callable[[str], None]
 ) -> None:
-    """Kill the daemon, ask for a change, wait for requests to be answered without it, start it again.
+    """Kill the daemon, request a change, wait for answered requests without it, restart it.
 
-    What was seen goes into ``outcome``. Raises :class:`~evenkeel.demo.waiting.StepFailed` and what the SDK raises.
+    Stores the results in ``outcome``. Raises :class:`~evenkeel.demo.waiting.StepFailed` and the SDK's errors.
     """
     counts = outcome.counts
     proxies = await asyncio.to_thread(side.haproxy_pids)

@@ -1,4 +1,4 @@
-"""The tenant of the demo: what a cloud's user does, through openstacksdk and the Octavia API alone. All calls block."""
+"""The tenant of the demo: uses only openstacksdk and the Octavia API. All calls block."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ class Tenant:
     """A user of the controller at ``url``. Several may share one load balancer through different controllers."""
 
     def __init__(self, url: str) -> None:
-        # nothing of the caller's own cloud settings may leak in
+        # the caller's own cloud settings must not apply
         self._connection = openstack.connect(
             load_yaml_config=False, load_envvars=False, auth_type="none", auth={"endpoint": url}
         )
@@ -40,7 +40,7 @@ class Tenant:
         )
 
     def wait_until_active(self, load_balancer_id: str) -> Any:
-        """Wait for ACTIVE. Raises openstacksdk's own exceptions for ERROR or lack of time."""
+        """Wait for ACTIVE. Raises openstacksdk's exceptions for ERROR or a time-out."""
         load_balancer = self._api.get_load_balancer(load_balancer_id)
         return self._wait(load_balancer)
 
@@ -64,7 +64,7 @@ class Tenant:
         )
 
     def objects(self, load_balancer_id: str) -> list[dict[str, Any]]:
-        """Everything of the load balancer, each with ``name``, ``id`` and ``provisioning_status``."""
+        """All objects of the load balancer, each with ``name``, ``id`` and ``provisioning_status``."""
         found: list[Any] = [self._api.get_load_balancer(load_balancer_id)]
         found += self._api.listeners(load_balancer_id=load_balancer_id)
         pool = self._pool(load_balancer_id)

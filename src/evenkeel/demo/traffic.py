@@ -1,6 +1,6 @@
-"""Clients of the VIP that never stop asking, and count.
+"""Clients that send requests to the VIP continuously, and count results.
 
-Nothing is retried: whatever a client library would hide (a connection reset before the answer, say) is a failure here.
+Nothing is retried: errors that a client library would hide (a reset connection before the answer) count as failures.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class RequestFailed(Exception):
-    """A request got no good answer; the text says why."""
+    """A request failed; the text says why."""
 
 
 @dataclass
 class Counts:
-    """Totals since the traffic began. ``answers`` counts good answers by their text, the backends' names."""
+    """Totals since the traffic began. ``answers`` counts successful responses by their text, the backends' names."""
 
     sent: int = 0
     failed: int = 0
@@ -28,7 +28,7 @@ class Counts:
 
 
 class Traffic:
-    """``clients`` ask in parallel, every other one over a connection that it keeps, with pauses in between."""
+    """``clients`` send requests in parallel, with pauses in between; every other one keeps its connection."""
 
     def __init__(self, address: str, port: int, *, clients: int = 4, pause_seconds: float = 0.02) -> None:
         self.counts = Counts()
@@ -44,7 +44,7 @@ class Traffic:
         self._tasks = [asyncio.create_task(self._client(keep=bool(n % 2))) for n in range(self._clients)]
 
     async def stop(self) -> Counts:
-        """Let requests under way end; the totals."""
+        """Wait for running requests; returns the totals."""
         self._stopping.set()
         await asyncio.gather(*self._tasks)
         return self.counts

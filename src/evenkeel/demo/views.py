@@ -1,4 +1,4 @@
-"""Do all views agree, of who serves what and of what is configured? Pure functions over what APIs and devices say."""
+"""Checks that database, agents and devices agree on ownership and configuration. Pure."""
 
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
@@ -7,10 +7,10 @@ Row = Mapping[str, Any]
 
 
 def disagreements(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
-    """What contradicts "every shard has exactly one live agent, and that agent says the same"; empty if nothing does.
+    """Violations of "every shard has exactly one live agent, and that agent reports it"; empty if there are none.
 
-    ``agents`` and ``shards`` as the operators' API lists them: an agent's ``serving`` is what it said itself in its
-    last state report, a shard's ``acting_agent_id`` and ``epoch`` are the database's.
+    ``agents`` and ``shards`` as the operators' API lists them: an agent's ``serving`` is from its last state report, a
+    shard's ``acting_agent_id`` and ``epoch`` are the database's.
     """
     by_id = {agent["id"]: agent for agent in agents}
     table = {(shard["id"], shard["epoch"]): shard["acting_agent_id"] for shard in shards}
@@ -32,7 +32,7 @@ def disagreements(agents: Iterable[Row], shards: Iterable[Row]) -> list[str]:
 
 
 def _served_by(agent: Row) -> set[tuple[str, int]]:
-    """What the agent said; a dead one's last words do not count."""
+    """The shards that the agent reported; none for a dead one."""
     return {(item["shard_id"], item["epoch"]) for item in agent["serving"]} if agent["alive"] else set()
 
 
@@ -46,7 +46,7 @@ def unsettled(objects: Iterable[Row]) -> list[str]:
 
 
 def differences(held: Mapping[str, Set[str]], wanted: Set[str]) -> list[str]:
-    """What each device holds too much or lacks; members as ``address:port``."""
+    """Surplus and missing members of each device, as ``address:port``."""
     problems = []
     for device, members in held.items():
         if lacking := wanted - members:

@@ -1,4 +1,4 @@
-"""Waiting for what must come, and saying what did not."""
+"""Waits for conditions, with errors that name the missing one."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class StepFailed(Exception):
-    """Something that the demo waits for did not come."""
+    """An expected condition was not reached."""
 
 
 async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
@@ -26,7 +26,9 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
 
 
 async def settle(problems: Callable[[], Awaitable[list[str]]]) -> None:
-    """Wait until there are none; reports travel a moment. Raises :class:`StepFailed` with those that stayed."""
+    """Wait until there are no problems, because reports take a moment. Raises :class:`StepFailed` with the remaining
+    ones.
+    """
     deadline = time.monotonic() + STEP_SECONDS
     while found := await problems():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Keeps the live picture true: asks the controllers now and then, whichever of them answers."""
+"""Updates the live view from any controller that answers."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ INTERVAL_SECONDS = 0.5
 
 
 async def watch(cluster: Cluster, narrator: Narrator) -> None:
-    """Run until cancelled. A controller that does not answer leaves the picture as it was."""
+    """Run until cancelled. Without an answer the view stays unchanged."""
     while True:
         with contextlib.suppress(ClientError):
             if cluster.controllers:

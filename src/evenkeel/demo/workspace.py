@@ -1,4 +1,4 @@
-"""Where a cluster's processes are made: one directory with their configuration, logs and announcements."""
+"""The directory of a cluster's processes, with their configuration, logs and announcements."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ START_SECONDS = 60.0
 
 
 class Workspace:
-    """Makes processes by name, below ``directory``. A running one is never made anew."""
+    """Creates processes by name, below ``directory``. Returns a running one unchanged."""
 
     def __init__(self, directory: Path, *, start_seconds: float = START_SECONDS) -> None:
         self.directory = directory.resolve()
@@ -21,13 +21,13 @@ class Workspace:
             (self.directory / part).mkdir(parents=True, exist_ok=True)
 
     def announcement(self, file: str) -> Path:
-        """A file that a process will write once it is ready. Not there yet."""
+        """A file that a process will write once it is ready; removes an old one."""
         path = self.directory / "run" / file
         path.unlink(missing_ok=True)
         return path
 
     def secret(self, file: str, text: str) -> Path:
-        """A file that only its owner reads."""
+        """A file that only its owner can read."""
         path = self.directory / "etc" / file
         path.touch(mode=0o600)
         path.write_text(text)
@@ -42,7 +42,7 @@ class Workspace:
         return process
 
     def configured(self, name: str, module: str, sections: Sections) -> Process:
-        """The same with an ini file; its URLs may hold passwords."""
+        """The same with an ini file, whose URLs may contain passwords."""
         file = self.secret(f"{name}.ini", ini(sections))
         return self.process(name, module, ["--config-file", str(file)])
 
@@ -53,5 +53,5 @@ class Workspace:
 
 
 def announced(file: Path) -> Callable[[], bool]:
-    """Has the file been written, with something in it?"""
+    """A condition: the file exists and is not empty."""
     return lambda: file.exists() and bool(file.read_text().strip())

@@ -1,6 +1,6 @@
-"""The device side of a cluster: what stands where an operator's BIG-IPs or HAProxy hosts would.
+"""The devices of a cluster, in place of an operator's BIG-IPs or HAProxy hosts.
 
-One implementation for each device type; whoever tells the story or tests sees :class:`DeviceKind` alone.
+One implementation for each device type; scenario and tests use only :class:`DeviceKind`.
 """
 
 from collections.abc import Mapping
@@ -18,24 +18,24 @@ class DeviceKind(Protocol):
     names: tuple[str, ...]
     """Of the devices."""
     create_requests_promised: int
-    """Most requests that a device may see for the demo's create."""
+    """The most requests that a device may get for the demo's create."""
     requests_counted: str
-    """What :meth:`requests` counts, in words."""
+    """What :meth:`requests` counts (human-readable)."""
 
     async def start(self) -> None:
-        """Start what does not run, as it was, and wait until it answers."""
+        """Start processes that do not run, and wait until they answer."""
 
     def described(self) -> str:
-        """What listens now, for people."""
+        """What is listening (human-readable)."""
 
     def tips(self) -> list[str]:
-        """What somebody who plays with a running demo may do to the devices, a line each."""
+        """Hints for experiments with the devices of a running demo, a line each."""
 
     def agent_sections(self, host: str) -> Sections:
-        """The ini sections of the agent of ``host`` that concern its devices. Makes its credential if need be."""
+        """The ini sections of the agent of ``host`` that concern its devices. Creates its credential if necessary."""
 
     async def begin_count(self) -> None:
-        """From now on :meth:`requests` counts from zero, and nothing of before falls into it."""
+        """Reset the count of :meth:`requests`, without including earlier requests."""
 
     def requests(self) -> Mapping[str, int]:
         """Requests per device since :meth:`begin_count`."""
@@ -44,11 +44,12 @@ class DeviceKind(Protocol):
         """Number of the newest write that any device logged."""
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """When a device first took a write of the agent of ``host`` after write ``after``, in seconds since the epoch;
-        None: not yet."""
+        """When a device first accepted a write of the agent of ``host`` after write ``after``, in seconds since the
+        epoch; None: not yet.
+        """
 
     def members(self) -> Mapping[str, set[str]]:
         """Per device the ``address:port`` of the members of all pools it holds; a member of two pools counts once."""
 
     def close(self) -> None:
-        """End what outlives the cluster's processes. Called after they have been ended."""
+        """Stop processes that outlive the cluster's. Called after those have ended."""

@@ -18,7 +18,7 @@ QUIET_SECONDS = 0.3
 
 
 class BigipSide:
-    """A device, or two that hold the same. They keep their ports when they are started again."""
+    """A device, or a pair with the same configuration. They keep their ports when they are restarted."""
 
     driver = "bigip"
     create_requests_promised = 12
@@ -34,7 +34,7 @@ class BigipSide:
 
     @property
     def emulator(self) -> Emulator:
-        """The devices, seen from outside. :meth:`start` came first."""
+        """The emulated devices. Call :meth:`start` first."""
         if self._emulator is None:
             raise ProcessFailed("the devices have not been started")
         return self._emulator
@@ -65,7 +65,7 @@ class BigipSide:
         return f"{what}: {', '.join(self.names)}"
 
     def tips(self) -> list[str]:
-        """None: traffic goes through the emulator."""
+        """None: traffic passes through the emulator."""
         return []
 
     def agent_sections(self, host: str) -> Sections:
@@ -82,7 +82,7 @@ class BigipSide:
         }
 
     async def begin_count(self) -> None:
-        """Count from the end of a look at the devices' state, so that none falls into what is counted."""
+        """Start counting after an observation of the devices, so that none is counted."""
         emulator = self.emulator
         looks = await asyncio.to_thread(emulator.looks)
 
@@ -107,7 +107,7 @@ class BigipSide:
         return self.emulator.last_write()
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """When a device first committed something for the agent of ``host``."""
+        """When a device first committed a write of the agent of ``host``."""
         write = self.emulator.first_write_by(host, after)
         return None if write is None else float(write["time"])
 
@@ -119,4 +119,4 @@ class BigipSide:
         }
 
     def close(self) -> None:
-        """The emulator was the last of it."""
+        """Nothing outlives the emulator."""

@@ -1,4 +1,4 @@
-"""The daemon beside HAProxy seen from outside: its journal, and what its partitions hold."""
+"""A client of HAProxy's daemon: its journal, and the content of its partitions."""
 
 import base64
 import ssl
@@ -19,8 +19,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class DaemonProbe:
-    """A running daemon, asked with a credential of its own. All methods block for up to some seconds and raise
-    OSError when it does not answer."""
+    """A client of a running daemon, with its own credential. All methods block for up to some seconds and raise OSError
+    when the daemon does not answer.
+    """
 
     name: str
     url: str
@@ -29,7 +30,7 @@ class DaemonProbe:
     password: str
 
     def trust(self) -> ssl.SSLContext:
-        """What its certificate is checked with."""
+        """The TLS context that verifies its certificate."""
         return ssl.create_default_context(cafile=self.ca_file)
 
     def about(self) -> wire.About:
@@ -37,7 +38,7 @@ class DaemonProbe:
         return self.read("/v1", wire.About)
 
     def entries(self, after: int) -> tuple[wire.JournalEntry, ...]:
-        """Tried writes after number ``after``, oldest first."""
+        """Attempted writes after number ``after``, oldest first."""
         return self.read(f"/v1/journal?after={after}", wire.Journal).entries
 
     def last_write(self, after: int = 0) -> int:
@@ -45,12 +46,12 @@ class DaemonProbe:
         return max((entry.number for entry in self.entries(after)), default=after)
 
     def first_write_by(self, agent: str, after: int) -> wire.JournalEntry | None:
-        """The first write that it took from an agent after number ``after``."""
+        """The first write that it accepted from an agent after number ``after``."""
         taken = (entry for entry in self.entries(after) if entry.accepted and entry.agent == agent)
         return next(taken, None)
 
     def partitions(self) -> list[wire.PartitionConfig]:
-        """All partitions with all they hold."""
+        """All partitions with their content."""
         names = [item.name for item in self.read("/v1/partitions", wire.PartitionList).partitions]
         return [self.read(f"/v1/partitions/{quote(name, safe='')}", wire.PartitionConfig) for name in names]
 

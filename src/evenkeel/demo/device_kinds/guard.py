@@ -1,4 +1,4 @@
-"""Sees to it that no HAProxy of a cluster is left, however the cluster's process ends."""
+"""Ensures that no HAProxy of a cluster is left, however the cluster's process ends."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ CLOSE_SECONDS = leftovers.LIMIT_SECONDS + 30.0
 
 
 class ProcessGuard:
-    """A process beside this one that waits for the end of a pipe of which only we hold the other end: see
+    """A separate process that waits for the end of a pipe of which only this process holds the other end: see
     :mod:`evenkeel.demo.device_kinds.leftovers`, also for ``directory`` and ``removed``."""
 
     def __init__(self, directory: Path, *, removed: Sequence[Path] = (), log: Path) -> None:
@@ -21,7 +21,7 @@ class ProcessGuard:
         self._popen: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Before the first daemon. Nothing to do if it runs."""
+        """Start it before the first daemon. Does nothing if it runs."""
         if self._popen is None:
             with self._log.open("ab") as output:
                 # a session of its own: Ctrl-C at the terminal must not end it before its work is done
@@ -34,7 +34,7 @@ class ProcessGuard:
                 )
 
     def close(self) -> None:
-        """End every HAProxy now. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if some could not be ended."""
+        """Stop every HAProxy now. Raises :class:`~evenkeel.demo.processes.ProcessFailed` if some could not be ended."""
         if self._popen is None:
             return
         popen, self._popen = self._popen, None

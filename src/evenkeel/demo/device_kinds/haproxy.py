@@ -1,7 +1,5 @@
-"""HAProxy with its daemon: one host's worth of it.
-
-One only: two HAProxys that hold the same load balancers would have to bind the same address and port, and one machine
-has each of them once.
+"""HAProxy with its daemon, for one host only: two HAProxys with the same load balancers would have to bind the same
+address and port.
 """
 
 import asyncio
@@ -23,15 +21,15 @@ from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
 NAMES = ("haproxy-1",)
 PROCESS = "devices"
 READER = "demo"
-"""The agent's name under which the cluster itself looks at what the daemon holds."""
+"""The agent's name under which the cluster itself reads from the daemon."""
 ADDRESS = "127.0.0.1"
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it is its maker's alone
 
 
 class HaproxySide:
-    """The daemon keeps its port and its state when it is started again, and finds the HAProxys that it left.
+    """The daemon keeps its port and its state when it is restarted, and finds its running HAProxys.
 
-    ``options`` are ini sections laid over the daemon's own.
+    ``options``: ini sections that override the daemon's.
     """
 
     driver = "haproxy"
@@ -56,7 +54,7 @@ class HaproxySide:
 
     @property
     def daemon(self) -> DaemonProbe:
-        """The daemon, seen from outside. :meth:`start` came first."""
+        """A client of the daemon. Call :meth:`start` first."""
         if self._daemon is None:
             raise ProcessFailed("the devices have not been started")
         return self._daemon
@@ -91,12 +89,12 @@ class HaproxySide:
             raise process.failure(problem)
 
     def _prepare(self) -> None:
-        # sockets' paths must be short, and a test's directory may be long; in memory, because keys lie there too
+        # paths of sockets must be short, and a test's directory may be long; in memory, because keys lie there too
         memory = SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
         self._sockets = Path(tempfile.mkdtemp(prefix="evenkeel-", dir=memory))
         log = self._workshop.directory / "logs" / "guard.log"
         self._guard = ProcessGuard(self._workshop.directory, removed=[self._sockets], log=log)
-        self._guard.start()  # before anything that it would have to end
+        self._guard.start()  # before any process that it has to stop
         make_certificates(self._certificates.folder, [ADDRESS])
         self._password(READER)
 
@@ -118,7 +116,7 @@ class HaproxySide:
         }
 
     def _password(self, name: str) -> str:
-        """An agent's password, which is made known to the daemon the first time."""
+        """An agent's password; adds it to the daemon's file at the first call."""
         with self._lock:  # agents are started at the same time, and share one file
             if name not in self._passwords:
                 password = secrets.token_urlsafe(12)
@@ -126,7 +124,7 @@ class HaproxySide:
                 self._passwords[name] = password
             return self._passwords[name]
 
-    # -- what is told and asked
+    # -- observation
 
     def described(self) -> str:
         """What listens now, for people."""
@@ -134,7 +132,7 @@ class HaproxySide:
         return f"{self.names[0]}: HAProxy {about.haproxy_version}, with the daemon that makes it a device for agents"
 
     def tips(self) -> list[str]:
-        """The daemon may be killed, and the partitions' configuration be looked at."""
+        """Hints: kill the daemon, and read the partitions' configuration."""
         pid = self._workshop.processes[PROCESS].pid
         return [
             f"kill -9 {pid} is the end of HAProxy's daemon; HAProxy goes on",
@@ -142,7 +140,7 @@ class HaproxySide:
         ]
 
     def agent_sections(self, host: str) -> Sections:
-        """The section ``[haproxy]``; every agent has a credential in its own name."""
+        """The section ``[haproxy]``; every agent has its own credential."""
         password = self._password(host)
         return {
             "haproxy": {
@@ -155,11 +153,11 @@ class HaproxySide:
         }
 
     async def begin_count(self) -> None:
-        """Count from the newest write; looks are not counted."""
+        """Count from the newest write; observations are not counted."""
         self._counted_from = await asyncio.to_thread(self.last_write)
 
     def requests(self) -> Mapping[str, int]:
-        """Writes that the daemon was asked for since the count began."""
+        """Writes requested from the daemon since the count began."""
         return {self.names[0]: len(self.daemon.entries(self._counted_from))}
 
     def last_write(self) -> int:
@@ -167,15 +165,15 @@ class HaproxySide:
         return self.daemon.last_write()
 
     def first_write_at(self, host: str, after: int) -> float | None:
-        """When the daemon first took a write of the agent of ``host``."""
+        """When the daemon first accepted a write of the agent of ``host``."""
         entry = self.daemon.first_write_by(host, after)
         return None if entry is None else entry.time
 
     def members(self) -> Mapping[str, set[str]]:
-        """What the daemon holds."""
+        """Members in the daemon's partitions."""
         return {self.names[0]: {one for item in self.daemon.partitions() for one in member_addresses(item)}}
 
     def close(self) -> None:
-        """End the HAProxys, which the daemon has left running."""
+        """Stop the HAProxys, which the daemon has left running."""
         if self._guard is not None:
             self._guard.close()

@@ -1,11 +1,11 @@
 """``python leftovers.py DIRECTORY REMOVED…``: ends every HAProxy below DIRECTORY when its standard input ends.
 
-HAProxy outlives its daemon on purpose, and so everything that binds a child to its parent. Whoever starts a daemon for
-a demo or a test therefore starts this beside it and holds the other end of its standard input: the input ends when the
-starter closes it, and also when the starter dies, however it dies. Then the directories REMOVED are deleted.
+HAProxy deliberately outlives its daemon, and is not bound to a parent process. A process that starts a daemon for a
+demo or a test therefore also starts this one and holds the other end of its standard input: the input ends when the
+starter closes it or dies. Then the directories REMOVED are deleted.
 
-A process belongs to DIRECTORY if its command line names something there. Started by path, without site packages, so
-that it costs little. Linux only, like what it ends.
+A process belongs to DIRECTORY if its command line names a path in it. Started by path, without site packages, so that
+it costs little. Linux only, as HAProxy's daemon.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ PATIENCE_SECONDS = 3.0
 LIMIT_SECONDS = 30.0
 POLL_SECONDS = 0.1
 QUIET_LOOKS = 3
-"""A daemon in its last moments may still start an HAProxy that the look before did not see."""
+"""A terminating daemon may still start an HAProxy after the previous scan."""
 
 
 def main() -> int:
-    """Wait for the end of the input, then clean up. Exit code 1 if something could not be ended."""
+    """Wait for the end of the input, then clean up. Exit code 1 if a process could not be stopped."""
     sys.stdin.buffer.read()
     directory, *removed = sys.argv[1:]
     gone = ended(directory)
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def ended(directory: str) -> bool:
-    """End them: the daemon at once, HAProxy first by request. False: some were still there after the limit."""
+    """Stop them: kill the daemon, terminate HAProxy, then kill it. False: some still ran after the limit."""
     began = time.monotonic()
     quiet = 0
     while quiet < QUIET_LOOKS:
@@ -67,7 +67,7 @@ def commands(directory: str) -> list[tuple[int, list[str]]]:
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            with contextlib.suppress(OSError):  # it ended while we looked
+            with contextlib.suppress(OSError):  # it ended during the scan
                 line = (entry / "cmdline").read_bytes().decode(errors="replace")
                 if f"{directory}/" in line:
                     found.append((int(entry.name), line.rstrip("\0").split("\0")))
