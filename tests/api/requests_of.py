@@ -136,6 +136,7 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "EnvironmentNewBody": {"environment": {"name": "another", "device_driver": "noop"}},
         "EnvironmentChangeBody": {"environment": {"description": "changed"}},
         "SubnetNewBody": {"subnet": {"name": "another", "cidr": "10.77.0.0/24"}},
+        "RefreshBody": {"refresh": {}},
         "CertificateNewBody": {"certificate": {"project_id": known.project, "name": "another", "pem": "no PEM"}},
     }
 

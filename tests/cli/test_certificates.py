@@ -58,3 +58,24 @@ def test_files_that_cannot_be_sent_are_refused(stub: Stub, evenkeel: Run, tmp_pa
         assert ran.code == 2
         assert told in ran.err
     assert stub.asked == []
+
+
+def test_those_that_expire_are_listed_whatever_the_key_manager(stub: Stub, evenkeel: Run) -> None:
+    row = {"reference": "ref-1", "project_id": "p1", "subject": "CN=www", "not_after": "2027-01-01T00:00:00"}
+    stub.on("GET", "/references?expiring_days=30", {"references": [row]})
+    stub.on("GET", "/references?expiring_days=7&project_id=p1", {"references": []})
+
+    listed = json.loads(evenkeel("certificate", "list", "--expiring", "-f", "json").out)
+    assert listed[0]["reference"] == "ref-1"
+    assert json.loads(evenkeel("certificate", "list", "--expiring", "7", "--project", "p1", "-f", "json").out) == []
+
+
+def test_references_are_read_again(stub: Stub, evenkeel: Run) -> None:
+    stub.on("POST", "/references/refresh", {"refresh": {"references": 3}}, status=202)
+
+    assert json.loads(evenkeel("certificate", "refresh", "-f", "json").out) == {"references": 3}
+    evenkeel("certificate", "refresh", "directory://p1/www")
+    assert [body for _, _, body in stub.asked] == [
+        {"refresh": {}},
+        {"refresh": {"reference": "directory://p1/www"}},
+    ]

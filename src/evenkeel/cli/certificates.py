@@ -10,6 +10,8 @@ from evenkeel.cli.client import API, UsageError, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256")
+EXPIRING_COLUMNS = ("reference", "project_id", "subject", "not_after", "load_balancers", "problem")
+EXPIRING_DAYS = 30
 KINDS = ("certificate", "authority", "revocation_list")
 FILE_BYTES_MAX = 1024 * 1024
 SCHEME = "directory://"
@@ -22,12 +24,41 @@ class ListCertificates(ListCommand):
         """Whose."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--project", help="Only of this project.")
+        parser.add_argument(
+            "--expiring",
+            metavar="DAYS",
+            nargs="?",
+            type=int,
+            const=EXPIRING_DAYS,
+            help="Those that listeners and pools refer to and that expire within so many days (default: %(const)s), "
+            "whatever the key manager.",
+        )
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
+        if parsed_args.expiring is not None:
+            wanted = {"expiring_days": parsed_args.expiring}
+            if parsed_args.project:
+                wanted["project_id"] = parsed_args.project
+            return listed(EXPIRING_COLUMNS, self.client.get(f"{API}/references", wanted)["references"])
         query = {"project_id": parsed_args.project} if parsed_args.project else None
         return listed(LIST_COLUMNS, self.client.get(f"{API}/certificates", query)["certificates"])
+
+
+class RefreshCertificates(ShowCommand):
+    """Read references of listeners and pools again now, instead of after certificate_refresh seconds."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Which."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("reference", metavar="REFERENCE", nargs="?", help="As listeners name it; default: all.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show how many."""
+        named = {"reference": parsed_args.reference} if parsed_args.reference else {}
+        return shown(self.client.post(f"{API}/references/refresh", {"refresh": named})["refresh"])
 
 
 class AddCertificate(ShowCommand):

@@ -59,6 +59,7 @@ COMMANDS: dict[str, type[Command]] = {
     "certificate list": certificates.ListCertificates,
     "certificate add": certificates.AddCertificate,
     "certificate show": certificates.ShowCertificate,
+    "certificate refresh": certificates.RefreshCertificates,
     "certificate delete": certificates.DeleteCertificate,
     "events": events.ListEvents,
 }

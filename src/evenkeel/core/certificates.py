@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NoReturn
 
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.values import Value
 
 CERTIFICATE_BYTES_MAX = 64 * 1024
@@ -154,6 +154,17 @@ class DueCertificate(Value):
     project_id: ProjectId
     reference: str
     kind: CertificateKind
+
+
+class ReferenceQuery(Value):
+    """Which references operators ask for: those that meet all of this, of those that listeners or pools have."""
+
+    project_id: ProjectId | None = None
+    load_balancer_id: LoadBalancerId | None = None
+    expiring_days: int | None = None
+    """Certificates that end within so many days, or have ended."""
+    unreadable: bool = False
+    """Those that could not be read the last time."""
 
 
 class ReferencedCertificate(Value):

@@ -1,17 +1,25 @@
 """Other handlers of the operators' API: subnets, shards, events, status."""
 
+from msgspec.structs import replace
+
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.references import REFERENCES_MAX, expiry_of, reference_problems
 from evenkeel.api.operators.requests import SubnetNewBody
 from evenkeel.api.operators.subnets import subnet_of
+from evenkeel.core.certificates import EXPIRY_DAYS, ReferenceQuery
 from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 
 MAX_EVENTS = 1000
 DEFAULT_EVENTS = 100
+MAX_EXPIRING = 100
+"""Of one load balancer, that are counted."""
+ALARM_DAYS = 7
+"""A certificate in use that expires within so many days is a problem of the system."""
 INT63_MAX = (1 << 63) - 1
 
 
@@ -22,7 +30,12 @@ async def hosting(services: Services, call: Call) -> Answer:
     shard = await services.operators.hosting(LoadBalancerId(load_balancer_id))
     rows = await services.operators.agents(environment=root.provider) if shard else ()
     halted = views.halted_reasons(await services.operators.environments())
-    return json_answer({"hosting": views.hosting_view(root, shard, {row.id: row for row in rows}, halted)})
+    shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted)
+    if not shown.operating_reason:
+        query = ReferenceQuery(load_balancer_id=root.id, expiring_days=max(EXPIRY_DAYS))
+        expiring = await services.operators.references(query, limit=MAX_EXPIRING)
+        shown = replace(shown, operating_reason=expiry_of(expiring))
+    return json_answer({"hosting": shown})
 
 
 async def subnets(services: Services, call: Call) -> Answer:
@@ -78,12 +91,17 @@ async def status(services: Services, call: Call) -> Answer:
     groups = await services.operators.out_of_reach()
     unserved = sum(row.acting_agent_id not in alive for row in rows)
     load_balancers = dict(await services.operators.summary())
+    expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
+    unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     shown = views.StatusView(
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=load_balancers,
         shards=views.ShardCounts(total=len(rows), unserved=unserved),
         halted=[views.halted_view(row) for row in environments if row.halted_at is not None],
         devices=[views.devices_view(row) for row in groups],
-        problems=views.problems_of(groups, agents, unserved, load_balancers),
+        problems=[
+            *views.problems_of(groups, agents, unserved, load_balancers),
+            *reference_problems(expiring, unreadable),
+        ],
     )
     return json_answer({"status": shown})

@@ -160,6 +160,18 @@ class CertificateNew(Request):
     replace: bool = False
 
 
+class Refresh(Request):
+    """One reference, or all of them."""
+
+    reference: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+
+
+class RefreshBody(Request):
+    """Body of POST /references/refresh."""
+
+    refresh: Refresh
+
+
 class CertificateNewBody(Request):
     """Body of POST /certificates."""
 

@@ -5,7 +5,7 @@ from msgspec import defstruct, structs
 from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
-from evenkeel.api.operators import agents, certificates, database, environments, handlers, requests, views
+from evenkeel.api.operators import agents, certificates, database, environments, handlers, references, requests, views
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own
@@ -325,11 +325,38 @@ _CERTIFICATES = (
     ),
 )
 
+_REFERENCES = (
+    Operation(
+        method="GET",
+        path="/references",
+        handle=references.references,
+        summary="List references of listeners and pools to the key manager, the first to expire first",
+        rule=own("reference", "get"),
+        answer=defstruct("ReferenceList", [("references", list[references.ReferenceView])], kw_only=True),
+        parameters=(
+            Parameter(name="project_id", description="Of this project"),
+            Parameter(name="expiring_days", description="Only certificates that expire within so many days", type=int),
+            Parameter(name="unreadable", description="Only those that could not be read the last time", type=bool),
+        ),
+    ),
+    Operation(
+        method="POST",
+        path="/references/refresh",
+        handle=references.refresh,
+        summary="Read a reference, or all of them, again now",
+        rule=own("reference", "refresh"),
+        body=requests.RefreshBody,
+        answer=wrapped("refresh", references.RefreshView),
+        status=202,
+        errors=(404,),
+    ),
+)
+
 OPERATOR_ROUTES = RouteMap(
     tag="Operators",
     prefixes=("/evenkeel/v1",),
     operations=tuple(
         structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
-        for operation in (*_AGENTS, *_ENVIRONMENTS, *_CERTIFICATES, *_OTHERS)
+        for operation in (*_AGENTS, *_ENVIRONMENTS, *_CERTIFICATES, *_REFERENCES, *_OTHERS)
     ),
 )

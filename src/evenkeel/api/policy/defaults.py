@@ -111,6 +111,8 @@ _OWN = (
     ("certificate", "get", _OPERATOR, "List and show certificates that the controllers store, without keys"),
     ("certificate", "create", _OPERATOR, "Add a certificate"),
     ("certificate", "delete", _OPERATOR, "Delete a certificate"),
+    ("reference", "get", _OPERATOR, "List references of listeners and pools to the key manager"),
+    ("reference", "refresh", _OPERATOR, "Read references again now"),
     ("shard", "get", _WATCHER, "List shards"),
     ("event", "get", _OPERATOR, "List events"),
     ("status", "get", _WATCHER, "Show a summary of the whole system"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
 from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.model import Subnet
@@ -101,6 +102,14 @@ class OperatorStore(Protocol):
 
     async def summary(self) -> Mapping[str, int]:
         """Counts of load balancers by provisioning status, keys as in the API; one query."""
+        ...
+
+    async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
+        """References to key managers in use, those that expire first, first; one query."""
+        ...
+
+    async def refresh_references(self, reference: str | None) -> int:
+        """Have all references in use, or this one, read again now; returns how many."""
         ...
 
     async def subnets(self) -> tuple[Subnet, ...]:

@@ -5,12 +5,13 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
+from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.model import Subnet
 from evenkeel.store.engine.database import Database
-from evenkeel.store.operators import agents, environments, moves, reads, subnets
+from evenkeel.store.operators import agents, environments, moves, reads, references, subnets
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
 from evenkeel.store.scheduling.reach import read_out_of_reach
@@ -86,6 +87,14 @@ class SqlOperators:
 
     async def summary(self) -> Mapping[str, int]:
         return await self._db.read(reads.read_summary)
+
+    # -- references to key managers
+
+    async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
+        return await self._db.query(lambda connection: references.read_references(connection, query, limit))
+
+    async def refresh_references(self, reference: str | None) -> int:
+        return await self._db.write(lambda connection: references.refresh(connection, reference))
 
     # -- the database's history
 

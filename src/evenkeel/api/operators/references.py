@@ -1,0 +1,112 @@
+"""References to key managers that listeners and pools have: what was read of them, and having them read again."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.operators.query import number_of, options_of
+from evenkeel.api.operators.requests import RefreshBody
+from evenkeel.api.timestamps import timestamp
+from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
+from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.values import Value
+
+REFERENCES_MAX = 1000
+DAYS_MAX = 36_500
+NAMED_MAX = 3
+
+
+class ReferenceView(Value):
+    """A reference; the facts are of a certificate, or of the first of several CA certificates."""
+
+    reference: str
+    project_id: str
+    kind: str
+    sha256: str
+    """The identity of the content that was read last."""
+    problem: str
+    """Why it could not be read the last time; empty: it could."""
+    checked_at: str
+    """When it was last read successfully."""
+    load_balancers: int
+    """How many use it."""
+    subject: str | None = None
+    dns_names: list[str] | None = None
+    not_after: str | None = None
+
+
+class RefreshView(Value):
+    """How many references are read again now."""
+
+    references: int
+
+
+async def references(services: Services, call: Call) -> Answer:
+    """Those that expire first, first."""
+    options = options_of(call, ("project_id", "expiring_days", "unreadable"))
+    days = options.get("expiring_days")
+    query = ReferenceQuery(
+        project_id=ProjectId(options["project_id"]) if "project_id" in options else None,
+        expiring_days=None if days is None else number_of("expiring_days", days, 0, DAYS_MAX),
+        unreadable=as_bool("unreadable", options.get("unreadable", "false")),
+    )
+    rows = await services.operators.references(query, limit=REFERENCES_MAX)
+    return json_answer({"references": [reference_view(row) for row in rows]})
+
+
+async def refresh(services: Services, call: Call, body: RefreshBody) -> Answer:
+    """202: the controllers read them within seconds. Raises :class:`NotFound` for one that nothing refers to."""
+    reference = body.refresh.reference
+    count = await services.operators.refresh_references(reference)
+    if reference is not None and not count:
+        raise NotFound("Reference", reference)
+    return json_answer({"refresh": RefreshView(references=count)}, 202)
+
+
+def reference_view(row: ReferencedCertificate) -> ReferenceView:
+    """A reference."""
+    facts = row.facts
+    return ReferenceView(
+        reference=row.reference,
+        project_id=row.project_id,
+        kind=row.kind.value,
+        sha256=row.sha256,
+        problem=row.problem,
+        checked_at=timestamp(row.checked_at.timestamp()),
+        load_balancers=row.load_balancers,
+        subject=None if facts is None else facts.subject,
+        dns_names=None if facts is None else list(facts.dns_names),
+        not_after=None if facts is None else timestamp(facts.not_after.timestamp()),
+    )
+
+
+def expiry_of(rows: Sequence[ReferencedCertificate]) -> str:
+    """What is said of expiring certificates of one load balancer; empty for none."""
+    first = next((row for row in rows if row.facts is not None), None)
+    if first is None or first.facts is None:
+        return ""
+    verb = "has expired" if first.facts.not_after <= datetime.now(UTC) else "expires"
+    more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"certificate {first.reference} {verb}: valid until {timestamp(first.facts.not_after.timestamp())}{more}"
+
+
+def reference_problems(
+    expiring: Sequence[ReferencedCertificate], unreadable: Sequence[ReferencedCertificate]
+) -> list[str]:
+    """What is wrong with references, for the status of the whole system."""
+    found = []
+    if expiring:
+        found.append(f"{_counted(expiring)} expired or about to expire: {_named(expiring)}")
+    if unreadable:
+        found.append(f"{_counted(unreadable)} not readable in the key manager: {_named(unreadable)}")
+    return found
+
+
+def _counted(rows: Sequence[ReferencedCertificate]) -> str:
+    return f"{len(rows)}{' or more' if len(rows) >= REFERENCES_MAX else ''} certificates in use are"
+
+
+def _named(rows: Sequence[ReferencedCertificate]) -> str:
+    return ", ".join(row.reference for row in rows[:NAMED_MAX]) + (" and more" if len(rows) > NAMED_MAX else "")

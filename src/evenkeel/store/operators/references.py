@@ -1,0 +1,63 @@
+"""References to key managers that listeners and pools have, for operators."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, exists, func, select, update
+
+from evenkeel.core.certificates import CertificateFacts, CertificateKind, ReferencedCertificate, ReferenceQuery
+from evenkeel.core.ids import ProjectId
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import storable
+from evenkeel.store.records import schema
+from evenkeel.store.renewals.contents import in_use
+from evenkeel.store.renewals.expiry import DAY_SECONDS
+
+_certificate = schema.certificate
+_use = schema.certificate_use
+
+_USERS = (
+    select(func.count(_use.c.load_balancer_id.distinct()))
+    .where(_use.c.certificate_id == _certificate.c.id)
+    .scalar_subquery()
+)
+
+
+def read_references(connection: Connection, query: ReferenceQuery, limit: int) -> tuple[ReferencedCertificate, ...]:
+    """Those that expire first, first; by project and reference where that is the same. One query."""
+    statement = select(_certificate, _USERS.label("load_balancers")).where(in_use())
+    if query.project_id is not None:
+        statement = statement.where(_certificate.c.project_id == storable(query.project_id))
+    if query.load_balancer_id is not None:
+        used = (_use.c.certificate_id == _certificate.c.id, _use.c.load_balancer_id == query.load_balancer_id)
+        statement = statement.where(exists().where(*used))
+    if query.expiring_days is not None:
+        statement = statement.where(_certificate.c.not_after <= db_now() + query.expiring_days * DAY_SECONDS)
+    if query.unreadable:
+        statement = statement.where(_certificate.c.problem != "")
+    # databases differ in where they put NULL
+    order = (_certificate.c.not_after.is_(None), _certificate.c.not_after, _certificate.c.project_id)
+    rows = connection.execute(statement.order_by(*order, _certificate.c.reference, _certificate.c.kind).limit(limit))
+    return tuple(map(_referenced, rows))
+
+
+def refresh(connection: Connection, reference: str | None) -> int:
+    """All references in use, or this one, are due now; how many."""
+    statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
+    if reference is not None:
+        statement = statement.where(_certificate.c.reference == storable(reference))
+    return connection.execute(statement).rowcount
+
+
+def _referenced(row: Any) -> ReferencedCertificate:
+    return ReferencedCertificate(
+        project_id=ProjectId(row.project_id),
+        reference=row.reference,
+        kind=CertificateKind(row.kind),
+        sha256=row.sha256,
+        facts=None if row.facts is None else msgspec.json.decode(row.facts, type=CertificateFacts),
+        problem=row.problem,
+        checked_at=datetime.fromtimestamp(row.checked_at, UTC),
+        load_balancers=row.load_balancers,
+    )
