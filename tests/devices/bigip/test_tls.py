@@ -1,5 +1,6 @@
 """Certificates, profiles and iRules on a device: made, renewed, shared, repaired, removed, and no key anywhere else."""
 
+import itertools
 import json
 from typing import Any
 
@@ -226,6 +227,44 @@ async def test_one_device_of_a_pair_lacks_what_the_other_holds(pair: BigIpRig) -
     outcome = await agent.apply(bringing(A, services=(definition,)))
     assert not outcome.lacking and not errors(outcome) and outcome.writes == 1
     assert await files(second) == whole(A) == await files(pair.hands)
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"listeners": (tls_listener(tls_ciphers=None),)},
+    {"listeners": (tls_listener(tls_ciphers="TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"),)},
+    {"pools": (pool(tls_enabled=True),)},
+    {"pools": (pool(tls_enabled=True, tls_container_ref="ref-b", tls_ciphers="ECDHE-RSA-AES128-GCM-SHA256"),)},
+    {"listeners": (listener(protocol="TCP"),), "pools": (pool(tls_enabled=True),)},
+    {"listeners": (listener(protocol="HTTP"),)},
+    {"listeners": (tls_listener(alpn_protocols=("http/1.1",), hsts_max_age=1, default_tls_container_ref="ref-b"),)},
+    {"listeners": (tls_listener(insert_headers={"X-Forwarded-Proto": "true"}, timeout_client_data=1_000),)},
+    {"listeners": (tls_listener(client_authentication="MANDATORY", client_ca_tls_container_ref="ref-ca"),)},
+    {"listeners": (tls_listener(admin_state_up=False, default_pool_id=None),), "pools": ()},
+]
+
+
+async def test_every_change_into_every_other_is_taken_by_the_device(rig: BigIpRig) -> None:
+    agent = rig.owner()
+    names = {"ref-a": A, "ref-b": B, "ref-ca": CA}
+    orders = (CHANGES, CHANGES[::-1], CHANGES[::2] + CHANGES[1::2])
+    for revision, changes in enumerate(itertools.chain(*orders), start=1):
+        wanted = tls_service(names=names, revision=revision, **changes)
+        outcome = await agent.apply(bringing(A, B, CA, services=(wanted,)))
+        assert not errors(outcome), changes
+        assert (await agent.apply(batch(wanted, complete=True))).writes == 0
+    assert await uploads(rig.hands) == []
+
+
+async def test_another_parent_is_taken_at_once(rig: BigIpRig) -> None:
+    definition = tls_service(names={"ref-a": A})
+    await rig.owner().apply(bringing(A, services=(definition,), complete=True))
+    agent = rig.owner(f5_parent_ssl_profile="/Common/clientssl-secure")
+    outcome = await agent.apply(batch(definition, epoch=2, complete=True))
+    assert not errors(outcome) and outcome.writes == 1
+    (profile,) = (await rig.hands.items("ltm/profile/client-ssl")).values()
+    assert profile["defaultsFrom"] == "/Common/clientssl-secure"
+    with pytest.raises(ValueError, match="f5_parent_ssl_profile"):
+        rig.agent(f5_parent_ssl_profile="clientssl; reboot")
 
 
 # -- trouble

@@ -44,10 +44,10 @@ def monitor_object(
     service: ServiceDefinition, pool: ServicePool, monitor: ServiceMonitor, names: BigIpNames
 ) -> WantedObject:
     """The monitor of one pool."""
-    kind = "HTTPS" if monitor.type == "HTTP" and pool.tls_enabled else monitor.type
+    kind = "HTTPS" if _becomes_https(pool, monitor) else monitor.type
     path, parent = TYPES[kind]
     return WantedObject(
-        key=Key(type=path, name=names.of(monitor.id)),
+        key=Key(type=path, name=monitor_name(pool, monitor, names)),
         owner=service.load_balancer_id,
         attributes={
             "defaultsFrom": parent,
@@ -58,6 +58,15 @@ def monitor_object(
         },
         immutables=frozenset({"defaultsFrom"}),
     )
+
+
+def monitor_name(pool: ServicePool, monitor: ServiceMonitor, names: BigIpNames) -> str:
+    """Another one where it becomes of another type with the pool: monitors of all types share their names."""
+    return names.helper("https", monitor.id) if _becomes_https(pool, monitor) else names.of(monitor.id)
+
+
+def _becomes_https(pool: ServicePool, monitor: ServiceMonitor) -> bool:
+    return monitor.type == "HTTP" and pool.tls_enabled
 
 
 def times(monitor: ServiceMonitor) -> dict[str, int]:

@@ -12,7 +12,7 @@ from evenkeel.core.model import L7_PROTOCOLS
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
-from evenkeel.devices.bigip.render.monitor import monitor_object
+from evenkeel.devices.bigip.render.monitor import monitor_name, monitor_object
 from evenkeel.devices.errors import Unrenderable
 
 COOKIE = "ltm/persistence/cookie"
@@ -44,7 +44,7 @@ def pool_object(service: ServiceDefinition, pool: ServicePool, names: BigIpNames
         attributes={
             "loadBalancingMode": _METHODS[pool.lb_algorithm, weighted],
             "minActiveMembers": 1 if backups else 0,
-            "monitor": f"/{partition}/{names.of(pool.monitor.id)}" if pool.monitor and monitored else "",
+            "monitor": f"/{partition}/{monitor_name(pool, pool.monitor, names)}" if pool.monitor and monitored else "",
             "description": names.mark("pool", service.load_balancer_id, pool.id),
         },
         members=tuple(_member(service, pool, member, backups, names) for member in pool.members),
