@@ -5,8 +5,8 @@ own groups, ``[oslo_policy]`` and ``[keystone_authtoken]``.
 from oslo_config import cfg
 
 KINDS = {
-    "none": "nobody logs in, everybody is admin; on loopback only",
-    "password_file": "HTTP basic against password_file",
+    "none": "no authentication, every caller is admin; on loopback only",
+    "password_file": "HTTP basic authentication with password_file",
     "trusted_headers": "a gateway's X-User-Id, X-Project-Id, X-Roles, from loopback or with a client certificate",
     "keystone": "Keystone v3 tokens, see [keystone_authtoken]",
 }
@@ -16,18 +16,18 @@ IDENTITY = [
         "kind",
         default="none",
         choices=list(KINDS),
-        help="Who calls: " + "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items()) + ".",
+        help="Kind of authentication: " + "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items()) + ".",
     ),
     cfg.StrOpt(
         "password_file",
         default="/etc/evenkeel/users",
-        help="Users for kind = password_file, a line each, written by evenkeel-users; mode 0600, read when changed.",
+        help="Users for kind = password_file, one per line, written by evenkeel-users; mode 0600, reloaded if changed.",
     ),
     cfg.ListOpt(
         "gateway_names",
         default=[],
         help="For kind = trusted_headers: one of these must be a name in the gateway's client certificate; "
-        "none given: any certificate by ssl_client_ca_file will do.",
+        "empty: any certificate signed by ssl_client_ca_file is accepted.",
     ),
 ]
 
@@ -36,16 +36,18 @@ API = [
     cfg.StrOpt("ssl_key_file", help="Its private key (PEM)."),
     cfg.StrOpt(
         "ssl_client_ca_file",
-        help="Take only clients with a certificate by one of these authorities (PEM): mutual TLS.",
+        help="Accept only clients with a certificate signed by one of these CAs (PEM): mutual TLS.",
     ),
     cfg.FloatOpt(
         "rate_limit",
         default=50.0,
         min=0.0,
-        help="Requests a second that each project may make to this controller in the long run; 0: no limit. "
-        "More are answered with 429. Operators, and everybody where nobody logs in, have no limit.",
+        help="Average requests per second of each project at this controller; 0: no limit. More are "
+        "answered with 429. Operators, and all callers without authentication, have no limit.",
     ),
-    cfg.IntOpt("rate_limit_burst", default=200, min=1, help="Requests that a project may make at once."),
-    cfg.IntOpt("max_page_items", default=1000, min=1, max=10_000, help="Default and cap of a list's limit."),
+    cfg.IntOpt("rate_limit_burst", default=200, min=1, help="Burst size of a project's rate limit, requests."),
+    cfg.IntOpt(
+        "max_page_items", default=1000, min=1, max=10_000, help="Default and maximum of a list request's limit."
+    ),
 ]
 """In the group of :data:`evenkeel.cmd.options.API`."""

@@ -16,18 +16,18 @@ CERTIFICATES = [
         "key_manager",
         default="none",
         choices=["none", "directory", "barbican", "vault"],
-        help="Where certificates and their keys are kept: directory (encrypted files), barbican, vault (HashiCorp "
+        help="Key manager for certificates and their keys: directory (encrypted files), barbican, vault (HashiCorp "
         "Vault or OpenBao), or none.",
     ),
     cfg.StrOpt(
         "directory",
         default="/var/lib/evenkeel/certificates",
-        help="Of the key manager directory: where its files are. All controllers need the same.",
+        help="For key_manager = directory: the directory of its files, the same for all controllers.",
     ),
     cfg.StrOpt(
         "directory_key_file",
-        help="Of the key manager directory: the file with the key that its files are encrypted with: 32 bytes in "
-        "base64, a line; more lines are former keys. Nobody but its owner may read it.",
+        help="For key_manager = directory: the file with the encryption key, 32 bytes in base64 in "
+        "one line; further lines are former keys. Only its owner may have access.",
     ),
     cfg.FloatOpt(
         "certificate_refresh",
@@ -44,7 +44,7 @@ BARBICAN = [
         default=20.0,
         min=1.0,
         max=300.0,
-        help="Seconds that reading a certificate, with all its parts, may take at Barbican and Keystone.",
+        help="Time-out of reading a certificate with all its parts from Barbican and Keystone, seconds.",
     ),
 ]
 _GROUP = "barbican"

@@ -16,8 +16,9 @@ LIMITS = [
         _option(kind),
         default=getattr(_DEFAULTS, kind),
         min=1,
-        help=f"How many {called} one load balancer may have. More than the default is at your own risk: what does not "
-        "fit an answer to its agent (64 MiB) or a device shows as ERROR with the reason.",
+        help=f"Maximum number of {called} of one load balancer. Values above the default are at your "
+        "own risk: a load balancer that does not fit an answer to its agent (64 MiB) or a device"
+        " becomes ERROR with the reason.",
     )
     for kind, called in CALLED.items()
 ]

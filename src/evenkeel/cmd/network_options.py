@@ -21,7 +21,7 @@ NETWORK = [
         "driver",
         default="builtin",
         choices=["builtin", "neutron"],
-        help="Where VIPs come from: builtin (address pools in the database), or neutron.",
+        help="Network service that allocates VIPs: builtin (address pools in the database), or neutron.",
     ),
 ]
 
@@ -31,7 +31,7 @@ NEUTRON = [
         default=20.0,
         min=1.0,
         max=300.0,
-        help="Seconds that one step of a tenant's request (look up, make a port) may take at Neutron and Keystone.",
+        help="Time-out of one step of a request (look-up, creation of a port) at Neutron and Keystone, seconds.",
     ),
 ]
 

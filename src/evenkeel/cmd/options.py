@@ -14,36 +14,50 @@ COMMON = [
         "transport_url",
         default="embedded:///var/lib/evenkeel/bus.db",
         secret=True,
-        help="Message bus: embedded:///absolute/path.db for one machine, or amqp://user:password@host:port[,…]/vhost.",
+        help="Message bus: embedded:///absolute/path.db for one host, or amqp://user:password@host:port[,…]/vhost.",
     ),
     cfg.BoolOpt(
         "rabbit_agents_authenticated",
         default=False,
-        help="Every agent has a RabbitMQ user of its own, called as its id: agents use that, controllers refuse what "
-        "an agent says in another one's name. See how-to/deploy.md.",
+        help="Every agent has its own RabbitMQ user, named after its id; controllers refuse messages "
+        "of an agent in another agent's name. See how-to/deploy.md.",
     ),
-    cfg.IntOpt("max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message sent or taken, bytes."),
+    cfg.IntOpt(
+        "max_message_bytes", default=4 * 1024 * 1024, min=65536, help="Largest message that is sent or accepted, bytes."
+    ),
 ]
 
 CONTROLLER = [
     cfg.ListOpt(
         "environments",
         default=[],
-        help="Environments that must exist, each as name:device_driver; made at start if absent.",
+        help="Environments that must exist, each as name:device_driver; created at start if missing.",
     ),
-    cfg.StrOpt("default_provider", help="Environment of load balancers that name no provider; else the first one."),
-    cfg.FloatOpt("session_ttl", default=5.0, min=1.0, help="Seconds an agent's session lives without a keepalive."),
-    cfg.FloatOpt("settle_time", default=15.0, min=0.0, help="Seconds a home agent must be up to get its shards back."),
-    cfg.IntOpt("handbacks_at_once", default=4, min=1, help="Shards of a device group handed back at the same time."),
-    cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between looks for unserved shards."),
+    cfg.StrOpt("default_provider", help="Environment of load balancers without a provider; default: the first one."),
+    cfg.FloatOpt("session_ttl", default=5.0, min=1.0, help="TTL of an agent's session without a keepalive, seconds."),
+    cfg.FloatOpt(
+        "settle_time",
+        default=15.0,
+        min=0.0,
+        help="Seconds that a home agent must be up before it gets its shards back.",
+    ),
+    cfg.IntOpt(
+        "handbacks_at_once", default=4, min=1, help="Shards of a device group that are handed back at the same time."
+    ),
+    cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between checks for unserved shards."),
     cfg.FloatOpt(
         "suspicion_interval",
         default=0.4,
         min=0.0,
-        help="Seconds between looks whether agents' processes are on the message bus; 0: only session_ttl decides.",
+        help="Seconds between probes of agents' presence on the message bus; 0: only session_ttl decides.",
     ),
-    cfg.IntOpt("handovers_at_once", default=16, min=1, help="Shards of a device group leaving drained agents at once."),
-    cfg.FloatOpt("pending_deadline", default=300.0, min=1.0, help="Seconds until something PENDING becomes ERROR."),
+    cfg.IntOpt(
+        "handovers_at_once",
+        default=16,
+        min=1,
+        help="Shards of a device group that are moved away from drained agents at the same time.",
+    ),
+    cfg.FloatOpt("pending_deadline", default=300.0, min=1.0, help="Seconds until a PENDING object becomes ERROR."),
 ]
 
 DATABASE = [
@@ -62,23 +76,26 @@ API = [
     cfg.BoolOpt(
         "allow_unauthenticated",
         default=False,
-        help="Serve without authentication on an address that is not loopback. Anybody who reaches it is admin.",
+        help="Serve without authentication on an address that is not loopback. Every client that can connect is admin.",
     ),
     cfg.BoolOpt(
         "strict_immutability",
         default=False,
-        help="Refuse writes to a load balancer that is not ACTIVE, and to all of it, with 409, as Octavia does.",
+        help="Refuse writes to a load balancer that is not ACTIVE, and to its children, with 409, as Octavia does.",
     ),
-    cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest request body taken, bytes."),
+    cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest accepted request body, bytes."),
     cfg.IntOpt(
-        "max_header_bytes", default=64 * 1024, min=4096, help="Largest request header taken, bytes; at most 100 lines."
+        "max_header_bytes",
+        default=64 * 1024,
+        min=4096,
+        help="Largest accepted request header, bytes; at most 100 lines.",
     ),
     *connection_options(connections_max=1000, exempt=", unless it is one of proxies"),
     cfg.ListOpt(
         "proxies",
         default=["127.0.0.0/8", "::1"],
-        help="Addresses and networks of load balancers in front of the API: without a limit of connections of their "
-        "own, and believed what X-Forwarded-For and X-Forwarded-Proto say.",
+        help="Addresses and networks of load balancers in front of the API: without a limit of "
+        "connections per address; their X-Forwarded-For and X-Forwarded-Proto are trusted.",
     ),
 ]
 
@@ -90,16 +107,21 @@ AGENT = [
     cfg.StrOpt("device_driver", default="bigip", help="Entry point in evenkeel.devices that configures the devices."),
     cfg.FloatOpt("report_interval", default=10.0, min=0.5, help="Seconds between full state reports."),
     cfg.FloatOpt("keepalive_interval", default=1.0, min=0.05, help="Seconds between keepalives."),
-    cfg.FloatOpt("status_interval", default=5.0, min=0.2, help="Seconds between looks at statuses and statistics."),
+    cfg.FloatOpt(
+        "status_interval", default=5.0, min=0.2, help="Seconds between observations of statuses and statistics."
+    ),
     cfg.FloatOpt("service_resync_interval", default=300.0, min=1.0, help="Seconds between complete passes."),
     cfg.FloatOpt(
-        "device_check_timeout", default=120.0, min=1.0, help="Seconds devices may take to become fit at start."
+        "device_check_timeout",
+        default=120.0,
+        min=1.0,
+        help="Seconds that devices may take at start to meet the requirements.",
     ),
     cfg.StrOpt(
         "capacity_policy",
         default="",
-        help="metric:limit, metric:limit: a device group that reaches one takes no more load balancers. "
+        help="metric:limit, metric:limit: a device group that reaches a limit gets no more load balancers. "
         f"Metrics: {', '.join(Metric)}.",
     ),
-    cfg.FloatOpt("write_budget", default=1.0, min=0.1, help="Seconds the lease must still stand to start a write."),
+    cfg.FloatOpt("write_budget", default=1.0, min=0.1, help="Seconds of the lease that must be left to start a write."),
 ]

@@ -13,28 +13,30 @@ if TYPE_CHECKING:
     from evenkeel.key_managers.vault import VaultKeyManager, VaultLogin
 
 VAULT = [
-    cfg.StrOpt("vault_url", help="Of Vault's API: https://, or http:// for an agent on this machine."),
+    cfg.StrOpt("vault_url", help="URL of Vault's API: https://, or http:// for a Vault Agent on this host."),
     cfg.StrOpt(
         "auth_method",
         default="approle",
         choices=["approle", "jwt", "kubernetes", "token"],
-        help="How controllers log in; token: by a token of Vault's in a file, which Vault Agent renews.",
+        help="Auth method of controllers; token: a Vault token in a file, which Vault Agent renews.",
     ),
-    cfg.StrOpt("auth_path", help="Where the method is mounted; without it where it is called as auth_method."),
-    cfg.StrOpt("approle_role_id", secret=True, help="Of auth_method approle."),
-    cfg.StrOpt("approle_secret_id", secret=True, help="Of auth_method approle; one that may be used again and again."),
-    cfg.StrOpt("token_role", help="Of auth_method jwt or kubernetes: the role."),
-    cfg.StrOpt("token_file", help="Of auth_method jwt, kubernetes or token: the file with the token."),
-    cfg.StrOpt("kv_mountpoint", default="secret", help="Where the KV secrets engine, version 2, is mounted."),
-    cfg.StrOpt("kv_path", default="evenkeel", help="The folder below it that has a folder for each project."),
-    cfg.StrOpt("ssl_ca_crt_file", help="PEM: who vouches for Vault; without it the system's authorities."),
-    cfg.StrOpt("namespace", help="Of Vault Enterprise and OpenBao."),
+    cfg.StrOpt("auth_path", help="Mount path of the auth method; default: the value of auth_method."),
+    cfg.StrOpt("approle_role_id", secret=True, help="For auth_method = approle: the role id."),
+    cfg.StrOpt(
+        "approle_secret_id", secret=True, help="For auth_method = approle: the secret id, without a limit of uses."
+    ),
+    cfg.StrOpt("token_role", help="For auth_method = jwt or kubernetes: the role."),
+    cfg.StrOpt("token_file", help="For auth_method = jwt, kubernetes or token: the file with the token."),
+    cfg.StrOpt("kv_mountpoint", default="secret", help="Mount path of the KV secrets engine, version 2."),
+    cfg.StrOpt("kv_path", default="evenkeel", help="Path below it with a folder for each project."),
+    cfg.StrOpt("ssl_ca_crt_file", help="CA certificates (PEM) that verify Vault's certificate; default: the system's."),
+    cfg.StrOpt("namespace", help="Namespace, in Vault Enterprise and OpenBao."),
     cfg.FloatOpt(
         "timeout",
         default=20.0,
         min=1.0,
         max=300.0,
-        help="Seconds that reading a certificate, with logging in, may take.",
+        help="Time-out of reading a certificate, including the login, seconds.",
     ),
 ]
 NEEDED = {

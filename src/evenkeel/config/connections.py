@@ -12,19 +12,19 @@ def connection_options(*, connections_max: int, exempt: str = "") -> list[cfg.Op
             "header_seconds",
             default=10.0,
             min=0.1,
-            help="Seconds for a TLS handshake, and again for the header of a request, to arrive as a whole.",
+            help="Time-out of a TLS handshake, and of receiving a request's header, seconds.",
         ),
         cfg.IntOpt(
             "connections_max",
             default=connections_max,
             min=16,
-            help="Connections held at once; at most what the limit of open files allows, less 192. A new one closes "
-            "the oldest on which nobody has logged in.",
+            help="Maximum number of connections, also limited by the limit of open files less 192. A "
+            "new connection closes the oldest unauthenticated one.",
         ),
         cfg.IntOpt(
             "connections_per_address_max",
             default=100,
             min=0,
-            help=f"Of those, from one address (of IPv6: one /64 network){exempt}; 0: no limit.",
+            help=f"Maximum number of connections from one address (IPv6: one /64 network){exempt}; 0: no limit.",
         ),
     ]
