@@ -1,5 +1,7 @@
 """TLS through the stand-in's data plane: what every device does."""
 
+import asyncio
+import contextlib
 import itertools
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -12,9 +14,21 @@ from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition
 from icontrol_emulator import Emulator
+from tests.certificates import by_sha256, certificate, referring
 from tests.devices.bigip.rig import BigIpRig
-from tests.devices.services import batch
-from tests.devices.tls_behaviour import Clients, Member, Site, TlsBehaviour, pool_of, tls_listener
+from tests.devices.services import batch, member, pool, service
+from tests.devices.tls_behaviour import (
+    NAMED,
+    PORT,
+    RENEWED,
+    Clients,
+    Member,
+    Site,
+    TlsBehaviour,
+    pool_of,
+    problems,
+    tls_listener,
+)
 
 _numbers = itertools.count(1)
 
@@ -65,3 +79,37 @@ class TestBigIpTls(TlsBehaviour):
         self, site: Site, clients: Clients, type_: Any
     ) -> None:
         await super().test_monitors_verify_members_as_clients_requests_do(site, clients, type_)
+
+    async def test_a_kept_connection_outlives_renewals_and_no_new_one_fails(self, site: Site, clients: Clients) -> None:
+        server = await asyncio.start_server(answer_each, "127.0.0.1", 0)
+        place = member(address="127.0.0.1", protocol_port=server.sockets[0].getsockname()[1])
+        wanted = service(listeners=(tls_listener(),), pools=(pool(members=(place,), monitor=None),))
+        both = {"www": NAMED["www"], "renewed": certificate(RENEWED)}
+        outcome = await site.apply(referring(wanted, {"www": both["www"]}), by_sha256(both))
+        assert not problems(outcome)
+        reader, writer = await asyncio.open_connection(*site.place(PORT), ssl=clients.context())
+        for revision, shown in enumerate(("renewed", "www") * 5, start=2):
+            renewing = asyncio.create_task(
+                site.apply(referring(replace(wanted, revision=revision), {"www": both[shown]}), by_sha256(both))
+            )
+            during = [(await clients.ask()).shown for _ in range(5)]
+            assert set(during) <= set(both)
+            outcome = await renewing
+            assert not problems(outcome) and outcome.writes == 1
+            assert (await clients.ask()).shown == shown
+            writer.write(b"GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
+            assert (await reader.readuntil(b"kept")).startswith(b"HTTP/1.1 200")
+        writer.transport.abort()
+        server.close()
+
+
+async def answer_each(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A member that keeps its connections, unless it is asked not to."""
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        closing = False
+        while not closing:
+            closing = b"connection: close" in (await reader.readuntil(b"\r\n\r\n")).lower()
+            ending = "Connection: close\r\n" if closing else ""
+            writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n{ending}\r\nkept".encode())
+            await writer.drain()
+    writer.close()
