@@ -7,7 +7,7 @@ import pytest
 from evenkeel.cmd.config_files import load
 from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.cmd.tls_options import tls_rules
-from evenkeel.core.tls import ANY_TLS, DEFAULT_CIPHERS, TlsRules
+from evenkeel.core.tls import ANY_TLS, DEFAULT_CIPHERS, NEWEST_CIPHERS, TlsRules
 
 
 def rules_of(tmp_path: Path, *lines: str) -> TlsRules:
@@ -27,3 +27,7 @@ def test_what_cannot_be_is_refused_by_name(tmp_path: Path) -> None:
         rules_of(tmp_path, "minimum_tls_version = TLSv2")
     with pytest.raises(ValueError, match="tls_cipher_prohibit_list: it prohibits all"):
         rules_of(tmp_path, f"tls_cipher_prohibit_list = {DEFAULT_CIPHERS}")
+    prohibited = f"tls_cipher_prohibit_list = {':'.join(NEWEST_CIPHERS)}"
+    assert rules_of(tmp_path, prohibited).default_versions == ("TLSv1.2",)
+    with pytest.raises(ValueError, match=r"prohibits all ciphers of TLSv1\.3, which minimum_tls_version demands"):
+        rules_of(tmp_path, prohibited, "minimum_tls_version = TLSv1.3")

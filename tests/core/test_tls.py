@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenkeel.core.tls import ANY_TLS, DEFAULT_CIPHERS, DEFAULT_VERSIONS, TLS_VERSIONS, TlsRules
+from evenkeel.core.tls import ANY_TLS, DEFAULT_CIPHERS, DEFAULT_VERSIONS, NEWEST_CIPHERS, TLS_VERSIONS, TlsRules
 
 RSA_AES = "ECDHE-RSA-AES128-GCM-SHA256"
 TLS13 = "TLS_AES_128_GCM_SHA256"
@@ -47,3 +47,16 @@ def test_defaults_leave_out_what_is_prohibited() -> None:
     assert rules.default_ciphers.split(":") == [
         name for name in DEFAULT_CIPHERS.split(":") if name not in (RSA_AES, TLS13)
     ]
+
+
+def test_ciphers_of_older_versions_do_not_let_prohibited_ones_of_the_newest_through() -> None:
+    rules = TlsRules(prohibited_ciphers=frozenset({RSA_AES, TLS13}))
+    assert rules.unnamed_ciphers("AES256-SHA", DEFAULT_VERSIONS) == (TLS13,)
+    assert rules.unnamed_ciphers("AES256-SHA:TLS_AES_256_GCM_SHA384", DEFAULT_VERSIONS) == ()
+    assert rules.unnamed_ciphers("AES256-SHA", ("TLSv1.2",)) == ()
+    assert ANY_TLS.unnamed_ciphers("AES256-SHA", DEFAULT_VERSIONS) == ()
+
+
+def test_the_newest_is_no_default_where_all_its_ciphers_are_prohibited() -> None:
+    assert TlsRules(prohibited_ciphers=NEWEST_CIPHERS).default_versions == ("TLSv1.2",)
+    assert TlsRules(prohibited_ciphers=NEWEST_CIPHERS, minimum_version="TLSv1.3").default_versions == ()

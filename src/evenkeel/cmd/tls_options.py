@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from evenkeel.core.tls import TLS_VERSIONS, TlsRules
+from evenkeel.core.tls import NEWEST, TLS_VERSIONS, TlsRules
 
 API_SETTINGS = [
     cfg.StrOpt(
@@ -25,4 +25,9 @@ def tls_rules(conf: cfg.ConfigOpts) -> TlsRules:
     rules = TlsRules(minimum_version=conf.api_settings.minimum_tls_version, prohibited_ciphers=names)
     if not rules.default_ciphers:
         raise ValueError("api_settings.tls_cipher_prohibit_list: it prohibits all ciphers that are the default")
+    if not rules.default_versions:
+        raise ValueError(
+            f"api_settings.tls_cipher_prohibit_list: it prohibits all ciphers of {NEWEST}, which minimum_tls_version "
+            "demands"
+        )
     return rules

@@ -15,7 +15,10 @@ DEFAULT_CIPHERS = (
     "DHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384"
 )
 """OWASP's suite B, as in Octavia."""
-DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", "TLSv1.3")
+NEWEST: TlsVersion = "TLSv1.3"
+NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+"""Of TLS 1.3: what devices speak there if none of them is named."""
+DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
 
 
 class TlsRules(Value):
@@ -27,8 +30,8 @@ class TlsRules(Value):
 
     @property
     def default_versions(self) -> tuple[TlsVersion, ...]:
-        """Octavia's defaults that are allowed; may be empty."""
-        forbidden = self.forbidden_versions(DEFAULT_VERSIONS)
+        """Octavia's defaults that are allowed, and have an allowed cipher; may be empty."""
+        forbidden = (*self.forbidden_versions(DEFAULT_VERSIONS), *self._without_cipher())
         return tuple(version for version in DEFAULT_VERSIONS if version not in forbidden)
 
     @property
@@ -42,6 +45,17 @@ class TlsRules(Value):
             return ()
         least = TLS_VERSIONS.index(self.minimum_version)
         return tuple(version for version in versions if TLS_VERSIONS.index(version) < least)
+
+    def _without_cipher(self) -> tuple[TlsVersion, ...]:
+        names = self.default_ciphers.split(":")
+        return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
+
+    def unnamed_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
+        """Forbidden ones that would be spoken though nobody names them, sorted: ciphers of older versions do not limit
+        TLS 1.3."""
+        if NEWEST not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
+            return ()
+        return tuple(sorted(self.prohibited_ciphers & NEWEST_CIPHERS))
 
     def forbidden_ciphers(self, ciphers: str) -> tuple[str, ...]:
         """Those that the OpenSSL cipher string names or that its groups (such as ``HIGH``) contain, sorted."""

@@ -297,7 +297,16 @@ async def test_datagrams_are_not_spoken_over_tls(api: Client, root: dict[str, An
 STRICT = TlsRules(minimum_version="TLSv1.2", prohibited_ciphers=frozenset({"AES128-SHA", "TLS_AES_128_GCM_SHA256"}))
 OLD = "Validation failure: Requested TLS versions are less than the minimum: SSLv3, TLSv1.1 < TLSv1.2 (tls_versions)"
 WEAK = "Validation failure: The following ciphers have been prohibited by an administrator: AES128-SHA (tls_ciphers)"
-REFUSED = [({"tls_versions": ["SSLv3", "TLSv1.3", "TLSv1.1"]}, OLD), ({"tls_ciphers": "AES256-SHA:AES128-SHA"}, WEAK)]
+UNNAMED = (
+    "Validation failure: The following ciphers have been prohibited by an administrator: TLS_AES_128_GCM_SHA256 "
+    "(tls_ciphers: it names none of TLSv1.3, which then has all of its own; name some, or leave TLSv1.3 out of "
+    "tls_versions)"
+)
+REFUSED = [
+    ({"tls_versions": ["SSLv3", "TLSv1.3", "TLSv1.1"]}, OLD),
+    ({"tls_ciphers": "AES256-SHA:AES128-SHA"}, WEAK),
+    ({"tls_ciphers": "AES256-SHA"}, UNNAMED),
+]
 
 
 @pytest.fixture
@@ -346,4 +355,7 @@ async def test_what_was_made_before_it_was_forbidden_stays_and_may_be_changed(ap
     changed = await change(strict, listener, hsts_max_age=5)
     assert (changed["tls_versions"], changed["tls_ciphers"]) == (["TLSv1.1", "TLSv1.2"], "AES128-SHA")
     assert await change(strict, listener, 400, tls_versions=["TLSv1.1"]) == OLD.replace("SSLv3, ", "")
-    assert (await change(strict, listener, tls_versions=None))["tls_versions"] == ["TLSv1.2", "TLSv1.3"]
+    assert await change(strict, listener, 400, tls_versions=None) == UNNAMED
+    assert (await change(strict, listener, tls_versions=["TLSv1.2"]))["tls_versions"] == ["TLSv1.2"]
+    named = {"tls_versions": None, "tls_ciphers": "AES256-SHA:TLS_AES_256_GCM_SHA384"}
+    assert (await change(strict, listener, **named))["tls_versions"] == ["TLSv1.2", "TLSv1.3"]

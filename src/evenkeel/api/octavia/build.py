@@ -84,8 +84,8 @@ def listener_row(
         **asked(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
     )
     refuse_empty_lists(body, wanted)
-    check_allowed(body, place.tls)
     row = settled_tls(wanted, place.tls)
+    check_allowed(body, place.tls, row)
     check_listener(row, row.insert_headers)
     return row
 
@@ -142,8 +142,8 @@ def pool_rows(
         **asked(body, Pool, "lb_algorithm", "session_persistence"),
     )
     refuse_empty_lists(body, new)
-    check_allowed(body, place.tls)
     pool = settled_tls(new, place.tls)
+    check_allowed(body, place.tls, pool)
     check_pool(pool)
     wanted = body.healthmonitor
     if wanted is not None:

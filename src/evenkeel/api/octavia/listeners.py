@@ -194,7 +194,7 @@ async def _check_changes(
         current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
         after = settled_tls(replace(current, **changes), services.tls)
         refuse_empty_lists(body, after)
-        check_allowed(body, services.tls)
+        check_allowed(body, services.tls, after, current)
         check_listener(after, changes.get("insert_headers", {}))
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})

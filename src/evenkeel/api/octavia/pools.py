@@ -127,7 +127,7 @@ async def _check_changes(
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     after = settled_tls(structs.replace(pool, **changes), services.tls)
     refuse_empty_lists(body, after)
-    check_allowed(body, services.tls)
+    check_allowed(body, services.tls, after, pool)
     check_pool(after)
     if about_tls:
         changes.update({name: getattr(after, name) for name in POOL_TLS})

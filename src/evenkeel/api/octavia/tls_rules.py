@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.core.attributes import defaults_of
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
-from evenkeel.core.tls import TlsRules
+from evenkeel.core.tls import NEWEST, TlsRules
 
 Speaker = TypeVar("Speaker", Listener, Pool)
 
@@ -73,9 +73,9 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
             )
 
 
-def check_allowed(body: Any, rules: TlsRules) -> None:
-    """What the operator forbids may not be asked for; what is there already is left. Raises :class:`Invalid`, in
-    Octavia's words."""
+def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | None = None) -> None:
+    """What the operator forbids may not be asked for; what is there already is left. ``after``: with the defaults;
+    ``before``: None if it is new. Raises :class:`Invalid`, in Octavia's words."""
     if versions := rules.forbidden_versions(body.tls_versions or ()):
         raise Invalid(
             f"Validation failure: Requested TLS versions are less than the minimum: {', '.join(versions)} < "
@@ -85,6 +85,21 @@ def check_allowed(body: Any, rules: TlsRules) -> None:
         raise Invalid(
             "Validation failure: The following ciphers have been prohibited by an administrator: "
             f"{', '.join(ciphers)} (tls_ciphers)"
+        )
+    if speaks_tls(after) and (before is None or _settings(before) != _settings(after)):
+        _check_unnamed(after, rules)
+
+
+def _settings(row: Listener | Pool) -> tuple[Any, ...]:
+    return speaks_tls(row), row.tls_ciphers, row.tls_versions
+
+
+def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
+    if ciphers := rules.unnamed_ciphers(row.tls_ciphers or "", row.tls_versions):
+        raise Invalid(
+            "Validation failure: The following ciphers have been prohibited by an administrator: "
+            f"{', '.join(ciphers)} (tls_ciphers: it names none of {NEWEST}, which then has all of its own; name some, "
+            f"or leave {NEWEST} out of tls_versions)"
         )
 
 
