@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from evenkeel.cmd import capabilities
 from evenkeel.cmd.capabilities import GROUP, load_capabilities
-from evenkeel.core.capabilities import EVERYTHING, OPTIONS, Capabilities
+from evenkeel.core.capabilities import EVERYTHING, OPTIONS
 from evenkeel.core.model import POOL_PROTOCOLS_OF_LISTENER
 
 ROOT = Path(__file__).parent.parent.parent
@@ -52,6 +52,6 @@ def test_one_that_cannot_be_loaded_is_told_and_costs_only_itself(monkeypatch: py
 
     monkeypatch.setattr(capabilities, "entry_points", known)
     with capture_logs() as logs:
-        assert load_capabilities() == {"good": Capabilities()}
+        assert load_capabilities() == {"good": EVERYTHING}
     assert [(log["device_driver"], log["log_level"]) for log in logs] == [("broken", "error"), ("other", "error")]
     assert "evenkeel.nowhere" in logs[0]["reason"]
