@@ -49,7 +49,7 @@ async def test_authorities_without_a_list(manager: KeyManager) -> None:
     read = await read_certificate(manager, "directory://p1/ca", P1, CertificateKind.AUTHORITY)
     ders = [item.certificate.public_bytes(Encoding.DER) for item in (ROOT, STRANGER)]
     assert read.content.certificates == (ROOT.pem.decode(), STRANGER.pem.decode())
-    assert read.content.sha256 == hashlib.sha256(b"".join(ders)).hexdigest()
+    assert read.content.sha256 == hashlib.sha256(b"authority\n" + b"".join(ders)).hexdigest()
     assert (read.content.private_key, read.content.revocation_list) == (None, "")
     assert read.facts is not None and read.facts.common_name == "root"
 

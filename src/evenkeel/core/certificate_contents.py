@@ -36,7 +36,13 @@ class ReadCertificate(Value):
     def checked(self, reference: str) -> CheckedCertificate:
         """What the database keeps of it."""
         content = self.content
-        return CheckedCertificate(reference=reference, kind=content.kind, sha256=content.sha256, facts=self.facts)
+        return CheckedCertificate(
+            reference=reference,
+            kind=content.kind,
+            sha256=content.sha256,
+            facts=self.facts,
+            next_update=self.next_update,
+        )
 
 
 async def read_certificate(

@@ -140,10 +140,18 @@ class CheckedCertificate(Value):
     """The identity of the content, as in :class:`CertificateContent`."""
     facts: CertificateFacts | None
     """Of a certificate, or the first one of authorities."""
+    next_update: datetime | None = None
+    """When a revocation list is out of date, if it says so."""
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """Until when devices or their clients take it."""
+        return self.next_update if self.facts is None else self.facts.not_after
 
 
 EXPIRY_DAYS = (30, 7, 1, 0)
-"""Before the end of a certificate, when operators get an event; the last one when it has expired."""
+"""Before the end of a certificate, when operators get an event; the last one when it has expired. Of a revocation list
+only that counts: most of them are never far from their next one."""
 
 
 class DueCertificate(Value):
@@ -181,6 +189,8 @@ class ReferencedCertificate(Value):
     """Why it could not be read last time; empty: it could."""
     checked_at: datetime
     """When it could be read last."""
+    ends_at: datetime | None
+    """As in :class:`CheckedCertificate`."""
     load_balancers: int
     """How many use it."""
 

@@ -1,9 +1,12 @@
 """Operators are told 30, 7 and 1 days before a certificate in use ends, and when it has, once each."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
+from evenkeel.core.certificates import CertificateKind, ReferenceQuery
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.expiry import DAY_SECONDS
@@ -65,3 +68,22 @@ async def test_controllers_tell_it_once_together(world: World) -> None:
     others = [world.another_controller() for _ in range(3)]
     counts = await asyncio.gather(*(other.renewals.warn_of_expiry(limit=100) for other in others))
     assert sum(counts) == 1 == len(await events(world))
+
+
+async def test_a_revocation_list_is_told_of_when_it_is_out_of_date(world: World) -> None:
+    """Most of them are never far from their next one."""
+    id_ = await world.certificate(await world.load_balancer(), "ref-1", kind="revocation_list")
+    await ending_in(world, id_, 0.5)
+    assert await told(world) == []
+    await ending_in(world, id_, -0.5)
+    assert await told(world) == ["expired"]
+
+
+async def test_when_a_revocation_list_is_out_of_date_is_stored(world: World) -> None:
+    await world.certificate(await world.load_balancer(), "ref-1", kind="revocation_list")
+    end = datetime(2026, 1, 1, tzinfo=UTC)
+    ended = replace(found(), kind=CertificateKind.REVOCATION_LIST, facts=None, next_update=end)
+    await world.store.renewals.note_content(await one_due(world), ended)
+    assert await told(world) == ["expired"]
+    (row,) = await world.operator.references(ReferenceQuery(expiring_days=0), limit=10)
+    assert row.ends_at == end

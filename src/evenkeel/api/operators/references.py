@@ -35,6 +35,7 @@ class ReferenceView(Value):
     subject: str | None = None
     dns_names: list[str] | None = None
     not_after: str | None = None
+    """When a certificate, or the first of several, expires, and when a revocation list is out of date."""
 
 
 class RefreshView(Value):
@@ -78,18 +79,19 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
         load_balancers=row.load_balancers,
         subject=None if facts is None else facts.subject,
         dns_names=None if facts is None else list(facts.dns_names),
-        not_after=None if facts is None else timestamp(facts.not_after.timestamp()),
+        not_after=None if row.ends_at is None else timestamp(row.ends_at.timestamp()),
     )
 
 
 def expiry_of(rows: Sequence[ReferencedCertificate]) -> str:
     """What is said of expiring certificates of one load balancer; empty for none."""
-    first = next((row for row in rows if row.facts is not None), None)
-    if first is None or first.facts is None:
+    first = next(iter(rows), None)
+    if first is None or first.ends_at is None:
         return ""
-    verb = "has expired" if first.facts.not_after <= datetime.now(UTC) else "expires"
+    verb = "has expired" if first.ends_at <= datetime.now(UTC) else "expires"
     more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"certificate {first.reference} {verb}: valid until {timestamp(first.facts.not_after.timestamp())}{more}"
+    kind = first.kind.value.replace("_", " ")
+    return f"{kind} {first.reference} {verb}: valid until {timestamp(first.ends_at.timestamp())}{more}"
 
 
 def reference_problems(

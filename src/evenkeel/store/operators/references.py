@@ -12,7 +12,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import in_use
-from evenkeel.store.renewals.expiry import DAY_SECONDS
+from evenkeel.store.renewals.expiry import ends_within
 
 _certificate = schema.certificate
 _use = schema.certificate_use
@@ -33,7 +33,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
         used = (_use.c.certificate_id == _certificate.c.id, _use.c.load_balancer_id == query.load_balancer_id)
         statement = statement.where(exists().where(*used))
     if query.expiring_days is not None:
-        statement = statement.where(_certificate.c.not_after <= db_now() + query.expiring_days * DAY_SECONDS)
+        statement = statement.where(ends_within(query.expiring_days))
     if query.unreadable:
         statement = statement.where(_certificate.c.problem != "")
     # databases differ in where they put NULL
@@ -59,5 +59,6 @@ def _referenced(row: Any) -> ReferencedCertificate:
         facts=None if row.facts is None else msgspec.json.decode(row.facts, type=CertificateFacts),
         problem=row.problem,
         checked_at=datetime.fromtimestamp(row.checked_at, UTC),
+        ends_at=None if row.not_after is None else datetime.fromtimestamp(row.not_after, UTC),
         load_balancers=row.load_balancers,
     )

@@ -88,7 +88,7 @@ def note_content(
         "sha256": found.sha256,
         "announced_sha256": found.sha256,
         "facts": None if facts is None else msgspec.json.encode(facts).decode(),
-        "not_after": None if facts is None else facts.not_after.timestamp(),
+        "not_after": None if found.ends_at is None else found.ends_at.timestamp(),
         "problem": "",
         "checked_at": db_now(),
     }

@@ -1,12 +1,13 @@
-"""Certificates that are about to expire: an event 30, 7 and 1 days before, and when it has happened."""
+"""Certificates that are about to expire: an event 30, 7 and 1 days before, and when it has happened. Revocation lists:
+when they are out of date."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select, update
 
-from evenkeel.core.certificates import EXPIRY_DAYS
+from evenkeel.core.certificates import EXPIRY_DAYS, CertificateKind
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import in_use, title
@@ -16,10 +17,17 @@ _certificate = schema.certificate
 DAY_SECONDS = 86_400.0
 
 
+def ends_within(days: int) -> ColumnElement[bool]:
+    """Condition: it ends within so many days, or has ended; of a revocation list, it has."""
+    ends_soon = _certificate.c.not_after <= db_now() + days * DAY_SECONDS
+    is_list = _certificate.c.kind == CertificateKind.REVOCATION_LIST.value
+    return and_(ends_soon, or_(not_(is_list), _certificate.c.not_after <= db_now()))
+
+
 def _untold(days: int) -> ColumnElement[bool]:
     """Condition: it ends within so many days, and there was no event of that, or of a later moment."""
     told = _certificate.c.expiry_told_days
-    return and_(_certificate.c.not_after <= db_now() + days * DAY_SECONDS, or_(told.is_(None), told > days))
+    return and_(ends_within(days), or_(told.is_(None), told > days))
 
 
 def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:

@@ -120,7 +120,7 @@ def _row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict
         "sha256": each.sha256,
         "announced_sha256": each.sha256,
         "facts": None if facts is None else msgspec.json.encode(facts).decode(),
-        "not_after": None if facts is None else facts.not_after.timestamp(),
+        "not_after": None if each.ends_at is None else each.ends_at.timestamp(),
         "problem": "",
         "checked_at": locked.now,
         "next_check_at": next_check_at,
