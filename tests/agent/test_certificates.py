@@ -15,6 +15,7 @@ from evenkeel.core.errors import CallRefused, CallTimeout, SessionLost
 from evenkeel.core.service import ServiceCertificate
 from evenkeel.sealing import KeyPair
 from tests.agent.fakes import Bench
+from tests.clock import HandClock
 from tests.waiting import eventually
 
 
@@ -102,6 +103,36 @@ async def test_a_load_balancer_with_more_contents_than_a_pass_takes_is_served(mo
     bench = bench_of({"lb-1": tuple(named(f"a{n}") for n in range(7))})
     async with running(bench):
         await applied(bench, "lb-1")
+
+
+async def test_as_long_as_contents_come_it_is_gone_on_however_many_there_are() -> None:
+    bench = bench_of({"lb-1": tuple(named(f"a{n}") for n in range(10 * m.CERTIFICATES_PER_CALL))})
+    answer, clock = bench.controllers.certificates, HandClock()
+    bench.worker._certificates._clock = clock
+
+    async def slow(call: m.GetCertificates) -> m.Certificates:
+        clock.now += room.FETCH_SECONDS_MAX / 2
+        return await answer(call)
+
+    bench.controllers.certificates = slow  # type: ignore[method-assign]
+    async with running(bench):
+        await applied(bench, "lb-1")
+    assert len(bench.controllers.certificate_calls) == 10
+
+
+async def test_when_none_come_any_more_others_get_their_turn() -> None:
+    bench = bench_of({"lb-1": (named("a"),)})
+    clock = HandClock()
+    bench.worker._certificates._clock = clock
+
+    async def busy(call: m.GetCertificates) -> m.Certificates:
+        clock.now += room.FETCH_SECONDS_MAX / 2
+        raise CallRefused("busy", "others first", retry_after_seconds=0.0)
+
+    bench.controllers.certificates = busy  # type: ignore[method-assign]
+    async with running(bench):
+        await eventually(lambda: any(report.waiting for report in bench.controllers.reports))
+    assert "certificates were not given within 60 s" in bench.controllers.reports[0].error
 
 
 async def test_others_are_reported_before_anything_is_fetched() -> None:
