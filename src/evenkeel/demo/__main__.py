@@ -70,7 +70,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
         outcome = await story.tell()
         if not once:
             await stay(cluster, story, narrator)
-        await story.traffic.stop()
+        await story.stop_traffic()
         return report(outcome, narrator)
     except FAILURES as error:
         narrator.say(f"FAILED: {error}")
@@ -119,6 +119,7 @@ It stays up until Ctrl-C; what you kill is started again after {RESTART_SECONDS}
 Try, from another terminal with .venv/bin in its PATH:
 
   curl {story.place.url}
+  curl --insecure {story.place.https_url}
   export EVENKEEL_ENDPOINT={",".join(cluster.controllers)}
   evenkeel status;  evenkeel agent list;  evenkeel events --follow
   kill -9 PID, or kill -STOP PID and later kill -CONT PID; agents: {agents}

@@ -11,16 +11,22 @@ ATTEMPTS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class VipPlace:
-    """The subnet, the VIP in it and the listener's port."""
+    """The subnet, the VIP in it and the listeners' ports."""
 
     cidr: str
     address: str
     port: int
+    https_port: int = 0
 
     @property
     def url(self) -> str:
         """The URL of the listener."""
         return f"http://{self.address}:{self.port}/"
+
+    @property
+    def https_url(self) -> str:
+        """The same over TLS."""
+        return f"https://{self.address}:{self.https_port}/"
 
 
 def choose_place(rng: random.Random) -> VipPlace:
@@ -32,9 +38,9 @@ def choose_place(rng: random.Random) -> VipPlace:
     candidates = [(f"127.0.{third}.0/24", f"127.0.{third}.10"), ("127.0.0.0/24", "127.0.0.1")]
     for cidr, address in candidates:
         for _ in range(ATTEMPTS):
-            port = rng.choice(PORTS)
-            if is_free(address, port):
-                return VipPlace(cidr=cidr, address=address, port=port)
+            port, https_port = rng.sample(PORTS, 2)
+            if is_free(address, port) and is_free(address, https_port):
+                return VipPlace(cidr=cidr, address=address, port=port, https_port=https_port)
     raise OSError("no loopback address has a free port")
 
 

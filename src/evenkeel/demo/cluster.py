@@ -6,8 +6,10 @@ transport URL the same processes use servers. Everything is written below one di
 
 import asyncio
 import signal
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any
 
 from evenkeel.cli.client import API, Client, ClientError
@@ -54,6 +56,7 @@ class Cluster:
         self.database = database or f"sqlite:///{self.directory}/evenkeel.db"
         self.transport_url = transport_url or f"embedded://{self.directory}/bus.db"
         self.side = self._made_side(device, device_names, device_options or {}, emulator_arguments)
+        self._certificates_key = self.workshop.secret("certificates.key", b64encode(token_bytes(32)).decode() + "\n")
         self._controller_options = controller_options or {}
         self._agent_options = agent_options or {}
         self._urls: dict[str, str] = {}
@@ -119,6 +122,11 @@ class Cluster:
                     "default_provider": self.environment,
                 },
                 "database": {"connection": self.database},
+                "certificates": {
+                    "key_manager": "directory",
+                    "directory": self.directory / "certificates",
+                    "directory_key_file": self._certificates_key,
+                },
                 "api": {
                     "bind_port": known.rpartition(":")[2] or 0,
                     "endpoint_file": file,

@@ -17,15 +17,17 @@ class DemoResult:
     create_requests_promised: int
     requests_counted: str = "device requests"
     counts: Counts = field(default_factory=Counts)
+    https: Counts = field(default_factory=Counts)
     takeover_seconds: float = 0.0
     create_requests: Mapping[str, int] = field(default_factory=dict)
     more: list[tuple[str, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def judge(self) -> None:
-        """Add guarantees that the numbers violate to the problems."""
-        if self.counts.failed:
-            self.problems.append(f"{self.counts.failed} requests failed, the first with: {self.counts.first_failure}")
+        """Add what the numbers say to the problems."""
+        for what, counts in (("requests", self.counts), ("HTTPS requests", self.https)):
+            if counts.failed:
+                self.problems.append(f"{counts.failed} {what} failed, the first with: {counts.first_failure}")
         if self.takeover_seconds >= TAKEOVER_SECONDS:
             self.problems.append(f"takeover took {self.takeover_seconds:.1f} s, {TAKEOVER_SECONDS:.0f} s are promised")
         promised = self.create_requests_promised
@@ -40,6 +42,8 @@ class DemoResult:
         return [
             ("requests sent", str(self.counts.sent)),
             ("requests failed", str(self.counts.failed)),
+            ("HTTPS requests sent", str(self.https.sent)),
+            ("HTTPS requests failed", str(self.https.failed)),
             ("seconds from kill to first write by the new agent", f"{self.takeover_seconds:.2f}"),
             (f"{self.requests_counted} used to create the load balancer", creates),
             *self.more,

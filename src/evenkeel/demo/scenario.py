@@ -1,6 +1,6 @@
 """The steps of the demo, with checks of the guarantees.
 
-A load balancer is created and carries traffic; the agent that serves it is killed; another agent takes over while a
+A load balancer is created and carries traffic, over TLS too; its certificate is renewed; the agent that serves it is killed; another agent takes over while a
 tenant changes the load balancer; the killed agent comes back and gets its work back. Where a daemon stands beside the
 device, it is killed too. Traffic runs all the time.
 """
@@ -12,6 +12,7 @@ from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
+from evenkeel.demo.https import HttpsWebsite
 from evenkeel.demo.narration import Narrator
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.survival import outlive_daemon
@@ -40,20 +41,24 @@ class Scenario:
         self._narrator = narrator
         self._say = narrator.say
         self._tenants: dict[int, Tenant] = {}
-        self._load_balancer_id = ""
+        self._load_balancer_id = self._project_id = ""
+        self._https: HttpsWebsite | None = None
 
     async def tell(self) -> DemoResult:
         """Run all steps. Raises :class:`StepFailed` and the errors of processes and SDK."""
         await self._start()
         await self._create()
         await self._carry_traffic()
+        https = await self._serve_https()
         home = await self._acting_host()
         self._say(f"{home} serves it; the other agents stand by")
         await self._kill(home)
         await self._bring_back(home)
         if isinstance(self._side, HaproxySide):
             await outlive_daemon(self._side, self._tenants[1], self._load_balancer_id, self.outcome, self._say)
+        await https.renew()
         await self._verify()
+        https.judge()
         return self.outcome
 
     # -- steps
@@ -86,7 +91,7 @@ class Scenario:
             port=place.port,
             backends=self._backends,
         )
-        self._load_balancer_id = made.id
+        self._load_balancer_id, self._project_id = made.id, made.project_id
         self._say(
             f"openstacksdk asked controller 1 for load balancer {made.id}: listener, pool, monitor, {BACKENDS} members"
         )
@@ -100,6 +105,12 @@ class Scenario:
         self.outcome.counts = self._narrator.picture.counts = self.traffic.counts
         self._say(f"requests flow through {self.place.url} from now on")
         await until(self._all_backends_answer, "answers from every backend")
+
+    async def _serve_https(self) -> HttpsWebsite:
+        client = self._cluster.client(1)
+        self._https = HttpsWebsite(self.place, client, self._tenants[1], self.outcome, self._say)
+        await self._https.serve(self._load_balancer_id, self._project_id, NAME)
+        return self._https
 
     async def _kill(self, victim: str) -> None:
         side, cluster = self._side, self._cluster
@@ -175,6 +186,12 @@ class Scenario:
         hosting = (await self._cluster.ask(f"/loadbalancers/{self._load_balancer_id}/agent"))["hosting"]
         acting = hosting["acting"]
         return str(acting["host"]) if acting and acting["alive"] else ""
+
+    async def stop_traffic(self) -> None:
+        """Let requests under way end."""
+        await self.traffic.stop()
+        if self._https is not None:
+            await self._https.traffic.stop()
 
     def close(self) -> None:
         """Disconnect the tenants."""

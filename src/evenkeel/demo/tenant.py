@@ -39,6 +39,17 @@ class Tenant:
             name=name, provider=provider, vip_subnet_id=subnet_id, listeners=[listener], **vip
         )
 
+    def add_https(self, load_balancer_id: str, *, name: str, port: int, reference: str) -> Any:
+        """A listener that ends TLS with the certificate that ``reference`` names, in front of the same pool."""
+        return self._api.create_listener(
+            name=f"{name}-https",
+            load_balancer_id=load_balancer_id,
+            protocol="TERMINATED_HTTPS",
+            protocol_port=port,
+            default_tls_container_ref=reference,
+            default_pool_id=self._pool(load_balancer_id).id,
+        )
+
     def wait_until_active(self, load_balancer_id: str) -> Any:
         """Wait for ACTIVE. Raises openstacksdk's exceptions for ERROR or a time-out."""
         load_balancer = self._api.get_load_balancer(load_balancer_id)

@@ -5,8 +5,11 @@ Nothing is retried: errors that a client library would hide (a reset connection 
 
 import asyncio
 import contextlib
+import hashlib
+import ssl
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 TIMEOUT_SECONDS = 5.0
 MAX_HEAD_BYTES = 64 * 1024
@@ -17,25 +20,37 @@ class RequestFailed(Exception):
     """A request failed; the text says why."""
 
 
+class TlsClient(NamedTuple):
+    """How clients speak TLS: what they trust, and the name that they ask for."""
+
+    context: ssl.SSLContext
+    server_name: str
+
+
 @dataclass
 class Counts:
-    """Totals since the traffic began. ``answers`` counts successful responses by their text, the backends' names."""
+    """Totals since the traffic began. ``answers`` counts good answers by their text, the backends' names;
+    ``certificates`` counts TLS handshakes by the SHA-256 of the certificate that was shown, in DER."""
 
     sent: int = 0
     failed: int = 0
     first_failure: str = ""
     answers: Counter[str] = field(default_factory=Counter)
+    certificates: Counter[str] = field(default_factory=Counter)
 
 
 class Traffic:
     """``clients`` send requests in parallel, with pauses in between; every other one keeps its connection."""
 
-    def __init__(self, address: str, port: int, *, clients: int = 4, pause_seconds: float = 0.02) -> None:
+    def __init__(
+        self, address: str, port: int, *, clients: int = 4, pause_seconds: float = 0.02, tls: TlsClient | None = None
+    ) -> None:
         self.counts = Counts()
         self._address = address
         self._port = port
         self._clients = clients
         self._pause_seconds = pause_seconds
+        self._tls = tls
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -55,7 +70,7 @@ class Traffic:
             self.counts.sent += 1
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
-                    connection = connection or await TrafficConnection.open(self._address, self._port)
+                    connection = connection or await self._connected()
                     answer = await connection.get(keep=keep)
                 self.counts.answers[answer.strip()] += 1
             except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError, RequestFailed) as error:
@@ -69,6 +84,12 @@ class Traffic:
                 await asyncio.wait_for(self._stopping.wait(), self._pause_seconds)
         if connection is not None:
             connection.close()
+
+    async def _connected(self) -> "TrafficConnection":
+        connection = await TrafficConnection.open(self._address, self._port, self._tls)
+        if connection.certificate:
+            self.counts.certificates[connection.certificate] += 1
+        return connection
 
     def _failed(self, error: Exception) -> None:
         self.counts.failed += 1
@@ -86,10 +107,20 @@ class TrafficConnection:
         self._writer = writer
 
     @classmethod
-    async def open(cls, address: str, port: int) -> "TrafficConnection":
-        """Connect. Raises OSError."""
-        reader, writer = await asyncio.open_connection(address, port, limit=MAX_HEAD_BYTES)
+    async def open(cls, address: str, port: int, tls: TlsClient | None = None) -> "TrafficConnection":
+        """Connect. Raises OSError, of which ssl.SSLError is one."""
+        context, name = tls or (None, None)
+        reader, writer = await asyncio.open_connection(
+            address, port, limit=MAX_HEAD_BYTES, ssl=context, server_hostname=name
+        )
         return cls(f"{address}:{port}", reader, writer)
+
+    @property
+    def certificate(self) -> str:
+        """SHA-256 of the certificate that the server has shown, in DER; empty without TLS."""
+        session: ssl.SSLObject | None = self._writer.get_extra_info("ssl_object")
+        shown = session.getpeercert(binary_form=True) if session else None
+        return hashlib.sha256(shown).hexdigest() if shown else ""
 
     async def get(self, *, keep: bool) -> str:
         """The text of ``/``. Raises :class:`RequestFailed` for any status but 200, OSError, EOFError."""
