@@ -1,8 +1,8 @@
 """The steps of the demo, with checks of the guarantees.
 
-A load balancer is created and carries traffic, over TLS too; its certificate is renewed; the agent that serves it is killed; another agent takes over while a
-tenant changes the load balancer; the killed agent comes back and gets its work back. Where a daemon stands beside the
-device, it is killed too. Traffic runs all the time.
+A load balancer is created and carries traffic, over TLS too; the agent that serves it is killed; another agent takes
+over while a tenant changes the load balancer; the killed agent comes back and gets its work back. Where a daemon stands
+beside the device, it is killed too. In the end the certificate is renewed. Traffic runs all the time.
 """
 
 import asyncio

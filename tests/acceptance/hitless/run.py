@@ -16,6 +16,7 @@ from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.traffic import Traffic
 from tests.acceptance.hitless.changing import Changing
 from tests.acceptance.hitless.faults import Faults, full_resync
+from tests.acceptance.hitless.renewing import NAME, Renewing
 from tests.acceptance.hitless.tour import Tour
 from tests.acceptance.tenant import Tenant, session, settled
 from tests.acceptance.websites import create, website
@@ -42,6 +43,12 @@ class Report:
     resync: str = ""
     writes: dict[str, int] = field(default_factory=dict)
     """Writes that the daemon took since it was last started, by how."""
+    renewals: int = 0
+    """Certificates that were renewed and then seen by clients."""
+    guests: int = 0
+    """Certificates that came and went beside the renewed one."""
+    strange: list[str] = field(default_factory=list)
+    """Handshakes that showed a certificate of another name, or none that was issued."""
     load: str = ""
 
 
@@ -51,6 +58,7 @@ class Ports:
 
     http: int
     tcp: int
+    https: int
     spare: int
 
 
@@ -85,7 +93,17 @@ async def started(directory: Path, *, haproxy: Path | None = None) -> AsyncItera
 class Run:
     """Traffic all the time; ``rounds`` of every change; every process killed; a full resync."""
 
-    def __init__(self, cluster: Cluster, *, rounds: int, clients: int, pause_seconds: float, requests: int) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        rounds: int,
+        clients: int,
+        pause_seconds: float,
+        requests: int,
+        renewals: int,
+        https_requests: int = 0,
+    ) -> None:
         assert isinstance(cluster.side, HaproxySide)
         self.report = Report()
         self._cluster = cluster
@@ -94,6 +112,8 @@ class Run:
         self._clients = clients
         self._pause_seconds = pause_seconds
         self._requests = requests
+        self._renewals = renewals
+        self._https_requests = https_requests
         self._place = choose_place(random.Random())
         self._ports = _ports(self._place)
         self._traffic: dict[str, list[Traffic]] = {}
@@ -103,13 +123,15 @@ class Run:
         """All of it."""
         async with session() as http:
             tenant = Tenant(http, self._cluster.controllers, PROJECT)
-            tour = await self._create(tenant)
-            self._start_traffic()
+            changing, tour = await self._create(tenant)
+            https = Renewing(self._cluster, tenant, address=self._place.address, port=self._ports.https)
+            await https.listen(tenant.pool_id)
+            self._start_traffic(https)
             try:
-                await self._disturb(tenant, *tour)
-                await eventually(lambda: self._sent() >= self._requests, within_seconds=3600.0, every_seconds=0.1)
+                await self._disturb(tenant, changing, tour, https)
+                await eventually(self._enough, within_seconds=3600.0, every_seconds=0.1)
             finally:
-                await self._stop_traffic()
+                await self._stop_traffic(https)
         return self.report
 
     async def _create(self, tenant: Tenant) -> tuple[Changing, Tour]:
@@ -133,12 +155,13 @@ class Run:
 
     # -- traffic
 
-    def _start_traffic(self) -> None:
-        """Half of the clients over HTTP keep their connections. Over TCP none does: nobody but the client knows where
-        a request ends, so a kept connection stays with its worker until that must go."""
+    def _start_traffic(self, https: Renewing) -> None:
+        """Half of the clients over HTTP and HTTPS keep their connections. Over TCP none does: nobody but the client
+        knows where a request ends, so a kept connection stays with its worker until that must go."""
         address, pause = self._place.address, self._pause_seconds
         self._traffic = {
             "HTTP": [Traffic(address, self._ports.http, clients=self._clients, pause_seconds=pause)],
+            "HTTPS": [https.traffic(clients=max(2, self._clients // 2), pause_seconds=pause)],
             "TCP": [
                 Traffic(address, self._ports.tcp, clients=1, pause_seconds=pause)
                 for _ in range(max(1, self._clients // 4))
@@ -151,26 +174,34 @@ class Run:
     def _all_traffic(self) -> list[Traffic]:
         return [each for several in self._traffic.values() for each in several]
 
+    def _enough(self) -> bool:
+        https = sum(each.counts.sent for each in self._traffic["HTTPS"])
+        return https >= self._https_requests and self._sent() >= self._requests
+
     def _sent(self) -> int:
         return sum(each.counts.sent for each in self._all_traffic())
 
-    async def _stop_traffic(self) -> None:
+    async def _stop_traffic(self, https: Renewing) -> None:
         counts = {
             kind: await asyncio.gather(*(each.stop() for each in several)) for kind, several in self._traffic.items()
         }
         self.report.seconds = time.monotonic() - self._began
         self.report.sent = {kind: sum(one.sent for one in several) for kind, several in counts.items()}
         self.report.failed = sum(one.failed for several in counts.values() for one in several)
+        shown = {one for several in counts.values() for each in several for one in each.certificates}
+        strangers = shown - https.issued[NAME]
+        self.report.strange = [*https.strange, *(f"{NAME} was shown {one}" for one in strangers)]
         self.report.load = " ".join(f"{load:.1f}" for load in os.getloadavg())
 
     # -- disturbances
 
-    async def _disturb(self, tenant: Tenant, changing: Changing, tour: Tour) -> None:
+    async def _disturb(self, tenant: Tenant, changing: Changing, tour: Tour, https: Renewing) -> None:
         faults = Faults(self._cluster, tenant, changes=changing.arrived.total)
         watch = asyncio.create_task(self._watch(changing, faults))
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(faults.all())
+                group.create_task(https.renew(self._renewals))
                 for number in range(self._rounds):
                     await tour.round(number)
                 faults.over = True
@@ -183,6 +214,7 @@ class Run:
             watch.cancel()
             self.report.changes = dict(changing.arrived)
             self.report.faults = faults.told
+            self.report.renewals, self.report.guests = https.renewals, https.guests
 
     async def _watch(self, changing: Changing, faults: Faults) -> None:
         """Note when requests failed and what was going on."""
@@ -199,6 +231,6 @@ class Run:
 
 
 def _ports(place: VipPlace) -> Ports:
-    """Three free ones of the VIP."""
+    """Free ones of the VIP."""
     others = (port for port in range(place.port + 1, 65_536) if is_free(place.address, port))
-    return Ports(http=place.port, tcp=next(others), spare=next(others))
+    return Ports(http=place.port, tcp=next(others), https=next(others), spare=next(others))

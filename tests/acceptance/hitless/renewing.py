@@ -1,0 +1,140 @@
+"""HTTPS while its certificates change: the default one is renewed again and again, others come and go beside it."""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from evenkeel.cli.client import API, ClientError
+from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate
+from evenkeel.demo.cluster import Cluster
+from evenkeel.demo.traffic import TlsClient, Traffic, TrafficConnection
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, PATIENCE_SECONDS, Tenant
+from tests.waiting import eventually
+
+NAME = "www.example.org"
+CHANGES_PER_GUEST = 5
+"""So many renewals go by for each certificate that comes and goes beside the default one."""
+LOOK_SECONDS = 0.05
+
+
+class Renewing:
+    """One TERMINATED_HTTPS listener. Every handshake that is seen must show a certificate that was issued for its name.
+
+    ``issued``: by server name, the SHA-256 of all certificates for it.
+    """
+
+    def __init__(self, cluster: Cluster, tenant: Tenant, *, address: str, port: int) -> None:
+        self.renewals = 0
+        self.guests = 0
+        self.issued: dict[str, set[str]] = {}
+        self.strange: list[str] = []
+        """Handshakes that showed what was not issued for their name."""
+        self._cluster = cluster
+        self._tenant = tenant
+        self._address = address
+        self._port = port
+        self._authority = CertificateAuthority("hitless")
+        self._context = self._authority.client_context()
+        self._listener_id = ""
+        self._reference = ""
+
+    def traffic(self, *, clients: int, pause_seconds: float) -> Traffic:
+        """Clients of the listener, half of which keep their connections."""
+        tls = TlsClient(self._context, NAME)
+        return Traffic(self._address, self._port, clients=clients, pause_seconds=pause_seconds, tls=tls)
+
+    async def listen(self, pool_id: str) -> None:
+        """Make the listener, and wait until it answers."""
+        self._reference, issued = await self._keep(NAME)
+        listener = {
+            "loadbalancer_id": self._tenant.load_balancer_id,
+            "protocol": "TERMINATED_HTTPS",
+            "protocol_port": self._port,
+            "default_tls_container_ref": self._reference,
+            "default_pool_id": pool_id,
+        }
+        made = await self._tenant.surely("POST", f"{LBAAS}/listeners", {"listener": listener})
+        self._listener_id = made["listener"]["id"]
+        await self._until_shown(NAME, issued)
+
+    async def renew(self, times: int) -> None:
+        """Renew it so often, each time when the one before was seen; let others come and go meanwhile."""
+        for number in range(times):
+            _, issued = await self._keep(NAME)
+            await self._refresh()
+            await self._until_shown(NAME, issued)
+            self.renewals += 1
+            if number % CHANGES_PER_GUEST == 0:
+                await self._guest(f"guest-{number}.example.org")
+
+    async def _guest(self, name: str) -> None:
+        """A certificate for another name comes, is shown to those who ask for it, and goes."""
+        reference, issued = await self._keep(name)
+        await self._change([reference])
+        await self._until_shown(name, issued)
+        await self._change([])
+        await eventually(lambda: self._shows_default(name), within_seconds=LIMIT_SECONDS, every_seconds=LOOK_SECONDS)
+        await self._retry(self._cluster.client().delete, f"{API}/certificates/{self._tenant.project_id}/{name}")
+        self.guests += 1
+
+    async def _change(self, references: list[str]) -> None:
+        path, body = f"{LBAAS}/listeners/{self._listener_id}", {"listener": {"sni_container_refs": references}}
+        await self._tenant.surely("PUT", path, body)
+
+    async def _keep(self, name: str) -> tuple[str, IssuedCertificate]:
+        """Put a new certificate for ``name`` into the key manager; its reference."""
+        issued = self._authority.issue(name)
+        self.issued.setdefault(name, set()).add(issued.sha256)
+        body = {
+            "project_id": self._tenant.project_id,
+            "name": name,
+            "kind": "certificate",
+            "pem": issued.certificate,
+            "private_key": issued.private_key,
+            "replace": True,
+        }
+        kept = await self._retry(self._cluster.client().post, f"{API}/certificates", {"certificate": body})
+        return str(kept["certificate"]["reference"]), issued
+
+    async def _refresh(self) -> None:
+        await self._retry(self._cluster.client().post, f"{API}/certificates/refresh", {})
+
+    async def _retry(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Until a controller answers; they are killed meanwhile."""
+        deadline = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+        while True:
+            try:
+                return await asyncio.to_thread(call, *arguments)
+            except ClientError:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _until_shown(self, name: str, issued: IssuedCertificate) -> None:
+        async def shown() -> bool:
+            return await self._handshake(name) == issued.sha256
+
+        await eventually(shown, within_seconds=LIMIT_SECONDS, every_seconds=LOOK_SECONDS)
+
+    async def _shows_default(self, name: str) -> bool:
+        return await self._handshake(name) in self.issued[NAME]
+
+    async def _handshake(self, name: str) -> str:
+        """The certificate that those who ask for ``name`` are shown; empty if nobody listens yet."""
+        context = self._authority.client_context()
+        context.check_hostname = False
+        try:
+            connection = await TrafficConnection.open(self._address, self._port, TlsClient(context, name))
+        except ssl.SSLError as error:
+            self.strange.append(f"{name}: {error}")
+            return ""
+        except OSError:
+            return ""
+        try:
+            shown = connection.certificate
+        finally:
+            connection.close()
+        if shown not in self.issued[name] | self.issued[NAME]:
+            self.strange.append(f"{name} was shown {shown}")
+        return shown
