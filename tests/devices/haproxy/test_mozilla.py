@@ -1,12 +1,9 @@
 """Default settings, judged by sslyze against Mozilla's intermediate profile.
 
-sslyze is in an environment of its own, because it needs an older ``cryptography``. ``EVENKEEL_TEST_SSLYZE`` names the
-program; else the one in the PATH is taken. Without any the tests are skipped.
+sslyze gets an environment of its own, because it needs an older ``cryptography``.
 """
 
 import datetime
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -22,8 +19,9 @@ from tests.devices.haproxy.test_tls import HaproxySite
 from tests.devices.services import service
 from tests.devices.tls_behaviour import PORT, Clients, pool_of, running, tls_listener
 from tests.key_managers.authority import Issued, Key, ec_key, rsa_key
+from tests.services.installation import NotInstallable, environment
 
-SSLYZE = os.environ.get("EVENKEEL_TEST_SSLYZE") or shutil.which("sslyze")
+VERSION = "6.3.1"
 NAME = "www.example.org"
 
 
@@ -68,10 +66,18 @@ class Trusted(Issued):
         self.issuer = issuer
 
 
-@pytest.mark.skipif(SSLYZE is None, reason="no sslyze on this machine")
+@pytest.fixture(scope="module")
+def sslyze() -> Path:
+    """The program."""
+    try:
+        return environment("sslyze", VERSION, [f"sslyze=={VERSION}"]) / "bin" / "sslyze"
+    except NotInstallable as reason:
+        pytest.skip(str(reason))
+
+
 @pytest.mark.parametrize("kind", ["rsa", "ecdsa"])
 async def test_default_settings_are_those_of_mozillas_intermediate_profile(
-    rig: HaproxyRig, tmp_path: Path, kind: str
+    rig: HaproxyRig, sslyze: Path, tmp_path: Path, kind: str
 ) -> None:
     site = HaproxySite(rig)
     clients = Clients(site, tmp_path)
@@ -84,5 +90,5 @@ async def test_default_settings_are_those_of_mozillas_intermediate_profile(
         await site.take(referring(service(listeners=(wanted,), pools=(pool_of(plain),)), named), named)
         host, port = site.place(PORT)
         target = f"{NAME}:{port}{{{host}}}"
-        said = await clients.command(str(SSLYZE), target, "--certinfo_ca_file", str(authorities))
+        said = await clients.command(str(sslyze), target, "--certinfo_ca_file", str(authorities))
     assert "OK - Compliant." in said, said
