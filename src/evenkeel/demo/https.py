@@ -58,7 +58,7 @@ class HttpsWebsite:
         await self._keep(replace=True)
         began = time.monotonic()
         self._say("the certificate is renewed in the key manager, under the same reference")
-        await asyncio.to_thread(self._client.post, f"{API}/certificates/refresh", {})
+        await asyncio.to_thread(self._client.post, f"{API}/references/refresh", {"refresh": {}})
         await until(self._shown, "the new certificate")
         seconds = time.monotonic() - began
         self._say(f"clients see the new certificate after {seconds:.2f} s, and no connection was cut")

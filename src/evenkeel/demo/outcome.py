@@ -24,7 +24,7 @@ class DemoResult:
     problems: list[str] = field(default_factory=list)
 
     def judge(self) -> None:
-        """Add what the numbers say to the problems."""
+        """Add guarantees that the numbers violate to the problems."""
         for what, counts in (("requests", self.counts), ("HTTPS requests", self.https)):
             if counts.failed:
                 self.problems.append(f"{counts.failed} {what} failed, the first with: {counts.first_failure}")

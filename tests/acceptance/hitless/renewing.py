@@ -53,6 +53,7 @@ class Renewing:
             "protocol_port": self._port,
             "default_tls_container_ref": self._reference,
             "default_pool_id": pool_id,
+            "timeout_member_connect": 1000,  # of a pool's listeners the longest counts, which another one changes
         }
         made = await self._tenant.surely("POST", f"{LBAAS}/listeners", {"listener": listener})
         self._listener_id = made["listener"]["id"]
@@ -98,7 +99,7 @@ class Renewing:
         return str(kept["certificate"]["reference"]), issued
 
     async def _refresh(self) -> None:
-        await self._retry(self._cluster.client().post, f"{API}/certificates/refresh", {})
+        await self._retry(self._cluster.client().post, f"{API}/references/refresh", {"refresh": {}})
 
     async def _retry(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Until a controller answers; they are killed meanwhile."""
