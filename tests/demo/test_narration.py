@@ -58,7 +58,7 @@ def test_the_table_says_what_was_counted_and_what_only_this_device_has() -> None
         create_requests={"haproxy-1": 2},
         more=[("a step of its own", "went well")],
     )
-    assert outcome.rows()[3:] == [
+    assert outcome.rows()[5:] == [
         ("writes to the device used to create the load balancer", "haproxy-1 2"),
         ("a step of its own", "went well"),
     ]
