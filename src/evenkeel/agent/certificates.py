@@ -1,7 +1,7 @@
-"""What devices lack of certificates: asked for at the controllers, and kept no longer than the pass that gives it.
+"""Requests the certificates that devices lack from the controllers; they are not kept after the pass.
 
-A pass goes without contents first, so that nothing is needed of the key manager for what devices hold. Only load
-balancers that refer to what a device lacks take part in a second one; the others have been reported by then.
+The first apply has no contents, so the key manager is not needed for those that devices hold. Only load balancers that
+refer to missing contents are applied again; the others have been reported by then.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -22,7 +22,7 @@ from evenkeel.sealing import BoxPurpose, SealingError
 log = structlog.get_logger(__name__)
 
 CONTENTS_PER_PASS = 200
-"""Of different contents; one load balancer may have more."""
+"""Most contents of one pass; a single load balancer may have more."""
 FETCH_SECONDS_MAX = 60.0
 """No call is begun later than so long after the last content came: a load balancer with hundreds of them would start
 over again and again, and others of the tenant are not to wait for nothing."""
@@ -30,31 +30,31 @@ RETRY_SECONDS_MAX = 5.0
 
 
 class Lacking(NamedTuple):
-    """What one pass left as it was."""
+    """Load balancers that one pass left unchanged for lack of certificates."""
 
     services: tuple[ServiceDefinition, ...]
     sha256s: frozenset[str]
-    """Of what devices do not hold."""
+    """The missing contents."""
 
 
 class Supply(NamedTuple):
-    """What became of the question for it. Every service is in one of the first four."""
+    """The result of the requests. Every service is in one of the first four."""
 
     ready: tuple[ServiceDefinition, ...]
-    """To be applied again, with ``contents``."""
+    """To apply again, with ``contents``."""
     refused: tuple[m.Applied, ...]
-    """Outcomes of those of which something cannot be had."""
+    """Outcomes of those with an unavailable content."""
     unanswered: tuple[ServiceDefinition, ...]
-    """Nothing is known of some of their contents, because of ``reason``."""
+    """Some of their contents were not answered, because of ``reason``."""
     later: tuple[ServiceDefinition, ...]
-    """Not asked for yet."""
+    """Not requested yet."""
     contents: dict[str, CertificateContent]
     """By sha256."""
     reason: str
 
 
 def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> Lacking:
-    """The services that devices refused for want of what they refer to."""
+    """The services that devices refused because they lack certificates."""
     sha256s = frozenset(outcome.lacking)
     if not sha256s:
         return Lacking((), sha256s)
@@ -70,7 +70,7 @@ def without(outcomes: Sequence[m.Applied], services: Iterable[ServiceDefinition]
 
 
 class CertificateFetch:
-    """Asks for contents in the name of one shard's owner."""
+    """Requests contents for one shard."""
 
     def __init__(self, client: ShardClient, session: Session, clock: Clock) -> None:
         self._client = client
@@ -93,7 +93,7 @@ class CertificateFetch:
         return Supply(tuple(ready), tuple(refused), tuple(unanswered), later, answers.contents, reason)
 
     async def _ask(self, answers: "_Answers") -> str:
-        """Ask until everything is answered; else why not."""
+        """Send requests until all are answered; returns the reason if not, else an empty text."""
         until, had = self._clock.monotonic() + FETCH_SECONDS_MAX, 0
         while wanted := answers.next():
             if self._clock.monotonic() > until:
@@ -138,7 +138,7 @@ class CertificateFetch:
 
 
 class _Answers:
-    """Who is still to be asked what. The same content may be named by several references, of which one is enough."""
+    """Pending requests and answers. Several references may name the same content; one readable reference suffices."""
 
     def __init__(self, services: Iterable[ServiceDefinition], sha256s: Collection[str]) -> None:
         self.contents: dict[str, CertificateContent] = {}
@@ -146,7 +146,7 @@ class _Answers:
         """By reference and sha256."""
         self._sha256s = sha256s
         self._open: dict[str, dict[str, m.WantedCertificate]] = {}
-        """By sha256 and reference: not answered yet."""
+        """Unanswered requests, by sha256 and reference."""
         for service in services:
             for one in service.certificates:
                 if one.sha256 in sha256s:
@@ -159,21 +159,21 @@ class _Answers:
                     self._open.setdefault(one.sha256, {}).setdefault(one.reference, wanted)
 
     def next(self) -> tuple[m.WantedCertificate, ...]:
-        """What to ask for now: of every content that is not there, the first reference that was not refused."""
+        """The next request: for every missing content, the first reference that was not refused."""
         waiting = [sha256 for sha256, left in self._open.items() if left and sha256 not in self.contents]
         return tuple(next(iter(self._open[sha256].values())) for sha256 in waiting[: m.CERTIFICATES_PER_CALL])
 
     def refuse(self, wanted: m.WantedCertificate, problem: str) -> None:
-        """It is not to be had by this reference."""
+        """Record that the content is not available by this reference."""
         self._problems[wanted.reference, wanted.sha256] = problem
         self._open[wanted.sha256].pop(wanted.reference, None)
 
     def lacks(self, service: ServiceDefinition) -> bool:
-        """Is anything of it not there?"""
+        """Whether a content of the service is missing."""
         return bool((_named(service) & set(self._sha256s)) - self.contents.keys())
 
     def problem_of(self, service: ServiceDefinition) -> str:
-        """Why not all of it can be had; empty: it can, or nobody has said."""
+        """Why a content of the service is unavailable; empty: none is, or not answered yet."""
         problems = (
             self._problems.get((one.reference, one.sha256), "")
             for one in service.certificates
@@ -187,7 +187,7 @@ def _named(service: ServiceDefinition) -> set[str]:
 
 
 def _portion(left: Lacking) -> tuple[tuple[ServiceDefinition, ...], tuple[ServiceDefinition, ...]]:
-    """As many as have no more contents than one pass takes, at least one; and the rest."""
+    """The first services within the limit of contents, at least one; and the rest."""
     seen: set[str] = set()
     for count, service in enumerate(left.services):
         more = _named(service) & left.sha256s

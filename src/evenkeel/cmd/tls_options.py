@@ -1,4 +1,4 @@
-"""The controllers' options of which TLS listeners and pools may speak: names and meanings are Octavia's."""
+"""The controllers' options of allowed TLS versions and ciphers: names and meanings are Octavia's."""
 
 from oslo_config import cfg
 

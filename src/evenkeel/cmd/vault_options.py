@@ -1,4 +1,4 @@
-"""The section ``[vault]``: options called as castellan's for Vault, and opening what they name."""
+"""The section ``[vault]``: options with castellan's names, and opening of the key manager."""
 
 import re
 from pathlib import Path
@@ -45,13 +45,13 @@ NEEDED = {
     "kubernetes": ("token_role", "token_file"),
     "token": ("token_file",),
 }
-"""Method -> options that it cannot do without."""
+"""Method -> required options."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
 def open_vault(conf: cfg.ConfigOpts) -> "VaultKeyManager":
-    """Nothing is sent yet. Raises :class:`ValueError` naming the option."""
+    """Open the key manager; sends no request yet. Raises :class:`ValueError` naming the option."""
     # here, because every process knows the options and only controllers may have the library
     try:
         from evenkeel.key_managers.vault import LoggedIn, SecretFolders, VaultAddress, VaultKeyManager, vault_client

@@ -1,8 +1,8 @@
-"""Gives agents the contents of certificates, sealed: read from the key manager when they are asked for, kept nowhere.
+"""Gives sealed contents of certificates to agents: read from the key manager on request, and not stored.
 
-An agent is given only what load balancers of its shard refer to. A key manager that is slow or away holds up nothing
-else: only so many of these calls are worked on at a time, each is answered in bounded time, and whatever could not be
-read becomes a text of its own.
+An agent gets only contents to which load balancers of its shard refer. A slow or unavailable key manager does not delay
+other work: the number of concurrent calls is limited, each is answered in bounded time, and each unreadable content
+gets its own error text.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from evenkeel.sealing import BoxPurpose, SealingError, seal
 log = structlog.get_logger(__name__)
 
 BUSY = "busy"
-"""The ``Refused`` code while as many such calls as allowed are worked on."""
+"""The ``Refused`` code at the limit of concurrent calls."""
 BUSY_SECONDS = 1.0
 PROBLEM_CHARACTERS_MAX = 500
 
@@ -49,7 +49,7 @@ class CertificateCallback:
         self._under_way = 0
 
     async def answer(self, call: m.GetCertificates) -> m.Certificates:
-        """Raises :class:`SessionLost`, and :class:`CallRefused` while too many are asking."""
+        """Raises :class:`SessionLost`, and :class:`CallRefused` at the limit of concurrent calls."""
         if self._under_way >= self._settings.certificate_calls_at_once:
             raise CallRefused(BUSY, "others are given certificates; ask again", retry_after_seconds=BUSY_SECONDS)
         self._under_way += 1
@@ -122,7 +122,7 @@ class CertificateCallback:
         if isinstance(error, _Problem | SealingError | CertificateError | Unavailable):
             about.warning("certificate not given to an agent", reason=str(error))
             return str(error)
-        # its text may be anything, so only where it was raised is told
+        # its text may contain secrets, so only its location is logged
         where = "".join(traceback.format_tb(error.__traceback__))
         about.error("certificate not given because of an unexpected error", error=type(error).__name__, where=where)
         return f"unexpected error ({type(error).__name__})"
@@ -136,7 +136,7 @@ class CertificateCallback:
         return found.content
 
     def _fitting(self, call: m.GetCertificates, sealed: dict[str, bytes], problems: dict[str, str]) -> m.Certificates:
-        """The answer, with as many boxes as the caller takes."""
+        """The answer, with as many boxes as fit."""
         largest = m.LARGEST_ANSWER_BYTES if call.takes_parts else self._settings.max_message_bytes
         room = largest - MESSAGE_OVERHEAD_BYTES - encoded_bytes(problems)
         boxes = {}

@@ -1,7 +1,6 @@
-"""What agents of the first message version cannot read: one unknown word makes a whole message unreadable to them.
+"""Compatibility with agents of the first message version, which cannot read messages with unknown enumeration values.
 
-They are told from others by ``takes_parts``, which they do not send. They drive BIG-IPs, for which the API takes some
-of these words now.
+They do not send ``takes_parts``. They may have BIG-IPs, for which the API now accepts some of these values.
 """
 
 from collections.abc import Iterator
@@ -15,11 +14,11 @@ NEW_WORDS: dict[str, frozenset[str]] = {
     "ServiceMonitor.type": frozenset({"HTTPS", "TLS-HELLO", "UDP-CONNECT", "SCTP"}),
     "SessionPersistence.type": frozenset({"APP_COOKIE"}),
 }
-"""Words of service definitions that came later, by field."""
+"""Values in service definitions that were added later, by field."""
 
 
 def readable_by_former(service: ServiceDefinition) -> ServiceDefinition:
-    """The definition, or one that stands in for it and names the word."""
+    """The definition, or a replacement that names the unknown value."""
     found = next((word for field, word in _words(service) if word in NEW_WORDS[field]), "")
     if not found:
         return service

@@ -1,7 +1,6 @@
-"""Reads again, now and then, what references of listeners and pools name: new content gets to the load balancers that
-use it as a new revision of theirs.
+"""Reads references of listeners and pools periodically: new content causes a new revision of load balancers with it.
 
-What cannot be read changes nothing for them. All controllers do this together: each reference is taken by one of them.
+A failed read changes nothing for them. All controllers do this concurrently: each due reference is taken by one.
 """
 
 import structlog
@@ -22,7 +21,7 @@ WARNINGS_PER_LOOK = 100
 
 
 class Renewals:
-    """Looks for references that are due."""
+    """Reads due references."""
 
     def __init__(self, store: RenewalStore, key_manager: KeyManager, driver: Driver) -> None:
         self._store = store
@@ -30,7 +29,7 @@ class Renewals:
         self._driver = driver
 
     async def look(self) -> None:
-        """Once. Raises :class:`KeyManagerUnavailable` if that is why some could not be read."""
+        """Process all due references once. Raises :class:`KeyManagerUnavailable` if that prevented some reads."""
         await self._store.warn_of_expiry(limit=WARNINGS_PER_LOOK)
         for _ in range(PAGES_PER_LOOK):
             due = await self._store.take_due(limit=DUE_PER_PAGE)

@@ -1,5 +1,6 @@
-"""What a reference names, read as devices are given it. Every reader goes by this, so that all come to one identity of
-the same content."""
+"""Reads the content of a reference in the form for devices. All readers use this, so that the same content always has
+the same identity.
+"""
 
 from datetime import datetime, timedelta
 
@@ -10,20 +11,21 @@ from evenkeel.core.ports.key_manager import KeyManager
 from evenkeel.core.values import Value
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""By which the clock of who issued a certificate a moment ago may be ahead of ours."""
+"""Tolerated difference between the issuer's clock and the local one."""
 
 
 class ReadCertificate(Value):
-    """What a reference names now."""
+    """The current content of a reference."""
 
     content: CertificateContent
     facts: CertificateFacts | None
-    """Of a certificate, or the first one of authorities."""
+    """Of a certificate, or of the first CA certificate."""
     next_update: datetime | None = None
-    """When a revocation list is out of date, if it says so."""
+    """The next update of a revocation list, if it states one."""
 
     def check_validity(self, reference: str, now: datetime) -> None:
-        """For requests that name it anew; what is served already stays served, as its clients can judge for themselves.
+        """Check the validity period for requests with a new reference. Certificates already in use stay in use; clients
+        check them.
 
         Raises :class:`CertificateNotYetValid` and :class:`CertificateExpired`.
         """
@@ -34,7 +36,7 @@ class ReadCertificate(Value):
             raise CertificateExpired(reference, f"It was valid until {until.isoformat()}.")
 
     def checked(self, reference: str) -> CheckedCertificate:
-        """What the database keeps of it."""
+        """The data that the database stores."""
         content = self.content
         return CheckedCertificate(
             reference=reference,

@@ -1,4 +1,4 @@
-"""Which TLS versions and ciphers an operator allows, and which are the defaults of listeners and pools. Pure."""
+"""TLS versions and ciphers that an operator allows, and the defaults of listeners and pools. Pure."""
 
 import ssl
 from collections.abc import Collection
@@ -17,7 +17,7 @@ DEFAULT_CIPHERS = (
 """OWASP's suite B, as in Octavia."""
 NEWEST: TlsVersion = "TLSv1.3"
 NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
-"""Of TLS 1.3: what devices speak there if none of them is named."""
+"""Of TLS 1.3: used by devices if none of them is named."""
 DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
 
 
@@ -51,8 +51,9 @@ class TlsRules(Value):
         return () if NEWEST_CIPHERS & set(names) else (NEWEST,)
 
     def unnamed_ciphers(self, ciphers: str, versions: Collection[TlsVersion]) -> tuple[str, ...]:
-        """Forbidden ones that would be spoken though nobody names them, sorted: ciphers of older versions do not limit
-        TLS 1.3."""
+        """Forbidden ciphers that would be used without being named, sorted: ciphers of older versions do not limit TLS
+        1.3.
+        """
         if NEWEST not in versions or any(name.startswith("TLS_") for name in ciphers.split(":")):
             return ()
         return tuple(sorted(self.prohibited_ciphers & NEWEST_CIPHERS))
@@ -68,12 +69,12 @@ ANY_TLS = TlsRules()
 
 @lru_cache(maxsize=1024)
 def enabled_ciphers(ciphers: str) -> frozenset[str]:
-    """The names in an OpenSSL cipher string, and what its groups contain as far as the OpenSSL at hand knows them."""
+    """The names in an OpenSSL cipher string, and the members of its groups that the local OpenSSL knows."""
     named = frozenset(ciphers.split(":"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.set_ciphers(ciphers)
-    except ssl.SSLError:  # it knows none of them, or they are all of TLS 1.3, which has no groups
+    except ssl.SSLError:  # OpenSSL knows none of them, or all are of TLS 1.3, which has no groups
         return named
-    # those of TLS 1.3 are always among what it tells, whatever the string says
+    # OpenSSL always lists those of TLS 1.3, independent of the string
     return named | {row["name"] for row in context.get_ciphers() if not row["name"].startswith("TLS_")}

@@ -1,5 +1,6 @@
-"""References to key managers in requests: those that are new to a listener or pool are read before anything is written,
-in the name of the load balancer's project. What has been read before is not read again."""
+"""References to key managers in requests: those that are new to a listener or pool are read before the write, on behalf
+of the load balancer's project. References read before are not read again.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -19,17 +20,17 @@ from evenkeel.core.ports import KeyManager
 T = TypeVar("T")
 
 NEW_REFERENCES_MAX = 250
-"""That one request may bring: the 203 of a listener, and some more."""
+"""Limit per request: the 203 of a listener, and some more."""
 READS_AT_ONCE = 4
-"""Of one project, so that it leaves room for others."""
+"""Concurrent reads of one project."""
 READS_AT_ONCE_OF_ALL = 24
-"""Fewer than key managers take at once: agents that need what they serve are to find room."""
+"""Concurrent reads in total: fewer than key managers accept, so that agents' requests are served, too."""
 READ_SECONDS = 30.0
-"""That all reads of one request may take together."""
+"""Limit for all reads of one request."""
 
 
 class ChangedUser(NamedTuple):
-    """A listener or pool as it is to be."""
+    """A listener or pool after the change."""
 
     after: Listener | Pool
     before: Listener | Pool | None = None
@@ -44,20 +45,21 @@ class SignedList(NamedTuple):
 
 
 class ReferenceReader:
-    """Reads what requests refer to. Without a key manager, devices that carry traffic take no references, and others
-    take them unread."""
+    """Reads the references in requests. Without a key manager, references are refused for devices that carry traffic,
+    and accepted unread for others.
+    """
 
     def __init__(self, key_manager: KeyManager | None, *, now: Callable[[], datetime] | None = None) -> None:
         self._key_manager = key_manager
         self._now = now or (lambda: datetime.now(UTC))
         self._all = asyncio.Semaphore(READS_AT_ONCE_OF_ALL)
         self._of_project: WeakValueDictionary[ProjectId, asyncio.Semaphore] = WeakValueDictionary()
-        """As long as a request of the project is under way."""
+        """Exists while a request of the project is in progress."""
 
     async def read(
         self, users: Sequence[ChangedUser], project_id: ProjectId, table: Capabilities
     ) -> tuple[CheckedCertificate, ...]:
-        """What the new references name, each once. Call it when all else has been checked, outside of transactions.
+        """Read the new references, each content once. Call it after all other checks, outside of transactions.
 
         Raises :class:`CertificateError` naming field and reference, :class:`Invalid` for too many of them, and
         :class:`KeyManagerUnavailable`.
@@ -87,7 +89,9 @@ class ReferenceReader:
         return tuple(found)
 
     async def _some_at_once(self, work: Sequence[Callable[[], Awaitable[T]]], slots: asyncio.Semaphore) -> list[T]:
-        """All of it, some at a time. After a failure nothing more is begun; of several the first in order is raised."""
+        """Run all, some at a time. After a failure no more are started; of several failures the first in order is
+        raised.
+        """
         failed = False
 
         async def one(begin: Callable[[], Awaitable[T]]) -> T | EvenKeelError | None:
@@ -111,7 +115,7 @@ class ReferenceReader:
 
 
 def _each_once(named: Iterable[NamedCertificate]) -> list[NamedCertificate]:
-    """Each content once, under the field that names it first."""
+    """Each reference once, under the field that names it first."""
     found: dict[tuple[str, CertificateKind], NamedCertificate] = {}
     for each in named:
         found.setdefault((each.reference, each.kind), each)
@@ -124,7 +128,7 @@ def _new_references(user: ChangedUser) -> Iterable[NamedCertificate]:
 
 
 def _new_lists(user: ChangedUser) -> Iterable[SignedList]:
-    """Lists and authorities that were not together before."""
+    """New pairs of revocation list and authority."""
     known = () if user.before is None else _lists_of(user.before)
     return (each for each in _lists_of(user.after) if each not in known)
 

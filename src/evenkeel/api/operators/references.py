@@ -1,4 +1,4 @@
-"""References to key managers that listeners and pools have: what was read of them, and having them read again."""
+"""References of listeners and pools to key managers: their state, and refresh on request."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,27 +25,27 @@ class ReferenceView(Value):
     project_id: str
     kind: str
     sha256: str
-    """The identity of the content that was read last."""
+    """The identity of the last content read."""
     problem: str
-    """Why it could not be read the last time; empty: it could."""
+    """Why the last read failed; empty: it succeeded."""
     checked_at: str
     """When it was last read successfully."""
     load_balancers: int
-    """How many use it."""
+    """Number of load balancers that use it."""
     subject: str | None = None
     dns_names: list[str] | None = None
     not_after: str | None = None
-    """When a certificate, or the first of several, expires, and when a revocation list is out of date."""
+    """Expiry of a certificate, or of the first of several; next update of a revocation list."""
 
 
 class RefreshView(Value):
-    """How many references are read again now."""
+    """Number of references to read again now."""
 
     references: int
 
 
 async def references(services: Services, call: Call) -> Answer:
-    """Those that expire first, first."""
+    """References by expiry."""
     options = options_of(call, ("project_id", "expiring_days", "unreadable"))
     days = options.get("expiring_days")
     query = ReferenceQuery(
@@ -84,7 +84,7 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
 
 
 def expiry_of(rows: Sequence[ReferencedCertificate]) -> str:
-    """What is said of expiring certificates of one load balancer; empty for none."""
+    """A text about expiring certificates of one load balancer; empty for none."""
     first = next(iter(rows), None)
     if first is None or first.ends_at is None:
         return ""
@@ -97,7 +97,7 @@ def expiry_of(rows: Sequence[ReferencedCertificate]) -> str:
 def reference_problems(
     expiring: Sequence[ReferencedCertificate], unreadable: Sequence[ReferencedCertificate]
 ) -> list[str]:
-    """What is wrong with references, for the status of the whole system."""
+    """Problems with references, for the system's status."""
     found = []
     if expiring:
         found.append(f"{_counted(expiring)} expired or about to expire: {_named(expiring)}")

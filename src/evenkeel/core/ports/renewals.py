@@ -1,4 +1,4 @@
-"""The store port of the references to key managers: when each is to be read again, and what was found."""
+"""The store port of the references to key managers: schedule and results of reading them again."""
 
 from typing import Protocol
 
@@ -8,27 +8,30 @@ from evenkeel.core.ids import ProjectId
 
 
 class RenewalStore(Protocol):
-    """References that listeners and pools have. Several controllers may use it at the same time."""
+    """References of listeners and pools. Several controllers may use it at the same time."""
 
     async def check_now(self, project_id: ProjectId, reference: str, kind: CertificateKind) -> None:
-        """It is due. Harmless if no listener or pool has the reference any more."""
+        """Make the reference due. Does nothing if no listener or pool has it any more."""
         ...
 
     async def take_due(self, *, limit: int) -> tuple[DueCertificate, ...]:
-        """References that are due and in use, longest first; the next time they are due is after
-        ``certificate_refresh_seconds``, so no other controller takes them until then."""
+        """References that are due and in use, longest due first; they become due again after
+        ``certificate_refresh_seconds``, so no other controller takes them until then.
+        """
         ...
 
     async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
-        """Store what was read. If the content is new, every load balancer that uses it gets a new revision, and there
-        is an event; those changes are returned, to be announced to their agents."""
+        """Store the content that was read. If it is new, every load balancer that uses it gets a new revision, and an
+        event is recorded; returns those changes, for hints to their agents.
+        """
         ...
 
     async def note_problem(self, due: DueCertificate, problem: str) -> None:
-        """It cannot be read any more; nothing changes for load balancers. An event the first time."""
+        """Record that it cannot be read; load balancers do not change. An event the first time."""
         ...
 
     async def warn_of_expiry(self, *, limit: int) -> int:
-        """Record an event for each certificate in use that expires within one of :data:`EXPIRY_DAYS`, unless there was
-        one; returns how many."""
+        """Record an event for each certificate in use that expires within one of :data:`EXPIRY_DAYS`, unless recorded
+        before; returns how many.
+        """
         ...

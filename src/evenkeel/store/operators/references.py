@@ -1,4 +1,4 @@
-"""References to key managers that listeners and pools have, for operators."""
+"""References of listeners and pools to key managers, for operators."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,7 @@ _USERS = (
 
 
 def read_references(connection: Connection, query: ReferenceQuery, limit: int) -> tuple[ReferencedCertificate, ...]:
-    """Those that expire first, first; by project and reference where that is the same. One query."""
+    """References by expiry, then project and reference. One query."""
     statement = select(_certificate, _USERS.label("load_balancers")).where(in_use())
     if query.project_id is not None:
         statement = statement.where(_certificate.c.project_id == storable(query.project_id))
@@ -43,7 +43,7 @@ def read_references(connection: Connection, query: ReferenceQuery, limit: int) -
 
 
 def refresh(connection: Connection, reference: str | None) -> int:
-    """All references in use, or this one, are due now; how many."""
+    """Make all references in use, or this one, due now; returns how many."""
     statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
     if reference is not None:
         statement = statement.where(_certificate.c.reference == storable(reference))

@@ -1,4 +1,4 @@
-"""Which contents of certificates an agent may have: those that load balancers of its shard refer to."""
+"""Contents of certificates that an agent may get: those to which load balancers of its shard refer."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 Referred = dict[tuple[str, str, CertificateKind], ProjectId]
-"""Load balancer, reference and kind -> in whose name it is read."""
+"""Load balancer, reference and kind -> project on whose behalf it is read."""
 
 
 def read_certificate_reader(
@@ -44,7 +44,7 @@ def read_certificate_reader(
 
 
 def _sealing_key(connection: Connection, agent_id: AgentId, session_id: SessionId) -> bytes:
-    """The one that this very session was registered with."""
+    """The key that this session was registered with."""
     statement = select(_agent.c.sealing_key).where(_agent.c.id == agent_id, _agent.c.sealing_session_id == session_id)
     return bytes.fromhex(connection.scalar(statement) or "")
 

@@ -1,1 +1,1 @@
-"""What references to key managers name, read again: which are due, and what has come of it."""
+"""Periodic reading of references to key managers: due references and results."""

@@ -1,6 +1,6 @@
-"""What references name now: which are to be read again, and what follows from what was read.
+"""Contents of references: due references, and the consequences of new content.
 
-Load balancers are locked before rows of references, as writes of tenants do it.
+Load balancers are locked before rows of references, as in tenants' writes.
 """
 
 from collections.abc import Sequence
@@ -40,13 +40,13 @@ def _is_due(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
 
 
 def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[str]:
-    """Ids of rows, the ones that are due for the longest time first."""
+    """Ids of rows, longest due first."""
     statement = select(_certificate.c.id).where(*_is_due(options)).order_by(_certificate.c.next_check_at).limit(limit)
     return list(connection.scalars(statement))
 
 
 def take(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
-    """Those that no other controller took meanwhile."""
+    """Take those that no other controller took meanwhile."""
     next_check_at = db_now() + float(options.certificate_refresh_seconds)
     taken = [
         id_
@@ -70,15 +70,15 @@ def take(connection: Connection, ids: Sequence[str], options: StoreOptions) -> t
 def note_content(
     connection: Connection, due: DueCertificate, found: CheckedCertificate, options: StoreOptions
 ) -> tuple[Change, ...]:
-    """The changes of load balancers that follow from it."""
+    """Store the content; returns the changes of load balancers."""
     known = connection.scalar(select(_certificate.c.announced_sha256).where(_certificate.c.id == due.id))
     ids = [] if known in (None, found.sha256) else _lock_users(connection, due.id)
     columns = _certificate.c.announced_sha256, _certificate.c.problem
     row = connection.execute(select(*columns).where(_certificate.c.id == due.id).with_for_update()).first()
     if row is None:
         return ()
-    is_new = row.announced_sha256 != found.sha256  # or another controller was quicker
-    if is_new and known == found.sha256:  # another one has read something else meanwhile: which is newer is not known
+    is_new = row.announced_sha256 != found.sha256  # or another controller was faster
+    if is_new and known == found.sha256:  # another controller read other content meanwhile; the newer is unknown
         connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(next_check_at=db_now()))
         return ()
     if is_new:
@@ -104,7 +104,7 @@ def note_content(
 
 
 def note_problem(connection: Connection, due: DueCertificate, problem: str) -> None:
-    """An event if it is another one than before."""
+    """Record an event if the problem is a new one."""
     text = problem[:PROBLEM_CHARACTERS_MAX]
     new = connection.execute(
         update(_certificate).where(_certificate.c.id == due.id, _certificate.c.problem != text).values(problem=text)
@@ -115,12 +115,12 @@ def note_problem(connection: Connection, due: DueCertificate, problem: str) -> N
 
 
 def title(due: Any) -> str:
-    """The reference, for people."""
+    """The reference in event texts."""
     return f"{CertificateKind(due.kind).value.replace('_', ' ')} {due.reference} of project {due.project_id}"
 
 
 def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:
-    """All load balancers that use it; their ids."""
+    """Lock all load balancers that use it; returns their ids."""
     users = select(_use.c.load_balancer_id).where(_use.c.certificate_id == id_)
     # in the order of their ids, as reports lock them
     rows = select(_root.c.id).where(_root.c.id.in_(users), _root.c.deleted == false()).order_by(_root.c.id)

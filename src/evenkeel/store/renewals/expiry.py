@@ -1,5 +1,6 @@
-"""Certificates that are about to expire: an event 30, 7 and 1 days before, and when it has happened. Revocation lists:
-when they are out of date."""
+"""Expiry of certificates: an event 30, 7 and 1 days before, and after it. Of revocation lists: after the next update
+was due.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,14 +19,14 @@ DAY_SECONDS = 86_400.0
 
 
 def ends_within(days: int) -> ColumnElement[bool]:
-    """Condition: it ends within so many days, or has ended; of a revocation list, it has."""
+    """Condition: it expires within ``days``, or has expired; a revocation list has expired."""
     ends_soon = _certificate.c.not_after <= db_now() + days * DAY_SECONDS
     is_list = _certificate.c.kind == CertificateKind.REVOCATION_LIST.value
     return and_(ends_soon, or_(not_(is_list), _certificate.c.not_after <= db_now()))
 
 
 def _untold(days: int) -> ColumnElement[bool]:
-    """Condition: it ends within so many days, and there was no event of that, or of a later moment."""
+    """Condition: it expires within ``days``, and there was no event of that stage, or of a later one."""
     told = _certificate.c.expiry_told_days
     return and_(ends_within(days), or_(told.is_(None), told > days))
 
@@ -43,7 +44,7 @@ def read_expiring(connection: Connection, limit: int) -> Sequence[Any]:
 
 
 def warn(connection: Connection, rows: Sequence[Any]) -> int:
-    """Record the events of those that no other controller did meanwhile; how many."""
+    """Record the events that no other controller recorded meanwhile; returns how many."""
     events = []
     for row in sorted(rows, key=lambda row: str(row.id)):
         days = min(days for days in EXPIRY_DAYS if row.not_after <= row.now + days * DAY_SECONDS)

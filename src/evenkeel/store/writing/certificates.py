@@ -1,7 +1,7 @@
-"""What listeners and pools refer to: rows of what references name, and who uses them.
+"""References of listeners and pools: rows of references, and of their uses.
 
-A row's id follows from what it is of, so that any number of writes at once come to the same row. Rows are written after
-load balancers and what is below them, by id; they go a while after nobody uses them.
+A row's id is derived from its key, so that concurrent writes address the same row. Rows are written after load
+balancers and their children, by id; they are removed some time after their last use.
 """
 
 import hashlib
@@ -42,9 +42,9 @@ def add_uses(
     rows: Iterable[User],
     checked: Sequence[CheckedCertificate],
 ) -> None:
-    """New listeners and pools, stored before, refer to what was ``checked``; what was not has been taken unread.
+    """Store the uses of new listeners and pools and the ``checked`` references; others are stored as unread.
 
-    Raises :class:`LimitMet`. No statement where there is nothing.
+    Raises :class:`LimitMet`. No statement without references.
     """
     if not checked:
         return
@@ -60,7 +60,7 @@ def change_uses(
     row: User,
     checked: Sequence[CheckedCertificate],
 ) -> None:
-    """The listener or pool refers to what it names now: what was ``checked`` just now, and what is known from before.
+    """Update the uses of a changed listener or pool: ``checked`` references, and known ones.
     Raises :class:`LimitMet`."""
     _keep(connection, options, locked, checked)
     wanted = _wanted(row, locked.project_id)
@@ -69,19 +69,19 @@ def change_uses(
         gone = in_list(_use.c.certificate_id, there - wanted)
         connection.execute(delete(_use).where(_use.c.owner_id == row.id, gone))
     if wanted - there:
-        # locked, so that none goes before its use is written
+        # locked, so that none is removed before its use is written
         known = select(_certificate.c.id).where(in_list(_certificate.c.id, wanted - there)).order_by(_certificate.c.id)
         ids = connection.scalars(known.with_for_update(read=True, key_share=True))
         _insert(connection, options, locked, {(row.id, id_) for id_ in ids})
 
 
 def names_certificates(changes: Iterable[str]) -> bool:
-    """Is one of these attributes a reference?"""
+    """Whether one of these attributes is a reference."""
     return any(name in REFERENCES for name in changes)
 
 
 def remove_uses(connection: Connection, row: User) -> None:
-    """The listener or pool goes."""
+    """Remove the uses of a deleted listener or pool."""
     if references_of(row):
         connection.execute(delete(_use).where(_use.c.owner_id == row.id))
 
@@ -96,8 +96,9 @@ _READ = ("sha256", "facts", "not_after", "problem", "checked_at", "next_check_at
 def _keep(
     connection: Connection, options: StoreOptions, locked: Locked, checked: Sequence[CheckedCertificate]
 ) -> set[str]:
-    """Store what was read; the ids of its rows. Where others use the same and it names something else now, it is due to
-    be announced to them at once."""
+    """Store what was read; returns the ids of its rows. If a row in use has new content, it is made due, so that its
+    other users get it.
+    """
     if not checked:
         return set()
     next_check_at = locked.now + options.certificate_refresh_seconds
