@@ -4,10 +4,10 @@
 
 Everything is real: a controller, an agent, the daemon, HAProxy. Measures, each with the load average of the moment:
 requests a second through a managed HAProxy against the same binary with a small file written by hand, same members,
-alternating windows (needs wrk; members are a HAProxy that answers itself); how soon a change of a member and of a
-listener is acknowledged by the daemon and shown ACTIVE by the API when the partition holds many load balancers; and
-how soon after HAProxy's verdict the API shows a member's failure. Prints markdown. Run it at the top of the source
-tree; compare ratios between machines, not figures.
+without TLS and with it (a connection each is a handshake each), alternating windows (needs wrk; members are a HAProxy
+that answers itself); how soon a change of a member and of a listener is acknowledged by the daemon and shown ACTIVE by
+the API when the partition holds many load balancers; and how soon after HAProxy's verdict the API shows a member's
+failure. Prints markdown. Run it at the top of the source tree; compare ratios between machines, not figures.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import random
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -27,6 +28,7 @@ from tests.acceptance.websites import create, website
 
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
+from evenkeel.demo.authority import CertificateAuthority
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.device_kinds.leftovers import haproxies_of
@@ -50,6 +52,7 @@ class Bench:
         self._place: VipPlace = choose_place(random.Random())
         self._network = self._place.address.rpartition(".")[0]
         self._subnet_id = ""
+        self._certificate_file = cluster.directory / "by-hand.pem"
 
     async def prepare(self) -> None:
         """The processes and an address pool."""
@@ -71,26 +74,52 @@ class Bench:
         binary = (await find_binary(self._options.haproxy)).path
         ports = throughput.free_ports(MEMBERS)
         managed = await self._managed(ports)
-        address, port = f"{self._network}.{HAND_HOUSE}", self._place.port
+        address, port, tls_port = f"{self._network}.{HAND_HOUSE}", self._place.port, self._place.https_port
         directory, start = self._cluster.directory, throughput.haproxy
         answering, minimal = throughput.members(ports), throughput.minimal(address, port, ports)
+        minimal += throughput.minimal_tls(address, tls_port, self._certificate_file)
         async with (
             start(binary, directory, "members", answering, address="127.0.0.1", port=ports[0]) as serving,
             start(binary, directory, "by-hand", minimal, address=address, port=port) as process,
         ):
             throughput.keep_to([serving.pid], throughput.Places().members)
             hand = throughput.Target("by hand", address, port, lambda: [process.pid])
-            return [*throughput.HEAD, *await self._compared(managed, hand)]
+            found = [*throughput.HEAD, *await self._compared(managed, hand, "")]
+            tls = [replace(one, port=tls_port, scheme="https") for one in (managed, hand)]
+            return [*found, *await self._compared(*tls, "TLS, ")]
 
     async def _managed(self, ports: list[int]) -> throughput.Target:
         tenant = self.tenant("fast")
         address = f"{self._network}.{TARGET_HOUSE}"
         await create(tenant, website(self._subnet_id, address, {"HTTP": self._place.port}, ports))
+        await self._speak_tls(tenant)
         await settled(tenant)
         folder = str(self._cluster.directory / "devices" / "partitions" / f"{ENVIRONMENT}_fast")
         return throughput.Target("managed", address, self._place.port, lambda: haproxies_of(folder))
 
-    async def _compared(self, managed: throughput.Target, by_hand: throughput.Target) -> list[str]:
+    async def _speak_tls(self, tenant: Tenant) -> None:
+        """A listener over TLS in front of the same pool; by hand the same certificate is used."""
+        issued = CertificateAuthority("benchmark").issue("www.example.org")
+        self._certificate_file.touch(mode=0o600)
+        self._certificate_file.write_text(issued.certificate + issued.private_key)
+        body = {
+            "project_id": tenant.project_id,
+            "name": "www",
+            "kind": "certificate",
+            "pem": issued.certificate,
+            "private_key": issued.private_key,
+        }
+        kept = await asyncio.to_thread(self._cluster.client().post, f"{API}/certificates", {"certificate": body})
+        listener = {
+            "loadbalancer_id": tenant.load_balancer_id,
+            "protocol": "TERMINATED_HTTPS",
+            "protocol_port": self._place.https_port,
+            "default_tls_container_ref": kept["certificate"]["reference"],
+            "default_pool_id": tenant.pool_id,
+        }
+        await tenant.surely("POST", f"{LBAAS}/listeners", {"listener": listener})
+
+    async def _compared(self, managed: throughput.Target, by_hand: throughput.Target, kind: str) -> list[str]:
         found = []
         for what, keep in (("kept connections", True), ("a connection each", False)):
             compared = await throughput.compare(
@@ -101,7 +130,7 @@ class Bench:
                 seconds=self._options.seconds,
                 keep=keep,
             )
-            found += throughput.lines(compared, f"{what} (load {load()})")
+            found += throughput.lines(compared, f"{kind}{what} (load {load()})")
         return found
 
     # -- changes

@@ -38,6 +38,11 @@ backend back
     balance roundrobin
 {servers}
 """
+MINIMAL_TLS = """
+frontend front_tls
+    bind {address}:{port} ssl crt {certificate} alpn h2,http/1.1
+    default_backend back
+"""
 MEMBERS = """global
     nbthread 1
 
@@ -96,6 +101,7 @@ class Target:
     address: str
     port: int
     pids: Callable[[], Iterable[int]]
+    scheme: str = "http"
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,11 @@ def minimal(address: str, port: int, backends: Iterable[int]) -> str:
     return MINIMAL.format(address=address, port=port, servers=servers)
 
 
+def minimal_tls(address: str, port: int, certificate: Path) -> str:
+    """What they would add to speak TLS with the versions and ciphers that the library has."""
+    return MINIMAL_TLS.format(address=address, port=port, certificate=certificate)
+
+
 def cpu_seconds(pids: Iterable[int]) -> float:
     """User and system time of processes so far."""
     ticks = 0
@@ -171,7 +182,7 @@ async def window(wrk: str, target: Target, seconds: float, *, keep: bool) -> Win
     before = cpu_seconds(pids)
     arguments = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds:g}s", *([] if keep else ["-H", "Connection: close"])]
     process = await asyncio.create_subprocess_exec(
-        wrk, *arguments, f"http://{target.address}:{target.port}/", stdout=asyncio.subprocess.PIPE
+        wrk, *arguments, f"{target.scheme}://{target.address}:{target.port}/", stdout=asyncio.subprocess.PIPE
     )
     keep_to([process.pid], places.load)
     output = (await process.communicate())[0].decode()
