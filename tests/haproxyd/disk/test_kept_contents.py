@@ -46,6 +46,13 @@ def test_what_was_lost_is_empty(kept: KeptContents) -> None:
     assert kept.keep(balancer("")) == balancer("")
 
 
+def test_what_was_damaged_is_lost(kept: KeptContents) -> None:
+    written = kept.keep(balancer("SECRET", "OTHER"))
+    for path in kept.folder.iterdir():
+        path.write_text(path.read_text().replace("SECRET", "SECRE"))
+    assert KeptContents(kept.folder).restore(written) == balancer("", "OTHER")
+
+
 def test_a_word_that_is_none_of_ours_leads_to_no_file(kept: KeptContents) -> None:
     (kept.folder.parent / "secret").write_text("SECRET")
     for word in ("../secret", "/etc/passwd", "", "0" * 32):

@@ -125,6 +125,24 @@ async def test_a_host_that_began_anew_with_nothing_else_waits_for_the_key():
         assert (await shown(vip), supervisor.problem) == (("a.test", 1), "")
 
 
+async def test_a_content_that_is_not_what_was_kept_is_asked_for():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        one = file("c.pem", certificate("a.test"))
+        await site.put("p", tls("lb", vip, a, one))
+        await settled(site)
+        await site.partitions.close()
+        (held,) = (path for path in key_files(site) if path.parent.name == "held")
+        held.write_text(held.read_text()[:-100])
+        await site.restart()
+        receipt = await site.put("p", tls("lb", vip, a, unsent(one)))
+        assert receipt.outcomes[0].lacking == (one.sha256,)
+        assert await shown(vip) == ("a.test", 1)
+        assert errors(await site.put("p", tls("lb", vip, a, one))) == {}
+        assert (await shown(vip), site.partitions.get("p").problem) == (("a.test", 1), "")
+
+
 async def test_keys_that_are_taken_away_under_the_daemon_are_put_back():
     async with world() as site:
         a = await site.member("a")

@@ -1,23 +1,30 @@
 """Contents of certificate files that a partition holds, private keys included: each a file of its own, in the folder of
-keys (:mod:`disk.keys_dir`). What is held is written without them, and names them by a word that tells nothing of them.
+keys (:mod:`disk.keys_dir`). What is held is written without them, and names them by a word that tells nothing of them,
+but by which it is seen that a file was damaged: such a content is gone, and is sent again.
 
 Every function may block.
 """
 
 import contextlib
+import hashlib
 import re
 import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
+import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.files import read_text, write_file
 
+log = structlog.get_logger(__name__)
+
 _MARK = "kept:"
 """Before the word that stands for a content; no PEM begins so."""
-_WORD = re.compile(r"[0-9a-f]{32}")
+_WORD_DIGITS = 32
+_WORD = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
+_SALT_DIGITS = 16
 
 
 class KeptContents:
@@ -50,7 +57,7 @@ class KeptContents:
 
     def _word_for(self, content: str) -> str:
         if content and content not in self._words:
-            word = secrets.token_hex(16)
+            word = _word_of(content, secrets.token_hex(_SALT_DIGITS // 2))
             write_file(self.folder / word, content.encode(), sync=True)
             self._words[content] = word
         return f"{_MARK}{self._words[content]}" if content else ""
@@ -60,9 +67,17 @@ class KeptContents:
             return written
         word = written.removeprefix(_MARK)
         content = (_WORD.fullmatch(word) and read_text(self.folder / word)) or ""
+        if content and _word_of(content, word[:_SALT_DIGITS]) != word:
+            log.warning("certificate not as it was kept; its agent sends it again", file=word)
+            content = ""
         if content:
             self._words[content] = word
         return content
+
+
+def _word_of(content: str, salt: str) -> str:
+    """The salt, and as many digits of a digest: enough to see damage."""
+    return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
 
 
 def is_written_out(content: str) -> bool:
