@@ -47,6 +47,11 @@ VERIFIED: dict[str, Any] = {
         (terminated(tls_versions=("TLSv1.1", "TLSv1.3")), ["listener-1", "tls_versions", "TLSv1.1, TLSv1.3"]),
         (terminated(tls_ciphers="TLS_AES_128_GCM_SHA256", tls_versions=("TLSv1.2",)), ["tls_ciphers", "TLSv1.3"]),
         (terminated(tls_ciphers="AES:@system-ca"), ["tls_ciphers", "@system-ca"]),
+        (
+            terminated(tls_ciphers="@STRENGTH:AES"),
+            ["listener-1", "tls_ciphers", "'@STRENGTH' needs a cipher"],
+        ),
+        (terminated(tls_ciphers="@SECLEVEL=1:TLS_AES_128_GCM_SHA256"), ["tls_ciphers", "'@SECLEVEL=1' needs a cipher"]),
         (terminated(tls_ciphers="AES::AES"), ["tls_ciphers", "''"]),
         (terminated(alpn_protocols=("h3",)), ["alpn_protocols", "h3", "http/1.1"]),
         (terminated(hsts_max_age=-1), ["hsts_max_age", "-1"]),
@@ -131,3 +136,9 @@ def test_the_longest_list_of_ciphers_and_the_most_certificates_are_taken() -> No
     assert len([file for file in most.files if file.kind == "certificate"]) == 402
     assert problem_of(most, DaemonSettings(name="d", state_dir=Path("/"), run_dir=Path("/"))) == ""
     assert HAPROXY is None or verdict(most) == ""
+
+
+def test_a_security_level_may_be_said_first() -> None:
+    found = rendered(terminated(tls_ciphers="@SECLEVEL=1:AES128-GCM-SHA256"), CONTENTS)
+    assert "AES128-GCM-SHA256:@SECLEVEL=1" in found.frontends[0].bind_arguments
+    assert problem_of(found, DaemonSettings(name="h", state_dir=Path("/x"), run_dir=Path("/x"))) == ""

@@ -55,7 +55,11 @@ def _ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
         if not _CIPHER.fullmatch(name):
             raise Unrenderable(f"{what}: tls_ciphers: {name!r} is no name of a cipher")
     newest = [name for name in names if name.startswith("TLS_")]
-    return [name for name in names if name not in newest], newest
+    # the level stands for all of them wherever it is, and a word that begins with "@" could be read as a file's name
+    old = sorted((name for name in names if name not in newest), key=lambda name: name.startswith("@SECLEVEL"))
+    if old and old[0].startswith("@"):
+        raise Unrenderable(f"{what}: tls_ciphers: {old[0]!r} needs a cipher before it")
+    return old, newest
 
 
 def _spoken(what: str, versions: Sequence[str], *, only_newest: bool) -> list[str]:
