@@ -8,9 +8,10 @@ import pytest
 
 from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.device import PartitionOutcome
-from evenkeel.core.errors import DeviceUnavailable, StaleOwner
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.icontrol.uploads import upload_prefix
+from evenkeel.devices.https import HttpsTransport
 from icontrol_emulator import Fault
 from tests.certificates import referring
 from tests.devices.bigip.certificates import (
@@ -201,6 +202,29 @@ async def test_keys_are_nowhere_but_in_what_was_uploaded(rig: BigIpRig, capfd: p
         assert line not in text and "PRIVATE KEY" not in text
     assert await uploads(rig.hands) == []
     assert await files(rig.hands) >= whole(A) and not await files(rig.hands) & whole(C)
+
+
+@pytest.mark.parametrize("status", [400, 413, 500])
+async def test_an_answer_that_repeats_what_was_uploaded_is_not_told(
+    rig: BigIpRig, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], status: int
+) -> None:
+    exchange = HttpsTransport.exchange
+
+    async def repeating(
+        self: HttpsTransport, method: str, target: str, body: bytes | None = None, **named: Any
+    ) -> tuple[int, bytes]:
+        if "/uploads/" not in target or body is None:
+            return await exchange(self, method, target, body, **named)
+        return status, json.dumps({"code": status, "message": f"invalid: {body.decode()[:120]}"}).encode()
+
+    monkeypatch.setattr(HttpsTransport, "exchange", repeating)
+    wanted = referring(tls_service(names={}), {"ref-a": A})
+    try:
+        told = repr(await rig.owner().apply(bringing(A, services=(wanted,), complete=True)))
+    except (DeviceRejected, DeviceUnavailable) as error:
+        told = str(error)
+    assert "it repeats what was uploaded" in told
+    assert "-----BEGIN" not in told + repr(capfd.readouterr())
 
 
 async def test_what_a_dead_agent_uploaded_is_removed_before_the_next_owner_uploads(rig: BigIpRig) -> None:

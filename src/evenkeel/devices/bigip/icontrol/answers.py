@@ -41,10 +41,14 @@ def document(body: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def failure(device: str, status: int, body: bytes) -> EvenKeelError:
-    """The error an answer other than 2xx stands for."""
+_ECHO_CHARACTERS = 16
+"""Of a line: no text has them by chance."""
+
+
+def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> EvenKeelError:
+    """The error an answer other than 2xx stands for. ``uploaded``: what the request brought, none of which is told."""
     found = document(body)
-    message = str(found.get("message", ""))[:REASON_CHARACTERS_MAX]
+    message = _without_echo(str(found.get("message", "")), uploaded)[:REASON_CHARACTERS_MAX]
     reason = message or f"answered {status}"
     if status == 401:
         return LoginLost(device, reason)
@@ -61,6 +65,13 @@ def failure(device: str, status: int, body: bytes) -> EvenKeelError:
     if 400 <= status < 500 and message and not message.startswith("remoteSender:"):
         return DeviceRejected(device, reason)
     return DeviceUnavailable(device, reason)
+
+
+def _without_echo(message: str, uploaded: bytes) -> str:
+    """The text, unless it repeats what was sent, or the beginning of that: keys are among it."""
+    pieces = {line[:_ECHO_CHARACTERS] for line in uploaded.decode("latin-1").splitlines()}
+    repeats = any(piece in message for piece in pieces if len(piece) == _ECHO_CHARACTERS)
+    return "(its reason is not shown: it repeats what was uploaded)" if repeats else message
 
 
 def _is_configuration(found: dict[str, Any]) -> bool:

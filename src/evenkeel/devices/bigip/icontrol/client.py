@@ -157,7 +157,7 @@ class IControl:
                 self._token = ""
         if status in (200, 202):
             return document(answer)
-        raise failure(self.host, status, answer)
+        raise failure(self.host, status, answer, uploaded=content or b"")
 
     async def probe(self, timeout_seconds: float) -> None:
         """Return if its configuration answers. Raises :class:`DeviceUnavailable`."""
