@@ -1,8 +1,8 @@
-"""HAProxy, one or a pair, each behind an ``evenkeel-haproxyd`` that owns its files and processes.
+"""HAProxy, standalone or as a pair, each behind an ``evenkeel-haproxyd`` that owns its files and processes.
 
-render (what is wanted: pure) -> one request a batch and device, in which the daemon plans, applies and verifies.
-``render/``, ``naming``, ``note`` and ``observe/observation`` are pure; ``client`` alone speaks HTTP.
-The daemon keeps the guard of each partition, so that two agents never write out of turn.
+The agent renders the wanted configuration (pure) and sends one request per batch and device; the daemon plans, applies
+and verifies. ``render/``, ``naming``, ``note`` and ``observe/observation`` are pure; only ``client`` does HTTP. The
+daemon keeps each partition's guard, so a stale agent cannot write.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ __all__ = ["OPTIONS", "open_group"]
 
 
 def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
-    """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
-    # here, because controllers read the options and have none of an agent's libraries
+    """The device group that these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
+    # imported here: controllers read the options and do not install an agent's libraries
     from evenkeel.devices.haproxy.driver import HaproxyGroup
 
     return HaproxyGroup(parse_options(options, environment=environment, group_number=group_number, host=host))

@@ -1,4 +1,4 @@
-"""What the HAProxy renderer makes of the API's features. UDP and SCTP are nothing that HAProxy balances."""
+"""The HAProxy renderer's support for the API's features. HAProxy does not balance UDP and SCTP."""
 
 from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
@@ -11,7 +11,7 @@ CAPABILITIES = Capabilities(
         "PROMETHEUS": (),
     },
     lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
-    # cookies are read and written in mode http
+    # HAProxy reads and inserts cookies in mode http only
     session_persistence={
         "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS"),
         "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
@@ -50,12 +50,12 @@ CAPABILITIES = Capabilities(
         "pool.tls_versions",
     ),
     health_monitor_ranges={"delay": (1, 86_400), "timeout": (1, 86_400)},
-    # there a limit of 0 is "the process's own limit"
+    # in HAProxy a limit of 0 means the process's own limit
     refused_values={"listener.connection_limit": (0,)},
     l7policy_actions=("REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL", "REDIRECT_PREFIX"),
-    # whether SSLv3 is there depends on the OpenSSL on the host, and hardly any has it
+    # SSLv3 depends on the host's OpenSSL, and few builds have it
     tls_versions=("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
-    # of versions with a gap HAProxy speaks only those above it
+    # with a gap between versions HAProxy enables only those above it
     tls_version_gaps=False,
     flavor_metadata={},
     availability_zone_metadata={},

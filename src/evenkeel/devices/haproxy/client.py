@@ -1,8 +1,8 @@
-"""A daemon's HTTPS interface: one daemon, one user, one request an operation.
+"""Client of one daemon's HTTPS API: one daemon, one user, one request per operation.
 
-Promises those of :mod:`evenkeel.devices.https`; a request whose connection was found closed is sent once more, which is
-harmless because each of them may be repeated. Errors are :class:`StaleOwner`, :class:`DeviceUnavailable` (state
-unknown; :class:`PartitionUnavailable` if only one partition's is), :class:`GuardLost` and :class:`DeviceRejected`
+Gives the guarantees of :mod:`evenkeel.devices.https`. A request sent on a connection that turns out to be closed is
+retried once; all requests are idempotent. Errors are :class:`StaleOwner`, :class:`DeviceUnavailable` (state unknown;
+:class:`PartitionUnavailable` if that concerns one partition only), :class:`GuardLost` and :class:`DeviceRejected`
 (understood and refused).
 """
 
@@ -22,13 +22,13 @@ from evenkeel.haproxyd import wire
 T = TypeVar("T")
 
 REQUESTS_MAX = 8
-"""At once; beside them one that waits for events, and one that asks whether the daemon lives."""
+"""Concurrent requests, not counting one long poll for events and one liveness probe."""
 REASON_CHARACTERS_MAX = 500
 ATTEMPTS_MAX = 2
 
 
 class EpochTooFar(DeviceRejected):
-    """The partition's guard, at ``seen_epoch``, is not raised by so much at once."""
+    """The daemon refuses to raise the partition's guard, now at ``seen_epoch``, by that much in one request."""
 
     def __init__(self, device: str, reason: str, seen_epoch: int) -> None:
         super().__init__(device, reason)
@@ -52,66 +52,68 @@ class Daemon:
         )
         self._events_turn = asyncio.Semaphore(1)
 
-    # -- what there is
+    # -- reads
 
     async def about(self) -> wire.About:
-        """The daemon and its HAProxy."""
+        """Versions and state of the daemon and its HAProxy."""
         return await self._read("/v1", wire.About)
 
     async def observation(self) -> wire.DaemonObservation:
-        """Everything at once."""
+        """Statuses and statistics of all partitions."""
         return await self._read("/v1/observation", wire.DaemonObservation)
 
     async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
-        """What the partition holds; nothing if there is none."""
+        """The contents of the partition; empty if it does not exist."""
         status, body = await self._request("GET", f"/v1/partitions/{partition}")
         if status == 404 and _refusal(body).code == "not_found":
             return ()
         return self._decoded(status, body, wire.PartitionConfig, partition).load_balancers
 
     async def events(self, after: int, wait_seconds: int) -> wire.DaemonEvents:
-        """Events after a number, as soon as there is one; none when ``wait_seconds`` have passed."""
+        """Events with a number above the given one; returns as soon as there is one, or with none after
+        ``wait_seconds``."""
         limit = wait_seconds + self._options.connect_timeout_seconds + self._options.request_timeout_seconds
         status, body = await self._https.exchange(
             "GET", f"/v1/events?after={after}&wait={wait_seconds}", timeout_seconds=limit, turns=self._events_turn
         )
         return self._decoded(status, body, wire.DaemonEvents)
 
-    # -- what is changed
+    # -- writes
 
     async def guard(self, partition: str, guard: wire.GuardState) -> wire.GuardState:
-        """Move the partition's guard; the partition is made if absent. Raises :class:`EpochTooFar`."""
+        """Move the partition's guard; creates the partition if absent. Raises :class:`EpochTooFar`."""
         return await self._write("POST", f"{partition}/guard", guard, wire.GuardState, partition)
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Make the partition hold this and nothing else."""
+        """Replace the partition's contents."""
         return await self._write("PUT", partition, change, wire.Receipt, partition)
 
     async def patch(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
-        """Change the load balancers that are named."""
+        """Change the named load balancers only."""
         return await self._write("PATCH", partition, change, wire.Receipt, partition)
 
-    # -- whether it is there
+    # -- reachability
 
     @property
     def seconds_since_answer(self) -> float:
-        """Since the last answer of any kind, or the beginning."""
+        """Seconds since the last response of any kind, or since creation."""
         return self._https.seconds_since_answer
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Return if it answers something small as it should. Raises :class:`DeviceUnavailable`."""
+        """Return if a small request succeeds. Raises :class:`DeviceUnavailable`."""
         status, body = await self._https.exchange("GET", "/v1", timeout_seconds=timeout_seconds)
         self._decoded(status, body, wire.About)
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
+        """Whether the daemon responds at all, with any status. Uses a connection of its own, so it does not queue
+        behind other requests."""
         return await self._https.answers("/v1", timeout_seconds=timeout_seconds)
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Close all connections."""
         await self._https.close()
 
-    # -- how
+    # -- implementation
 
     async def _read(self, path: str, kind: type[T]) -> T:
         return self._decoded(*await self._request("GET", path), kind)
@@ -140,7 +142,7 @@ def _basic(username: str, password: str) -> str:
 
 
 def failure(host: str, username: str, partition: str, status: int, body: bytes) -> EvenKeelError:
-    """The error an answer other than 200 stands for."""
+    """The error for a response with a status other than 200."""
     refusal = _refusal(body)
     reason = refusal.reason[:REASON_CHARACTERS_MAX] or f"answered {status}"
     if refusal.code == "stale_owner":
@@ -159,7 +161,7 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
 
 
 def _refusal(body: bytes) -> wire.DaemonRefusal:
-    """What it says. Anything else than a refusal of the daemon's says of no partition anything."""
+    """The daemon's refusal. Any other response tells nothing about a partition."""
     try:
         return msgspec.json.decode(body, type=wire.DaemonRefusal)
     except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""One daemon of a device group: whether it can be reached, and how a batch gets there."""
+"""One daemon of a device group: reachability, and applying batches to it."""
 
 import hashlib
 import ssl
@@ -27,22 +27,22 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 GUARD_STEPS_MAX = 64
-"""Requests for one takeover, each of which raises a guard by no more than the daemon takes at once."""
+"""Requests per takeover; each raises the guard by at most the daemon's limit."""
 
 
 class DeviceResult(Value):
-    """What became of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was taken."""
+    """The result of a batch on one device; ``errors`` by load balancer id. ``receipt`` None: nothing was applied."""
 
     errors: dict[LoadBalancerId, str]
     wrote: bool
     receipt: wire.Receipt | None = None
     repaired: Mapping[LoadBalancerId, tuple[str, ...]] = {}
-    """By load balancer id: what the daemon found changed or removed by hand, and put right."""
+    """By load balancer id: what the daemon found changed or removed by hand, and repaired."""
     lacking: frozenset[str] = frozenset()
-    """Identities of certificates and lists that the batch did not bring and the daemon does not hold."""
+    """sha256 of the certificates and revocation lists that the batch did not bring and the daemon does not hold."""
 
     def then(self, later: "DeviceResult") -> "DeviceResult":
-        """Of two parts of a batch, one after the other."""
+        """The combined result of two parts of a batch, applied in this order."""
         return DeviceResult(
             errors={**self.errors, **later.errors},
             wrote=self.wrote or later.wrote,
@@ -53,22 +53,22 @@ class DeviceResult(Value):
 
 
 class HaproxyDevice(GroupDevice[HaproxyReading]):
-    """One daemon. Batches of different partitions may run at once."""
+    """One daemon. Batches of different partitions may run concurrently."""
 
     def __init__(self, host: str, options: HaproxyOptions, tls: ssl.SSLContext | None = None) -> None:
         self.daemon = Daemon(host, options, tls)
         super().__init__(self.daemon, options.connect_timeout_seconds)
         self.name = ""
-        """What the daemon calls itself; empty until it was asked."""
+        """The name that the daemon reports; empty before the first contact."""
         self.seen_event: int | None = None
         """Number of the newest event that the last observation includes; None if there was none."""
         self._options = options
         self._capacity = HaproxyCapacity()
         self._lives: dict[str, str] = {}
-        """By partition that was taken over here: the daemon's life (``state_id``) then."""
+        """By partition taken over by this process: the daemon's incarnation (``state_id``) at that time."""
 
     async def check(self) -> DeviceState:
-        """Does it meet the minimum? Does not raise for the device's sake."""
+        """The device's state with unmet requirements. A device error is reported in the state, not raised."""
         try:
             async with self.reached():
                 about = await self.daemon.about()
@@ -83,12 +83,12 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             about, seen = await self.daemon.about(), await self.daemon.observation()
         self.seen_event = seen.event
         state = self._state(about)
-        if self._other_owner(about):  # what it holds is not ours to speak of
+        if self._other_owner(about):  # its contents belong to another owner
             seen = wire.DaemonObservation(event=seen.event, state_id=seen.state_id)
         return HaproxyReading(seen=seen, state=msgspec.structs.replace(state, incarnation=seen.state_id))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """How much of it is used. Raises :class:`DeviceUnavailable`."""
+        """The device's utilization. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
             return self._capacity.read(await self.daemon.observation(), metrics)
 
@@ -100,8 +100,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             self._lives[partition] = (await self._raise_guard(partition, wanted)).state_id
 
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DeviceResult:
-        """Make this device's partition so. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. In a partition's
-        trouble (:class:`PartitionUnavailable`) the whole batch waits: no half of it would fare better."""
+        """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. On
+        :class:`PartitionUnavailable` the whole batch fails: splitting it would not help."""
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         change = self._change(partition, batch)
@@ -112,16 +112,16 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return await self._patch(partition, change, wanted, removed)
 
     async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
-        """Tell the partition's HAProxy whom it shares stick tables with."""
+        """Send the partition's HAProxy the peers that it shares stick tables with."""
         async with self.reached():
             await self.daemon.patch(partition, msgspec.structs.replace(self._change(partition, batch), peers=peers))
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Close all connections."""
         await self.reach.close()
         await self.daemon.close()
 
-    # -- how
+    # -- implementation
 
     def _state(self, about: wire.About) -> DeviceState:
         self.name = about.name
@@ -135,14 +135,14 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         )
 
     def _other_owner(self, about: wire.About) -> str:
-        """Why it cannot be ours; empty when it can."""
+        """Why the daemon cannot belong to this group; empty if it can."""
         owner, ours = about.owners.get(self._options.prefix, ""), self._options.owner
         if owner in ("", ours):
             return ""
         return f"its partitions of the prefix {self._options.prefix} belong to {owner}; this is {ours}"
 
     async def _raise_guard(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
-        """Move the guard, in steps where the daemon has not seen the partition's owners for very long."""
+        """Move the guard; in steps if the daemon's epoch for the partition is far behind."""
         step = wanted
         for _ in range(GUARD_STEPS_MAX):
             try:
@@ -156,7 +156,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         raise DeviceRejected(self.host, f"partition {partition}: its guard is too far behind epoch {wanted.epoch}")
 
     def _change(self, partition: str, batch: PartitionBatch) -> wire.PartitionChange:
-        """Of nothing, under the batch's guard."""
+        """An empty change under the batch's guard."""
         state_id = self._lives.get(partition, "")
         return wire.PartitionChange(epoch=batch.epoch, session_id=token(batch.session_id), state_id=state_id)
 
@@ -167,7 +167,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         wanted: Sequence[wire.LoadBalancerConfig],
         removed: Sequence[str],
     ) -> DeviceResult:
-        """One request; of a batch that is refused as a whole, each half for itself, down to the one that is bad."""
+        """One request; if the daemon refuses it as a whole, retry each half, down to the load balancer at fault."""
         whole = msgspec.structs.replace(change, load_balancers=tuple(wanted), removed=tuple(removed))
         try:
             return _done(await self.daemon.patch(partition, whole))
@@ -184,8 +184,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         wanted: Sequence[wire.LoadBalancerConfig],
         problems: Mapping[LoadBalancerId, str],
     ) -> DeviceResult:
-        """All of the partition. Of those with problems it goes on holding what it holds. What is refused as a whole and
-        taken in pieces (it is too large for one request) comes and goes in pieces."""
+        """Replace the partition's contents. Load balancers with problems keep their current configuration. If the
+        daemon refuses the request as a whole (it is too large), removals and changes are sent in parts."""
         held = await self.daemon.held(partition) if problems else ()
         kept = tuple(one for one in held if one.id in problems)
         try:
@@ -201,15 +201,15 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return found.then(await self._put(partition, change, good, {**problems, **found.errors}))
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
-        """Ids of what the partition holds and is not named."""
+        """Ids of load balancers in the partition that are not named."""
         seen = (await self.daemon.observation()).partitions
         held = next((one.load_balancer_ids for one in seen if one.name == partition), ())
         return tuple(one for one in held if one not in named)
 
 
 def token(session_id: SessionId) -> str:
-    """What a daemon is told of a session. Everybody with a credential for the daemon reads it there, and the session
-    itself is what an agent is known by to the controllers."""
+    """The digest by which a daemon knows a session. Every user of the daemon can read it, and the session id itself
+    authenticates an agent to the controllers, so it is not sent."""
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 
@@ -225,7 +225,7 @@ Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]
 
 
 def _halves(wanted: Sequence[wire.LoadBalancerConfig], removed: Sequence[str]) -> tuple[Half, Half]:
-    """What goes is before what comes, because it makes room."""
+    """Two halves, removals before additions, because they free addresses."""
     if wanted and removed:
         return ((), removed), (wanted, ())
     middle, half = len(wanted) // 2, len(removed) // 2
@@ -239,7 +239,7 @@ def _all_of(
 
 
 def _nameable(load_balancer_id: LoadBalancerId) -> bool:
-    """Nothing can be held of what cannot be named."""
+    """Whether the id can be a name on the daemon; if not, the daemon cannot hold the load balancer."""
     try:
         object_name("load balancer", load_balancer_id)
     except Unrenderable:

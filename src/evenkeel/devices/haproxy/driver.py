@@ -1,9 +1,10 @@
 """The HAProxy driver: a device group behind the :class:`evenkeel.core.ports.Device` port.
 
-What all groups of devices do alike stands in :mod:`evenkeel.devices.group`. A device that was out of reach gets the
-whole partition when it is back. The daemons verify and repair what they hold, so nothing is remembered
-here but which load balancers looked uneven at the last observation, and under which life of a daemon each partition
-was taken over: one that began anew is taken over again, and told everything.
+:mod:`evenkeel.devices.group` holds what is common to all device groups. A device that was unreachable is sent the whole
+partition when it is back. The daemons verify and repair their own configuration, so the driver keeps only two things in
+memory: the load balancers that differed between devices at the last observation, and the daemon incarnation
+(``state_id``) under which it took over each partition. If a daemon lost its state, the driver takes the partition over
+again and sends everything.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,17 +38,17 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """What each device says of itself now."""
+        """The current state of each device."""
         states = await super().check()
         return tuple(_with_unique_names(states, [device.name for device in self._devices]))
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the guard of the partition on every device that is reached."""
+        """Move the partition's guard on every reachable device."""
         partition = self._names.partition(project_id)
         await on_all(self._devices, lambda device: device.take_over(partition, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Make the partition so on every device that is reached; the others are ``lagging``."""
+        """Apply the batch on every reachable device; the others are ``lagging``."""
         partition = self._names.partition(batch.project_id)
         rendered = tuple(render(service, batch.certificates) for service in batch.services)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
@@ -63,12 +64,12 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         )
 
     async def changed(self) -> None:
-        """Return when a daemon tells that a status is otherwise than :meth:`observe` said last."""
+        """Return when a daemon reports a status change since the last :meth:`observe`."""
         await watching.changed(self._devices, self._names)
 
     def forget(self, project_id: ProjectId) -> None:
-        """What partitions hold is not remembered here, and under which life of a daemon one was taken over stays true:
-        the daemon compares it itself."""
+        """No effect: the driver caches no partition contents, and the daemon itself checks the incarnation under which
+        a partition was taken over."""
 
     def _absences(self, readings: Mapping[str, observation.HaproxyReading]) -> frozenset[Absence]:
         return observation.absences(readings, self._names)
@@ -84,10 +85,11 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         return observation.merge(readings, unreachable, self._names, uneven=uneven)
 
     async def _introduce(self, partition: str, batch: PartitionBatch, done: Mapping[str, DeviceResult]) -> None:
-        """Have the devices' HAProxys know each other where they do not yet: they share their stick tables.
+        """Configure the devices' HAProxys as peers of each other where they are not yet, so that they share stick
+        tables.
 
-        Clients that are sent elsewhere after a fail-over are no reason to refuse a load balancer, so what fails here
-        is only told, and tried again with the next batch.
+        Lost persistence after a failover does not justify refusing a load balancer, so a failure is only logged, and
+        retried with the next batch.
         """
         receipts = {host: one.receipt for host, one in done.items() if one.receipt is not None}
         wanted = {host: _others(receipts, host) for host, one in receipts.items() if one.peer is not None}
@@ -108,14 +110,14 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
 
 def _others(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
-    """Those that can be known; a daemon of an older version tells no certificate."""
+    """The peers of ``host``, without those that report no certificate (daemons of an older version)."""
     peers = (one.peer for other, one in receipts.items() if other != host and one.peer is not None)
     return tuple(peer for peer in peers if peer.certificate)
 
 
 def _with_unique_names(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
-    """The states, with a problem where two daemons call themselves the same: peers could not be told apart, or both
-    are one."""
+    """The states, with a problem where two daemons report the same name: either their peers could not be told apart, or
+    both addresses reach one daemon."""
     for state, name in zip(states, names, strict=True):
         if state.reachable and not state.problem and names.count(name) > 1:
             problem = f"another device of the group calls itself {name!r} too: each daemon needs a name of its own"

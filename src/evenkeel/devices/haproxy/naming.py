@@ -1,8 +1,8 @@
-"""What our partitions are called and how we know them again. Nothing here does I/O.
+"""Names of partitions and HAProxy objects, and how to recognise ours. No I/O.
 
-A tenant's partition is ``<prefix>_<project id>``; what stands for the project id holds no ``_``, so the last one of a
-name ends the prefix, and an environment ``dev`` never takes what belongs to ``dev_a`` for its own. Inside a partition
-objects are called by their ids: frontends by the listener's, backends by the pool's, servers by the member's.
+A tenant's partition is ``<prefix>_<project id>``. The encoded project id contains no ``_``, so the last ``_`` of a name
+ends the prefix, and environment ``dev`` never mistakes a partition of ``dev_a`` for its own. Inside a partition objects
+are named by id: frontends by listener id, backends by pool id, servers by member id.
 """
 
 import hashlib
@@ -12,14 +12,15 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.values import Value
 from evenkeel.devices.errors import Unrenderable
 
-# Shorter than what identifiers may be elsewhere: with the longest prefix, the daemon takes 127 characters.
+# Shorter than the identifier limit elsewhere: with the longest prefix, a name reaches the daemon's limit of 127
+# characters.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,59}")
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class HaproxyNames(Value):
-    """How one environment names things. Raises :class:`ValueError` where the prefix cannot be part of a name."""
+    """Names used by one environment. Raises :class:`ValueError` if the prefix cannot be part of a name."""
 
     prefix: str
 
@@ -31,34 +32,34 @@ class HaproxyNames(Value):
             )
 
     def partition(self, project_id: ProjectId) -> str:
-        """The tenant's partition. No two pairs of prefix and project id share one: see :func:`plain`."""
+        """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`."""
         return f"{self.prefix}_{plain(project_id)}"
 
     def owns(self, partition: str) -> bool:
-        """Is it a partition of this environment?"""
+        """Whether the partition belongs to this environment."""
         return partition.rpartition("_")[0] == self.prefix
 
 
 def plain(text: str) -> str:
-    """``text``, or ``-`` and its digest if it holds anything that could mean something in a name.
+    """``text``, or ``-`` and its digest if it contains a character with a special meaning in a name.
 
-    Neither form holds ``_``, and no plain text begins with ``-``.
+    Neither form contains ``_``, and no plain text begins with ``-``.
     """
     return text if _PLAIN.fullmatch(text) else f"-{hashlib.sha256(text.encode()).hexdigest()[:40]}"
 
 
 def object_name(kind: str, object_id: str) -> str:
-    """What the object is called: its id. ``:`` is kept for what stands beside it, see :func:`beside`."""
+    """The object's name: its id. ``:`` is reserved for auxiliary objects, see :func:`beside`."""
     if not _ID.fullmatch(object_id):
         raise Unrenderable(f"{kind}: id {object_id!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
     return object_id
 
 
 def beside(name: str, what: str) -> str:
-    """The name of something that only helps the object of that name."""
+    """The name of an auxiliary object of the object ``name``."""
     return f"{name}:{what}"
 
 
 def object_id(name: str) -> str:
-    """The id of the object that a name, or one beside it, stands for."""
+    """The id of the object that a name, or the name of an auxiliary object, stands for."""
     return name.partition(":")[0]

@@ -1,7 +1,7 @@
-"""What the daemon keeps beside each load balancer for whoever looks at it later. Pure.
+"""Metadata that the daemon keeps beside each load balancer for later observations. Pure.
 
-Whether a pool is admin down, or a listener has a limit, cannot be seen from what runs. The agent that looks is not the
-one that rendered, so what it needs to judge travels with the load balancer.
+HAProxy's state does not show whether a pool is admin down or a listener has a connection limit. The agent that observes
+may not be the one that rendered, so this travels with the load balancer.
 """
 
 import msgspec
@@ -10,15 +10,15 @@ from evenkeel.core.values import Wire
 
 
 class Note(Wire):
-    """What is meant, of one load balancer. ``addresses``: how many different ones its members have."""
+    """Intended state of one load balancer. ``addresses``: the number of distinct member addresses."""
 
     admin_state_up: bool = True
     listeners_down: tuple[str, ...] = ()
-    """Ids of listeners that are not to listen."""
+    """Ids of listeners that should not listen."""
     pools_idle: tuple[str, ...] = ()
-    """Ids of pools that are admin down, or that no listener sends to which listens."""
+    """Ids of pools that are admin down, or that no active listener uses."""
     connection_limits: dict[str, int] = {}
-    """By listener id, of those that have one."""
+    """Connection limit by listener id, where set."""
     addresses: int = 0
 
 
@@ -27,12 +27,12 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def pack(note: Note) -> str:
-    """As the daemon keeps it; equal for equal notes."""
+    """The serialized note; equal notes give equal text."""
     return _ENCODER.encode(note).decode()
 
 
 def unpack(text: str) -> Note:
-    """The note, or one that says nothing if it is none of ours."""
+    """The note; an empty one if the text is not a valid note."""
     try:
         return _DECODER.decode(text)
     except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""The driver's options, declared once, and the checked values made from them."""
+"""The driver's options, declared once, and the validated values made from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ OPTIONS = [
         choices=[HaType.STANDALONE.value, HaType.PAIR.value],
         help="How many HAProxys there are.",
     ),
-    # a change may have to wait for the reload of another one and for its own
+    # a change may wait for another change's reload and its own
     *client_options(servers="daemons", request_timeout=60.0),
 ]
 
@@ -50,12 +50,12 @@ class HaproxyOptions(Value):
 
     @property
     def owner(self) -> str:
-        """Whose a daemon's partitions are, as the daemon keeps it."""
+        """The owner that the daemon records for this group's partitions."""
         return f"{self.environment}/{self.group_number}"
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> HaproxyOptions:
-    """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
+    """The validated options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["ha_type"])
     username = credential(values, "haproxyd_username")
@@ -89,7 +89,7 @@ def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
 
 
 def _host(text: str) -> str:
-    """``host:port`` of a URL. A user and password in it would end in logs, so they have options of their own."""
+    """``host:port`` of a URL. User and password have options of their own; in the URL they would be logged."""
     refusal = ValueError(f"haproxyd_url: {text.rpartition('@')[2]!r}: allowed is https://host or https://host:port")
     try:
         url = URL(text)

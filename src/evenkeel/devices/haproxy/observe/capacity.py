@@ -1,7 +1,7 @@
-"""How much of a device is used, by the metrics of a capacity policy, from one observation. Pure but for the clock.
+"""Utilization of a device by the metrics of a capacity policy, from one observation. Pure except for the clock.
 
-Everything on the device counts, whoever made it: the device has to carry it. Rates come from counters read twice, so
-the first look says nothing of them; neither does one after a listener with its counters is gone.
+All objects on the device count, whoever created them, because they all use its capacity. Rates are computed from two
+counter readings, so the first observation gives none; neither does one after a listener and its counters were removed.
 """
 
 import time
@@ -17,14 +17,14 @@ IN, OUT = "in", "out"
 
 
 class HaproxyCapacity:
-    """What is used on one device. Keeps the last counters."""
+    """Utilization of one device. Keeps the previous counters."""
 
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._meter = RateMeter()
 
     def read(self, seen: wire.DaemonObservation, metrics: Collection[str]) -> dict[str, float]:
-        """Those of ``metrics`` that can be told."""
+        """The values of those ``metrics`` that are known."""
         listeners = [each for partition in seen.partitions for each in partition.frontends]
         found = {
             Metric.TENANT_COUNT: float(sum(bool(partition.load_balancer_ids) for partition in seen.partitions)),

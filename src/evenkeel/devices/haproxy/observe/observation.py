@@ -1,8 +1,8 @@
-"""What daemons saw, as operating statuses and statistics of a group. Pure.
+"""Daemons' observations merged into operating statuses and statistics of a group. Pure.
 
-Which device of a pair carries the traffic is not known here, so of what the devices say of an object the worst
-counts. A device on which a tenant's HAProxy does not run says nothing of the parts; its load balancers are DEGRADED,
-or ERROR if it runs on no device.
+The agent does not know which device of a pair carries the traffic, so each object gets the worst of the devices'
+statuses. A device that does not run a tenant's HAProxy reports no status of its listeners, pools and members; the
+tenant's load balancers are DEGRADED, or ERROR if no device runs it.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ Key = tuple[str, str]
 
 
 class HaproxyReading(Value):
-    """What one device answered."""
+    """The responses of one device."""
 
     seen: wire.DaemonObservation
     state: DeviceState
@@ -39,9 +39,9 @@ def merge(
     *,
     uneven: Collection[Absence] = (),
 ) -> Observation:
-    """The worst of the statuses, statistics summed over devices.
+    """The worst of the statuses, and statistics summed over devices.
 
-    ``uneven``: what devices hold otherwise than others; these load balancers are DEGRADED.
+    ``uneven``: differences between what the devices hold; the load balancers concerned are DEGRADED.
     """
     worst: dict[Key, ObservedStatus] = {}
     for status in (each for host, one in readings.items() for each in _statuses(host, one.seen, names)):
@@ -70,12 +70,12 @@ def _worse(one: ObservedStatus, other: ObservedStatus) -> ObservedStatus:
 
 
 def own_partitions(seen: wire.DaemonObservation, names: HaproxyNames) -> Iterator[wire.PartitionStatus]:
-    """Those of this environment."""
+    """The partitions of this environment."""
     return (partition for partition in seen.partitions if names.owns(partition.name))
 
 
 def runs(partition: wire.PartitionStatus) -> bool:
-    """Does its HAProxy run, if there is anything for it to do?"""
+    """Whether the partition's HAProxy runs, or has nothing to run."""
     return bool(partition.frontends or partition.backends) or not partition.problem
 
 
@@ -106,7 +106,7 @@ def _parts(
     """Members, pools and listeners, each with its load balancer."""
     for backend in partition.backends:
         owner, pool_id = LoadBalancerId(backend.load_balancer_id), object_id(backend.name)
-        if pool_id == backend.name:  # the same pool in another mode has the same members
+        if pool_id == backend.name:  # the same pool in the other mode has the same members
             members = [_member(server) for server in backend.servers]
             status = health.pool_status(
                 [one.status for one in members], in_use=pool_id not in notes.get(owner, Note()).pools_idle
@@ -134,17 +134,17 @@ def _listener(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
         connections=frontend.active_connections,
         connection_limit=note.connection_limits.get(frontend.name, 0),
     )
-    # One that is admin down is no frontend, so whatever is one ought to listen.
+    # A frontend that is admin down is not rendered, so every frontend here should be listening.
     return ObservedStatus(kind="listener", id=frontend.name, status=status if frontend.listening else S.ERROR)
 
 
-# -- devices that hold less than they should
+# -- differences between devices
 
 
 def _not_running(
     readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
 ) -> Iterator[ObservedStatus]:
-    """The load balancers of HAProxys that do not run, ``running``: those that another device runs."""
+    """The load balancers whose HAProxy does not run here but is in ``running``, those that another device runs."""
     for host, reading in readings.items():
         for partition in own_partitions(reading.seen, names):
             if not runs(partition):
@@ -157,7 +157,7 @@ def _not_running(
 
 
 def absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
-    """Where a device lacks something of what any of them holds of a load balancer."""
+    """For each device, what it lacks of the load balancers that any device holds."""
     held = {host: _held(reading.seen, names) for host, reading in readings.items()}
     everything: dict[LoadBalancerId, set[Key]] = {}
     for of_device in held.values():
@@ -186,16 +186,16 @@ def _held(seen: wire.DaemonObservation, names: HaproxyNames) -> dict[LoadBalance
 
 
 def _silent(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
-    """Load balancers of which the device says nothing, because their HAProxy does not run."""
+    """Load balancers without a status from the device, because their HAProxy does not run."""
     gone = (partition for partition in own_partitions(reading.seen, names) if not runs(partition))
     return {each for partition in gone for each in partition.load_balancer_ids}
 
 
-# -- what is held
+# -- configuration digests
 
 
 def _configurations(readings: Iterable[HaproxyReading], names: HaproxyNames) -> dict[str, str]:
-    """By load balancer: the digest that all devices have of it, or one of all that there are."""
+    """By load balancer: the digest common to all devices, or a digest of the differing ones."""
     found: dict[str, set[str]] = {}
     for reading in readings:
         for load_balancer_id, word in _digests(reading, names):
@@ -210,7 +210,7 @@ def _of_all(words: Collection[str]) -> str:
 
 
 def _lacking(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
-    """By load balancer that one device holds: those that do not, of the ones that were reached."""
+    """By load balancer that only some of the reached devices hold: those that lack it."""
     held = {host: {each for each, _ in _digests(reading, names)} for host, reading in readings.items()}
     everything = frozenset[str]().union(*held.values())
     return {

@@ -1,4 +1,4 @@
-"""Waiting until a daemon tells of a change."""
+"""Waiting for a change that a daemon reports."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from evenkeel.devices.waiting import ended
 from evenkeel.haproxyd import wire
 
 WAIT_SECONDS = 25
-"""One question for events waits so long at the daemon, then another one is asked."""
+"""Duration of one long poll for events."""
 RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
-"""Between questions to a daemon that cannot be asked."""
+"""Pause before the next poll of a daemon that could not be polled."""
 
 
 async def changed(devices: Sequence[HaproxyDevice], names: HaproxyNames) -> None:
-    """Return when any of them tells of something that its last observation does not include."""
+    """Return when a daemon reports an event that its last observation does not include."""
     tasks = [asyncio.create_task(_told(device, names)) for device in devices]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -26,7 +26,8 @@ async def changed(devices: Sequence[HaproxyDevice], names: HaproxyNames) -> None
 
 
 async def _told(device: HaproxyDevice, names: HaproxyNames) -> None:
-    """A daemon that could not be asked for a while, or at the last observation, may have something to tell as well."""
+    """Return when the daemon has an event, or when it responds again after polls or the last observation failed: it may
+    have missed changes to report."""
     after, tries = device.seen_event, 1
     while True:
         try:
@@ -42,5 +43,5 @@ async def _told(device: HaproxyDevice, names: HaproxyNames) -> None:
 
 
 def _concerns(news: wire.DaemonEvents, after: int, names: HaproxyNames) -> bool:
-    """Numbers that went backwards are those of another life of the daemon."""
+    """Whether the events may concern this environment; a number below ``after`` comes from a restarted daemon."""
     return news.missed or news.newest < after or any(names.owns(event.partition) for event in news.events)

@@ -1,8 +1,8 @@
-"""What references of a load balancer name, as files that HAProxy reads. Pure.
+"""The files that a load balancer's certificate references become. Pure.
 
-A file is called after the listener or pool and the reference, so that a renewed certificate keeps its name and only
-the content changes, which HAProxy takes without a reload. Where the batch did not bring a content, its identity stands
-for it, and the daemon uses what it holds.
+A file's name derives from the listener or pool and the reference, so a renewed certificate keeps its file name and only
+the content changes, which HAProxy accepts by its runtime API without a reload. If the batch did not bring the content,
+its sha256 stands for it, and the daemon uses the content that it holds.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.haproxyd import wire
 
 REFERENCE_DIGITS = 32
-"""Of a reference's SHA-256, in a file's name."""
+"""Hex digits of the reference's SHA-256 in a file name."""
 _FILE_KINDS = {
     CertificateKind.CERTIFICATE: "certificate",
     CertificateKind.AUTHORITY: "ca",
@@ -23,7 +23,7 @@ _FILE_KINDS = {
 
 
 class ReferencedFiles:
-    """The files of one load balancer. ``contents``: by identity, of what the batch brought."""
+    """The files of one load balancer. ``contents``: those that the batch brought, by sha256."""
 
     def __init__(self, service: ServiceDefinition, contents: Mapping[str, CertificateContent]) -> None:
         self._known = {(each.reference, each.kind): each.sha256 for each in service.certificates}
@@ -31,16 +31,16 @@ class ReferencedFiles:
         self._files: dict[str, wire.File] = {}
 
     def named(self, owner: str, field: str, reference: str, kind: CertificateKind) -> str:
-        """The name of the file for a reference. ``owner``: the listener's or pool's name in HAProxy.
+        """The file name for a reference. ``owner``: the listener's or pool's name in HAProxy.
 
-        Raises :class:`Unrenderable` if it is not known what the reference names.
+        Raises :class:`Unrenderable` if the definition does not resolve the reference.
         """
         sha256 = self._known.get((reference, kind))
         if sha256 is None:
             raise Unrenderable(f"{owner}: {field} {reference}: no controller has read this {_words(kind)}")
         digits = hashlib.sha256(reference.encode()).hexdigest()[:REFERENCE_DIGITS]
         file_kind = _FILE_KINDS[kind]
-        name = f"{owner}.{file_kind}.{digits}"  # no ":": HAProxy would take what follows for the number of a line
+        name = f"{owner}.{file_kind}.{digits}"  # no ":": HAProxy takes what follows one for a line number
         content = self._contents.get(sha256)
         text = "" if content is None else pem(content, kind)
         self._files[name] = wire.File(name=name, kind=file_kind, content=text, sha256=sha256)  # type: ignore[arg-type]
@@ -48,12 +48,12 @@ class ReferencedFiles:
 
     @property
     def files(self) -> tuple[wire.File, ...]:
-        """All that were named, in the order in which they were."""
+        """All files named so far, in order of first use."""
         return tuple(self._files.values())
 
 
 def pem(content: CertificateContent, kind: CertificateKind) -> str:
-    """A content as HAProxy reads it: a certificate comes before its intermediates, and its key last."""
+    """A content as HAProxy's PEM file: certificate, intermediates, then private key."""
     if content.kind is not kind:
         raise Unrenderable(f"what was to be a {_words(kind)} is a {_words(content.kind)}")
     if kind is CertificateKind.REVOCATION_LIST:
@@ -67,7 +67,7 @@ def pem(content: CertificateContent, kind: CertificateKind) -> str:
 
 
 def _lines(text: str) -> str:
-    """Without empty lines, which HAProxy's runtime interface takes for the end."""
+    """The text without empty lines, which end the payload of a runtime API command."""
     return "".join(f"{line.strip()}\n" for line in text.splitlines() if line.strip())
 
 

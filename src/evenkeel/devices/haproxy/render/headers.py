@@ -1,10 +1,10 @@
-"""Headers that tell members about clients. Pure.
+"""Headers about the client that HAProxy inserts for members. Pure.
 
-What a load balancer says of its clients nobody else may say: where one of its listeners inserts a header about the
-client's certificate, all of those are taken out of every request first, also where they are spelled with ``_``, which
-many servers take for ``-``; so are the X-Forwarded-… with ``_`` that are inserted. X-Forwarded-Port and -Proto are
-replaced, and taken out at listeners that do not insert them while one where TLS ends does. X-Forwarded-For is a list:
-what was there stays, and the last one is ours.
+Clients must not be able to forge them. If any listener of the load balancer inserts a header about the client's
+certificate, all such headers are deleted from every request first, including spellings with ``_``, which many servers
+treat as ``-``. Spellings with ``_`` of inserted X-Forwarded-… headers are deleted likewise. X-Forwarded-Port and -Proto
+are replaced; listeners that do not insert them delete them if a listener that terminates TLS inserts them.
+X-Forwarded-For is a list: existing values stay, and HAProxy appends its own.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from evenkeel.devices.haproxy.render.quoting import argument, line
 
 FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
 _ONE_LINE = f"regsub({argument(chr(92) + 'r|' + chr(92) + 'n')},,g)"
-"""A name in a certificate may hold anything; in a header no line ends."""
+"""Removes line breaks: a name in a certificate may contain any character."""
 CLIENT_VALUES = {
     "X-SSL-Client-Verify": "%[ssl_c_err]",
     "X-SSL-Client-Has-Cert": "%[ssl_c_used]",
@@ -29,19 +29,19 @@ CLIENT_VALUES = {
     "X-SSL-Client-Not-Before": "%{+Q}[ssl_c_notbefore]",
     "X-SSL-Client-Not-After": "%{+Q}[ssl_c_notafter]",
 }
-"""As Octavia has them, texts in double quotes. The result is that of the client's own certificate: in ``ssl_c_verify``
-are errors about authorities too, which may be ignored (:mod:`.termination`)."""
+"""Header values in Octavia's format, strings in double quotes. The result is that of the client's own certificate:
+``ssl_c_verify`` also includes errors of CA certificates, which may be ignored (:mod:`.termination`)."""
 _ANY_CLIENT_HEADER = "|".join(name.lower().replace("-", "[-_]") for name in TLS_INSERT_HEADERS)
 
 
 def inserted_headers(listeners: Iterable[ServiceListener]) -> frozenset[str]:
-    """What members may believe, because a listener of the load balancer where TLS ends says it."""
+    """Headers that members may trust, because a TLS-terminating listener of the load balancer inserts them."""
     terminating = [listener for listener in listeners if listener.protocol == TLS_PROTOCOL]
     return frozenset[str]().union(*map(wanted_headers, terminating))
 
 
 def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
-    """Before anything looks at a request: nobody says who he is by a header."""
+    """Lines that delete forged headers before any other rule reads the request."""
     names = [_ANY_CLIENT_HEADER] if inserted & CLIENT_VALUES.keys() else []
     names += [_misspelled(name) for name in INSERT_HEADERS if name in inserted]
     if mode_of(listener) != "http" or not names:
@@ -50,13 +50,13 @@ def cleaning_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[
 
 
 def _misspelled(name: str) -> str:
-    """Every spelling with an underscore, of a name in three parts."""
+    """Every spelling with an underscore of a name in three parts."""
     first, second, third = name.lower().split("-")
     return f"{first}_{second}[-_]{third}|{first}-{second}_{third}"
 
 
 def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[str]:
-    """What members are told, after everything looked at the request as it came."""
+    """Lines that insert headers, after the L7 policies have evaluated the original request."""
     wanted = wanted_headers(listener)
     proto = "https" if listener.protocol == TLS_PROTOCOL else "http"
     values = {FORWARDED_PORT: str(listener.protocol_port), FORWARDED_PROTO: proto, **CLIENT_VALUES}
@@ -68,7 +68,7 @@ def header_lines(listener: ServiceListener, inserted: frozenset[str]) -> list[st
 
 
 def wanted_headers(listener: ServiceListener) -> frozenset[str]:
-    """Names of those a listener inserts. Raises :class:`Unrenderable`."""
+    """Names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
     wanted = set()
     possible = (*INSERT_HEADERS, *(CLIENT_VALUES if listener.protocol == TLS_PROTOCOL else ()))
     for name, switch in listener.insert_headers.items():

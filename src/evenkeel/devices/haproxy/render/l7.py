@@ -1,14 +1,14 @@
-"""L7 policies: what a listener does with requests that match. Pure.
+"""L7 policies of a listener. Pure.
 
 =========================  ==========================================================================
 Octavia                    HAProxy
 =========================  ==========================================================================
-rule                       ``acl``, called ``l7.<place of the policy>.<place of the rule>``
-HOST_NAME                  ``req.hdr(host)`` without the port, whatever the case
+rule                       ``acl``, called ``l7.<index of the policy>.<index of the rule>``
+HOST_NAME                  ``req.hdr(host)`` without the port, case-insensitive
 PATH                       ``path``
-FILE_TYPE EQUAL_TO         ``path`` that ends with ``.`` and the value; REGEX looks at the whole path
+FILE_TYPE EQUAL_TO         ``path`` that ends with ``.`` and the value; REGEX matches the whole path
 HEADER, COOKIE             ``req.hdr``, ``req.cook``
-SSL_CONN_HAS_CERT          ``ssl_c_used``; at listeners where TLS does not end, as the next two: never
+SSL_CONN_HAS_CERT          ``ssl_c_used``; this and the next two never match without TLS
 SSL_VERIFY_RESULT          ``ssl_c_err``; 0 also without a certificate
 SSL_DN_FIELD               ``ssl_c_s_dn``
 REJECT                     ``http-request deny``: 403
@@ -16,10 +16,10 @@ REDIRECT_TO_URL, _PREFIX   ``http-request redirect location`` or ``prefix``
 REDIRECT_TO_POOL           ``http-request set-var(txn.pool)``, and at the end one ``use_backend``
 =========================  ==========================================================================
 
-HAProxy goes through all ``http-request`` lines before any ``use_backend``, and so a REJECT would win over a pool chosen
-by a policy before it. Hence the choice is an ``http-request`` line too, and once it is made no later policy matches:
-whatever the actions, the first policy wins. A policy that is down, has no rule that is up, or sends to a pool that is
-down, matches nothing, as in Octavia.
+HAProxy evaluates all ``http-request`` lines before any ``use_backend``, so a REJECT would win over the pool of an
+earlier policy. Hence the choice of the pool is an ``http-request`` line too, and after it no later policy matches: the
+first matching policy wins, whatever its action. A policy that is disabled, has no enabled rule, or redirects to a
+disabled pool never matches, as in Octavia.
 """
 
 import re
@@ -45,26 +45,28 @@ _QUOTED = re.compile(r'"([^"]+)"')
 
 
 class PolicyLines(Value):
-    """What policies come to: lines that judge requests, and the one that carries their choice of a pool out."""
+    """HAProxy lines of the policies: those that evaluate requests, and the ``use_backend`` that applies their
+    choice."""
 
     judging: tuple[str, ...] = ()
     sending: tuple[str, ...] = ()
 
 
 def redirect_pools(listener: ServiceListener) -> frozenset[str]:
-    """Ids of the pools that policies send to, be they up or down: a pool must not change with their coming up."""
+    """Ids of the pools that policies redirect to, enabled or not, so that enabling a policy does not change the
+    pool."""
     return frozenset(policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id)
 
 
 def pools_in_use(listener: ServiceListener) -> frozenset[str]:
-    """Ids of the pools that policies send to now."""
+    """Ids of the pools that enabled policies redirect to."""
     return frozenset(
         policy.redirect_pool_id for policy in listener.l7policies if policy.redirect_pool_id and _up(policy)
     )
 
 
 def policy_lines(listener: ServiceListener, backends: Mapping[str, str]) -> PolicyLines:
-    """All policies of a listener. ``backends``: by pool id, of pools that are up."""
+    """All policies of a listener. ``backends``: backend name by id of each enabled pool."""
     if listener.l7policies and mode_of(listener) != "http":
         raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
     found = [policy for policy in listener.l7policies if _up(policy) and _leads_somewhere(policy, backends)]
@@ -127,7 +129,7 @@ def _acl(name: str, rule: ServiceL7Rule) -> str:
     if render is None:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on HAProxy")
     try:
-        # nothing after "--" is taken for a flag
+        # "--" ends the flags
         *what, value = render(rule)
         return line("acl", name, *what, "--", value)
     except ValueError as error:
@@ -210,7 +212,7 @@ def _key(rule: ServiceL7Rule) -> str:
 
 
 def _value(rule: ServiceL7Rule) -> str:
-    """The text to compare with. Octavia takes one with blanks in double quotes only, which are not part of it."""
+    """The value to compare with. Octavia accepts one with spaces only in double quotes, which are not part of it."""
     if rule.compare_type == "REGEX":
         return _regex(rule)
     quoted = _QUOTED.fullmatch(rule.value)
@@ -220,7 +222,7 @@ def _value(rule: ServiceL7Rule) -> str:
 def _regex(rule: ServiceL7Rule) -> str:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what may mean something else one day
+            warnings.simplefilter("ignore")  # ignores FutureWarning about syntax that may change its meaning
             re.compile(rule.value)
     except (re.error, OverflowError, RecursionError) as error:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error

@@ -1,7 +1,7 @@
-"""Listeners: where clients come in, who may, and what is told about them. Pure.
+"""Listeners as frontends: addresses, allowed clients, time-outs, inserted headers. Pure.
 
-A listener that is admin down, or whose load balancer is, is left out. Times are the API's milliseconds; 0, which to
-the API means "for ever", is the longest time that HAProxy counts.
+A listener that is admin down, or whose load balancer is, is left out. Time-outs are the API's milliseconds; 0, "no
+time-out" in the API, becomes the longest time that HAProxy accepts.
 """
 
 import ipaddress
@@ -32,8 +32,8 @@ def frontend(
     bind_arguments: tuple[str, ...] = (),
     inserted: frozenset[str] = frozenset(),
 ) -> wire.Frontend:
-    """One listener that sends to ``backend`` what no policy decides on; without one, clients are answered 503 or
-    disconnected. ``inserted``: headers that only the load balancer may say (:mod:`.headers`)."""
+    """The frontend of a listener whose default backend is ``backend``; without one, clients receive 503 or are
+    disconnected. ``inserted``: headers that clients must not forge (:mod:`.headers`)."""
     if not 1 <= listener.protocol_port <= 65_535:
         raise Unrenderable(f"listener {listener.id}: protocol_port {listener.protocol_port}: 1 to 65535 are possible")
     return wire.Frontend(
@@ -48,7 +48,7 @@ def frontend(
             *_inspection(listener),
             *hsts_lines(listener),
             *cleaning_lines(listener, inserted),
-            *policies.judging,  # they see the other headers as they came
+            *policies.judging,  # they evaluate the headers as received
             *header_lines(listener, inserted),
             *policies.sending,
             *([line("default_backend", backend)] if backend else []),
@@ -58,7 +58,7 @@ def frontend(
 
 
 def duration(listener: ServiceListener, field: str) -> str:
-    """One of a listener's times."""
+    """One of the listener's time-outs."""
     milliseconds = int(getattr(listener, field))
     if not 0 <= milliseconds <= MILLISECONDS_MAX:
         raise Unrenderable(f"listener {listener.id}: {field} {milliseconds}: 0 to {MILLISECONDS_MAX} are possible")
@@ -66,14 +66,14 @@ def duration(listener: ServiceListener, field: str) -> str:
 
 
 def _allowed(listener: ServiceListener) -> list[str]:
-    """Clients from elsewhere are refused before anything is read."""
+    """Lines that refuse clients outside the allowed CIDRs before reading any data."""
     if not listener.allowed_cidrs:
         return []
     return [f"tcp-request connection reject unless {{ src -f {_cidr_file(listener)} }}"]
 
 
 def cidr_files(listener: ServiceListener) -> list[wire.File]:
-    """The networks whose clients may connect: a file of their own, so that they change without a reload."""
+    """The allowed CIDRs as an ACL file of its own, so that they can change without a reload."""
     if not listener.allowed_cidrs:
         return []
     networks = sorted({_network(listener, text) for text in listener.allowed_cidrs})

@@ -1,21 +1,21 @@
-"""Service definition to what the daemon is to hold of one load balancer. Pure.
+"""Service definition -> one load balancer's HAProxy configuration. Pure.
 
 ==================  ==========================================  ============================
 LBaaS               HAProxy                                     name
 ==================  ==========================================  ============================
 listener            frontend                                    listener id
-allowed CIDRs       file of an ACL                              ``<listener id>:cidrs``
-certificates        files, see :mod:`render.certificates`       ``<listener or pool id>:<kind>.<digits>``
-a listener's        list of these files                         ``<listener id>:crt_list``
+allowed CIDRs       ACL file                                    ``<listener id>:cidrs``
+certificates        files, see :mod:`.certificates`             ``<listener or pool id>:<kind>.<digits>``
+a listener's        ``crt-list`` of these files                 ``<listener id>:crt_list``
 pool                backend                                     pool id
-L7 policies         lines of the frontend: see :mod:`render_l7` ``l7.<n>.<m>`` for ACLs
+L7 policies         lines of the frontend, see :mod:`.l7`       ``l7.<n>.<m>`` for ACLs
 the same as TCP     backend, where listeners of TCP and HTTP    ``<pool id>:tcp``
-                    send to one pool: see :mod:`render_modes`
+                    use one pool, see :mod:`.modes`
 member              server                                      member id
 monitor             checks of the backend's servers             none
 ==================  ==========================================  ============================
 
-What HAProxy cannot do as asked is a ``problem`` that names field and value: nothing is dropped silently. Two equal
+A setting that HAProxy cannot implement is a ``problem`` that names field and value; nothing is dropped silently. Equal
 definitions render to equal objects. Names and descriptions given by users are not put on the device.
 """
 
@@ -42,26 +42,26 @@ from evenkeel.haproxyd import wire
 
 
 class RenderedConfig(Value):
-    """One load balancer of a batch: what is to be held of it, or why it cannot be."""
+    """One load balancer of a batch: its configuration, or the reason why it cannot be rendered."""
 
     service: ServiceDefinition
     load_balancer: wire.LoadBalancerConfig | None = None
-    """None: nothing is to be held, or there is a ``problem``."""
+    """None: the load balancer is to be removed, or there is a ``problem``."""
     problem: str = ""
 
 
 def render(
     service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
 ) -> RenderedConfig:
-    """All of one load balancer, or why there can be none. A deleted one comes to nothing.
+    """Render one load balancer, or state the problem. A deleted one has no configuration.
 
-    ``contents``: of certificates and lists, by identity; the daemon must hold what is not among them.
+    ``contents``: certificates and revocation lists by sha256; those missing here the daemon must already hold.
     """
     if service.deleted or service.problem:
         return RenderedConfig(service=service, problem=service.problem)
     try:
         rendered = _load_balancer(service, ReferencedFiles(service, contents))
-        # what has no place in the configuration is not looked at by what renders
+        # the renderers below do not check what the configuration has no place for
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
         return RenderedConfig(service=service, load_balancer=rendered)
@@ -112,7 +112,7 @@ def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) ->
 
 
 def vip_addresses(service: ServiceDefinition) -> tuple[str, ...]:
-    """The VIP and the additional ones in canonical form."""
+    """The VIP and the additional VIPs in canonical form."""
     return tuple(_canonical(vip.address) for vip in (service.vip, *service.additional_vips))
 
 
@@ -124,7 +124,7 @@ def _canonical(address: str) -> str:
 
 
 def _senders(listeners: Iterable[ServiceListener], pool: ServicePool) -> tuple[ServiceListener, ...]:
-    """Listeners that send to the pool, those that are down included: a pool must not change with their coming up."""
+    """Listeners that use the pool, disabled ones included, so that enabling a listener does not change the pool."""
     return tuple(
         listener for listener in listeners if listener.default_pool_id == pool.id or pool.id in redirect_pools(listener)
     )

@@ -4,12 +4,12 @@
 Octavia     HAProxy
 ==========  ===================================================================================
 HTTP        ``option httpchk`` with ``http-check send`` and ``expect``
-HTTPS       the same over TLS (``check-ssl``); members' certificates are verified as the pool says, in a pool without
-            TLS not at all
+HTTPS       the same over TLS (``check-ssl``); members' certificates are verified as configured in the pool, and not
+            at all in a pool without TLS
 TCP         a connection
-TLS-HELLO   a TLS handshake, by ``check-ssl`` alone: ``ssl-hello-chk`` speaks SSLv3 and takes any answer
-PING        by the daemon: an external check of HAProxy's would need forks and a ``ping`` program
-delay       ``inter``; ``timeout`` is ``timeout check``, for PING 10 seconds at most
+TLS-HELLO   a TLS handshake, by ``check-ssl`` alone: ``ssl-hello-chk`` sends an SSLv3 hello, accepts any answer
+PING        by the daemon: HAProxy's ``external-check`` would have to fork a ``ping`` program
+delay       ``inter``; ``timeout`` is ``timeout check``; PING: at most 10 seconds
 retries     ``max_retries`` is ``rise``, ``max_retries_down`` is ``fall``
 ==========  ===================================================================================
 """
@@ -31,7 +31,7 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 
 
 class Checks(Value):
-    """How the servers of one backend are checked: lines of the backend, arguments of each server."""
+    """Health checks of one backend's servers: lines of the backend, and arguments of each ``server`` line."""
 
     lines: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -39,10 +39,10 @@ class Checks(Value):
 
 
 def checks(monitor: ServiceMonitor | None, vip_address: str, *, over_tls: bool = False) -> Checks:
-    """What a monitor comes to; one that is admin down checks nothing.
+    """The checks of a monitor; one that is admin down gives none.
 
-    ``over_tls``: members are spoken to over TLS, and so are checks of any type, unless a member's ``monitor_address``
-    or ``monitor_port`` is something else's.
+    ``over_tls``: traffic to members uses TLS, and so do checks of any type, unless a member has a ``monitor_address``
+    or ``monitor_port`` of its own.
     """
     if monitor is None or not monitor.admin_state_up:
         return Checks()
@@ -95,7 +95,7 @@ def _tls_arguments(monitor: ServiceMonitor, *, over_tls: bool) -> tuple[str, ...
     name = ("check-sni", _domain(monitor)) if monitor.domain_name else ()
     return (
         *(("check-ssl",) if always else ()),
-        # where members are spoken to over TLS, checks verify them as all others do
+        # where traffic to members uses TLS, checks verify the member's certificate as traffic does
         *(() if over_tls else ("verify", "none")),
         *(("check-alpn", "http/1.1") if over_tls and monitor.type in ("HTTP", "HTTPS") else ()),
         *name,
@@ -122,7 +122,8 @@ def _speaks_1_1(monitor: ServiceMonitor) -> bool:
 
 
 def _host(monitor: ServiceMonitor, vip_address: str) -> str:
-    """HTTP/1.1 needs one, and HAProxy sends no empty one: without a name, what a client without one would send."""
+    """The Host header of a check: HTTP/1.1 requires one, and HAProxy does not send an empty one. Without a domain name,
+    the VIP, as a client that knows no name would send it."""
     if monitor.domain_name:
         return _domain(monitor)
     return f"[{vip_address}]" if ":" in vip_address else vip_address
@@ -136,7 +137,7 @@ def _domain(monitor: ServiceMonitor) -> str:
 
 
 def expected_codes(monitor: ServiceMonitor) -> str:
-    """``200``, ``200,202`` or ``200-204``, without blanks and empty ranges."""
+    """``200``, ``200,202`` or ``200-204``, without spaces and empty ranges."""
     text = monitor.expected_codes or HTTP_CHECK_DEFAULTS["expected_codes"]
     found = []
     for part in text.split(","):

@@ -1,6 +1,6 @@
-"""How members are chosen, and how clients stay with theirs. Pure.
+"""Load balancing algorithms and session persistence. Pure.
 
-Stick tables are in the peers section of the partition: they outlive reloads, and a pair shares them.
+Stick tables are in the partition's ``peers`` section: they survive reloads, and a pair shares them.
 """
 
 import re
@@ -13,7 +13,7 @@ from evenkeel.haproxyd.wire import PEERS_SECTION
 BALANCE = {
     "ROUND_ROBIN": ("balance roundrobin",),
     "LEAST_CONNECTIONS": ("balance leastconn",),
-    # Consistent: members that come or go move few clients, and can do so without a reload.
+    # Consistent hashing: adding or removing a member remaps few clients and needs no reload.
     "SOURCE_IP": ("balance source", "hash-type consistent"),
     "SOURCE_IP_PORT": ("balance hash src,concat(:,txn.source_port)", "hash-type consistent"),
 }
@@ -21,16 +21,16 @@ SOURCE_PORT = {
     "http": "http-request set-var(txn.source_port) src_port",
     "tcp": "tcp-request content set-var(txn.source_port) src_port",
 }
-"""By mode: expressions join addresses with variables only, so that the port has to be in one."""
+"""By mode: the line that stores the source port in a variable, because ``concat`` takes variables only."""
 DEFAULT_COOKIE = "SRV"
 TABLE = ("size", "100k", "expire", "1h", "peers", PEERS_SECTION)
-"""At most so many clients are remembered, the latest; and each for so long after its last connection."""
+"""Size of a stick table in entries (the oldest are evicted), and their lifetime after the client's last connection."""
 APP_COOKIE_CHARACTERS_MAX = 64
 _COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
 
 
 def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """How a new client's member is chosen."""
+    """The ``balance`` lines: choice of the member for a new client."""
     if pool.lb_algorithm not in BALANCE:
         raise Unrenderable(f"pool {pool.id}: lb_algorithm {pool.lb_algorithm} is not possible on HAProxy")
     port = (SOURCE_PORT[mode],) if pool.lb_algorithm == "SOURCE_IP_PORT" else ()
@@ -38,7 +38,7 @@ def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
 
 
 def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """How a known client's member is found again."""
+    """The persistence lines: choice of the member for a known client."""
     wanted = pool.session_persistence
     if wanted is None:
         return ()
@@ -59,7 +59,7 @@ def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
 
 
 def cookie_arguments(pool: ServicePool, member: ServiceMember) -> tuple[str, ...]:
-    """What a member's server is called in the cookie."""
+    """The member's value in the persistence cookie."""
     wanted = pool.session_persistence
     return ("cookie", member.id) if wanted is not None and wanted.type == "HTTP_COOKIE" else ()
 

@@ -1,10 +1,11 @@
-"""Pools and members: how traffic is spread. Pure.
+"""Pools and members: load balancing and member state. Pure.
 
-A weight of 0 drains; admin down is maintenance, of all members if the pool is admin down: clients are then answered
-503 or disconnected. Backup members serve, all together, when no other member can.
+Weight 0 drains a member. Admin down puts a member into maintenance, and all members if the pool is admin down: clients
+then receive 503 or are disconnected. Backup members are used, all together (``option allbackups``), only when no other
+member is available.
 
-The API's times towards members are the listener's, HAProxy's the backend's: of several listeners the longest counts,
-so that nothing ends earlier than was asked.
+The API sets member time-outs on the listener, HAProxy on the backend: if several listeners use the pool, the backend
+gets the longest, so that no connection ends earlier than configured.
 """
 
 import ipaddress
@@ -29,7 +30,7 @@ _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 def backends(
     pool: ServicePool, listeners: Collection[ServiceListener], vip_address: str, certificates: ReferencedFiles
 ) -> tuple[wire.Backend, ...]:
-    """The pool, once for each mode of the listeners that send to it."""
+    """The pool's backends, one for each mode of the listeners that use it."""
     modes = modes_of(pool, listeners)
     _refuse_twins(pool)
     return tuple(
@@ -104,7 +105,7 @@ def _server(pool: ServicePool, member: ServiceMember, how: Checks, tls: tuple[st
 
 
 def _checked_at(member: ServiceMember) -> tuple[str, ...]:
-    """Where checks go if not where traffic goes."""
+    """Address and port of health checks, where they differ from the traffic's."""
     address, port = member.monitor_address, member.monitor_port
     return (
         *(("addr", _bracketed(_address(member, "monitor_address", address))) if address is not None else ()),
@@ -113,7 +114,8 @@ def _checked_at(member: ServiceMember) -> tuple[str, ...]:
 
 
 def _pinged_at(member: ServiceMember) -> str | None:
-    """Where echoes go if not where traffic goes; they have no port, so the monitor's means nothing to them."""
+    """Address of ICMP checks, where it differs from the traffic's. ICMP has no ports, so the monitor port is
+    ignored."""
     address = member.monitor_address
     return None if address is None else _address(member, "monitor_address", address)
 
@@ -126,7 +128,7 @@ def _address(member: ServiceMember, field: str, text: str) -> str:
 
 
 def _bracketed(address: str) -> str:
-    """Without brackets the end of an IPv6 address would be taken for a port."""
+    """An IPv6 address in brackets; without them HAProxy takes its last group for a port."""
     return f"[{address}]" if ":" in address else address
 
 

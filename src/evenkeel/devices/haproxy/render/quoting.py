@@ -1,44 +1,45 @@
-"""How texts of users become words of HAProxy's configuration that nothing can break out of. Pure.
+"""Quoting of user text in HAProxy's configuration, so that it cannot inject anything. Pure.
 
-Three languages lie in one another (HAProxy configuration manual, 2.2 "Quoting and escaping" and 2.2.1): lines are
-split into words at blanks, with ``#``, ``\\``, ``"``, ``'`` and ``$`` of a meaning of their own; in a word that is a
-log format ``%`` begins a variable; in one that is a sample expression, arguments end at ``,`` and ``)``.
+Three syntaxes are nested (HAProxy configuration manual, 2.2 "Quoting and escaping" and 2.2.1). Lines are split into
+words at blanks, where ``#``, ``\\``, ``"``, ``'`` and ``$`` are special; in a word that is a log format, ``%`` begins a
+variable; in one that is a sample expression, arguments end at ``,`` and ``)``.
 """
 
 import re
 from urllib.parse import quote
 
-# Every one of these stands for itself wherever in a word it is.
+# None of these is special anywhere in a word.
 _BARE = re.compile(r"[A-Za-z0-9_.:/@+,=%*-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
 def word(text: str) -> str:
-    """``text`` as one word. Raises :class:`ValueError` for control characters, which no quotes hold, and for none."""
+    """``text`` as one word. Raises :class:`ValueError` for control characters, which cannot be quoted, and for empty
+    text."""
     if not text or _CONTROL.search(text):
         raise ValueError(f"{text!r}: control characters are not allowed, and an empty word is none")
     if _BARE.fullmatch(text):
         return text
-    # In single quotes everything but the single quote stands for itself.
+    # In single quotes only the single quote is special.
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 def line(*texts: str) -> str:
-    """A line of these words."""
+    """One line of these words, quoted."""
     return " ".join(word(text) for text in texts)
 
 
 def literal(text: str) -> str:
-    """``text`` as a log format that yields it; still to become a word."""
+    """``text`` as a log format that evaluates to it; not yet quoted as a word."""
     return text.replace("%", "%%")
 
 
 def argument(text: str) -> str:
-    """``text`` as one argument of a sample fetch; still to become a word."""
+    """``text`` as one argument of a sample fetch; not yet quoted as a word."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def path(text: str) -> str:
-    """A URL's path with everything percent-encoded that has no place in a request line."""
+    """A URL path, with every character percent-encoded that is not allowed in a request line."""
     return quote(text, safe=_PATH_SAFE)

@@ -1,11 +1,12 @@
-"""TLS towards members. Pure.
+"""TLS to members (re-encryption). Pure.
 
-With a CA members must show a certificate of it that is not revoked; if the client asked for a name (SNI), that name is
-asked for in turn and must be in it. Without a CA any certificate will do, as in Octavia. Health checks of any type but
-PING speak TLS in the same way, and ask for the monitor's ``domain_name``.
+With a CA, the member's certificate must be signed by it and not be revoked. If the client sent a server name (SNI),
+HAProxy sends the same name to the member and requires the certificate to match it. Without a CA any certificate is
+accepted, as in Octavia. Health checks of any type except PING use TLS with the same settings, and send the monitor's
+``domain_name``.
 
-Where the listener does not read what it passes on (mode tcp), no ALPN is offered: which protocol the client speaks is
-not known. Checks over HTTP offer HTTP/1.1 alone: HAProxy's cannot speak HTTP/2 over TLS (tried with 2.6).
+In mode tcp no ALPN is offered, because HAProxy does not know the client's protocol. HTTP checks offer only HTTP/1.1:
+HAProxy's checks cannot use HTTP/2 over TLS (tried with 2.6).
 """
 
 from evenkeel.core.certificates import CertificateKind
@@ -16,7 +17,7 @@ from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
 
 
 def server_arguments(pool: ServicePool, mode: str, files: ReferencedFiles) -> tuple[str, ...]:
-    """How the pool's members are spoken to; nothing if in the clear. Names the files it needs."""
+    """TLS arguments of the pool's ``server`` lines, empty without TLS. Adds the files they need to ``files``."""
     if not pool.tls_enabled:
         return ()
     what = f"pool {object_name('pool', pool.id)}"

@@ -1,15 +1,15 @@
-"""Listeners where TLS ends: their certificates, and those of their clients. Pure.
+"""Listeners that terminate TLS: their certificates, and client authentication. Pure.
 
 ==================================  ===============================================================================
 Octavia                             HAProxy
 ==================================  ===============================================================================
-default and SNI certificates        ``crt-list``, the default one first: HAProxy shows the first one to clients that
-                                    ask for no name, or for one that no certificate has. Names, wildcards too, are
-                                    those in the certificates; of an RSA and an ECDSA one with the same name the
-                                    client's abilities decide
+default and SNI certificates        ``crt-list``, the default one first: HAProxy presents the first one to clients
+                                    that send no SNI, or one that matches no certificate. Names, wildcards included,
+                                    come from the certificates; between an RSA and an ECDSA certificate of the same
+                                    name, HAProxy chooses by the client's signature algorithms
 client_authentication               ``verify optional`` or ``required`` with ``ca-file`` and ``crl-file``; a
-                                    certificate that does not verify ends the handshake in both
-hsts_…                              ``Strict-Transport-Security`` in every answer, HAProxy's own included
+                                    certificate that fails verification aborts the handshake in both
+hsts_…                              ``Strict-Transport-Security`` in every response, HAProxy's own included
 ==================================  ===============================================================================
 """
 
@@ -28,18 +28,17 @@ from evenkeel.haproxyd import wire
 VERIFY = {"OPTIONAL": "optional", "MANDATORY": "required"}
 """By ``client_authentication``."""
 _OF_CLIENTS_ALONE = ("ca-ignore-err", "3")
-"""HAProxy wants a revocation list of every authority in the chain, and there is one. That there is none for the
-certificate of an authority (X509_V_ERR_UNABLE_TO_GET_CRL) is no reason to refuse its clients; it still is for
-theirs."""
+"""``crl-file`` makes OpenSSL require a revocation list of every CA in the chain, but the API takes only one. So a
+missing list for a CA certificate (X509_V_ERR_UNABLE_TO_GET_CRL) is ignored; for the client's certificate it is not."""
 AGE_MAX = 2_147_483_647
 
 
 def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[str, ...]:
-    """What follows the addresses that a listener listens on. Names the files it needs."""
+    """Arguments of ``bind`` after the addresses. Adds the files they need to ``files``."""
     if listener.protocol != TLS_PROTOCOL:
         return ()
     what = object_name("listener", listener.id)
-    _certificates(listener, files)  # refuses what cannot be found
+    _certificates(listener, files)  # raises Unrenderable for unknown references
     return (
         "ssl",
         *("crt-list", _list_name(listener)),
@@ -50,14 +49,14 @@ def bind_arguments(listener: ServiceListener, files: ReferencedFiles) -> tuple[s
 
 
 def list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wire.File]:
-    """The list of a listener's certificates."""
+    """The listener's ``crt-list``."""
     if listener.protocol == TLS_PROTOCOL:
         content = "".join(f"{name}\n" for name in _certificates(listener, files))
         yield wire.File(name=_list_name(listener), kind="crt_list", content=content)
 
 
 def hsts_lines(listener: ServiceListener) -> list[str]:
-    """Have browsers come over TLS only."""
+    """The Strict-Transport-Security line."""
     if listener.hsts_max_age is None:
         return []
     if not 0 <= listener.hsts_max_age <= AGE_MAX:
@@ -73,7 +72,7 @@ def _list_name(listener: ServiceListener) -> str:
 
 
 def _certificates(listener: ServiceListener, files: ReferencedFiles) -> list[str]:
-    """Names of files, the default certificate's first."""
+    """Names of the certificate files, the default certificate first."""
     name = object_name("listener", listener.id)
     default = listener.default_tls_container_ref
     references = {default: "default_tls_container_ref"} if default else {}

@@ -1,13 +1,13 @@
-"""How TLS is spoken, towards clients and members alike: versions, ciphers, ALPN. Pure.
+"""TLS settings for clients and members: versions, ciphers, ALPN. Pure.
 
 =============  ==================================================================================================
 Octavia        HAProxy
 =============  ==================================================================================================
-tls_versions   ``ssl-min-ver`` and ``ssl-max-ver``: with a gap HAProxy would speak those above it only
-tls_ciphers    ``ciphersuites`` for TLS 1.3, which are those that begin with ``TLS_``, and ``ciphers`` for the rest
-               Without any of TLS 1.3, the library's three are spoken there; without any for older versions, those
-               versions are not spoken, because the library's default ciphers are not what was asked for
-TLSv1, 1.1     ``@SECLEVEL=0``: OpenSSL 3 has no signature for them otherwise
+tls_versions   ``ssl-min-ver`` and ``ssl-max-ver``: with a gap HAProxy would enable only those above it
+tls_ciphers    ``ciphersuites`` for TLS 1.3 (names that begin with ``TLS_``), ``ciphers`` for older versions
+               If none is for TLS 1.3, OpenSSL's three defaults apply there; if none is for older versions, those
+               versions are disabled, because OpenSSL's default ciphers were not asked for
+TLSv1, 1.1     ``@SECLEVEL=0``: above it OpenSSL 3 has no signature algorithm for them
 =============  ==================================================================================================
 """
 
@@ -19,14 +19,15 @@ from evenkeel.core.tls import DEFAULT_VERSIONS
 from evenkeel.devices.errors import Unrenderable
 
 VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
-"""Octavia's name -> HAProxy's, the oldest first."""
+"""Octavia's version name -> HAProxy's, oldest first."""
 PROTOCOLS = ("h2", "http/1.1", "http/1.0")
 _OLD = frozenset({"TLSv1", "TLSv1.1"})
 _CIPHER = re.compile(r"[!+-]?[A-Za-z0-9_]+([.+=-][A-Za-z0-9_]+)*|@(STRENGTH|SECLEVEL=[0-5])", re.ASCII)
 
 
 def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tuple[str, ...]:
-    """Arguments of a ``bind`` or ``server``. ``what``: of what, for people. Raises :class:`Unrenderable`."""
+    """Arguments of a ``bind`` or ``server`` line. ``what``: the object, for error messages. Raises
+    :class:`Unrenderable`."""
     old, new = _ciphers(what, ciphers)
     spoken = _spoken(what, versions, only_newest=bool(new) and not old)
     if old and _OLD & set(spoken) and not any(name.startswith("@SECLEVEL") for name in old):
@@ -42,7 +43,7 @@ def tls_arguments(what: str, versions: Sequence[str], ciphers: str | None) -> tu
 
 
 def alpn(what: str, protocols: Sequence[str]) -> str:
-    """The value of ``alpn``. HTTP/1.1 where none is wanted: newer HAProxys offer HTTP/2 by themselves."""
+    """The value of ``alpn``; HTTP/1.1 if no protocol is configured, because newer HAProxys offer HTTP/2 by default."""
     for protocol in protocols:
         if protocol not in PROTOCOLS:
             raise Unrenderable(f"{what}: alpn_protocols {protocol!r}: {', '.join(PROTOCOLS)} are possible")
@@ -55,7 +56,7 @@ def _ciphers(what: str, text: str | None) -> tuple[list[str], list[str]]:
         if not _CIPHER.fullmatch(name):
             raise Unrenderable(f"{what}: tls_ciphers: {name!r} is no name of a cipher")
     newest = [name for name in names if name.startswith("TLS_")]
-    # the level stands for all of them wherever it is, and a word that begins with "@" could be read as a file's name
+    # @SECLEVEL applies to the whole list wherever it stands; a value that begins with "@" could be read as a file name
     old = sorted((name for name in names if name not in newest), key=lambda name: name.startswith("@SECLEVEL"))
     if old and old[0].startswith("@"):
         raise Unrenderable(f"{what}: tls_ciphers: {old[0]!r} needs a cipher before it")
