@@ -1,8 +1,9 @@
 """F5 BIG-IP by iControl REST: the reference device type.
 
-render (what is wanted) -> plan (against what is seen) -> one guarded transaction a batch and device. ``render/``,
-``reconcile/plan``, ``canonical``, ``naming`` and ``icontrol/answers`` are pure; ``icontrol/client`` alone speaks HTTP.
-``reconcile/partition_pass`` says how few reads are enough, ``ownership/guard`` how two agents never write out of turn.
+render (wanted objects) -> plan (against observed objects) -> one guarded transaction per batch and device. ``render/``,
+``reconcile/plan``, ``canonical``, ``naming`` and ``icontrol/answers`` are pure; only ``icontrol/client`` does HTTP.
+``reconcile/partition_pass`` documents which reads a pass needs, ``ownership/guard`` how a stale agent is kept from
+writing.
 """
 
 from collections.abc import Mapping
@@ -15,8 +16,8 @@ __all__ = ["OPTIONS", "open_group"]
 
 
 def open_group(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> Device:
-    """The device group these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
-    # here, because controllers read the options and have none of an agent's libraries
+    """The device group that these options describe. Raises :class:`ValueError` naming a wrong option; no I/O."""
+    # imported here: controllers read the options and do not install an agent's libraries
     from evenkeel.devices.bigip.driver import BigIpGroup
 
     return BigIpGroup(parse_options(options, environment=environment, group_number=group_number, host=host))

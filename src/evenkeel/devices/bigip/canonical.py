@@ -1,8 +1,8 @@
-"""When two forms of an attribute mean the same.
+"""Canonical forms of attributes, to compare wanted with observed values. Pure.
 
-A device shows what it was told in its own words: numbers as text, names in full, a blank after a monitor, nothing
-instead of an empty list, ``monitor-enabled`` for an enabled member. Comparing anything but canonical forms would
-write for ever. Pure functions.
+A device returns attributes in its own form: numbers as text, full paths, a trailing space after a monitor, no attribute
+for an empty list, ``monitor-enabled`` for an enabled member. Comparing other than canonical forms would cause a write
+on every pass.
 """
 
 import ipaddress
@@ -15,37 +15,37 @@ _NOTHING = ("", "none", "None")
 
 
 def same(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
-    """Does what is seen have the wanted value of the attribute?"""
+    """Whether the observed attribute has the wanted value."""
     canonical = form(name)
     return bool(canonical(wanted) == canonical(seen.get(name)))
 
 
 def form(name: str) -> Callable[[Any], object]:
-    """What makes the canonical form of an attribute."""
+    """The function that makes an attribute's canonical form."""
     return _FORMS.get(name, scalar)
 
 
 def differences(wanted: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes, as wanted, that are not as wanted."""
+    """The attributes that differ, with their wanted values."""
     return {name: value for name, value in wanted.items() if not same(name, value, seen)}
 
 
 def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """What a device shows after a write, as far as comparing goes."""
+    """The attributes as the device will return them after a write, for comparison."""
     merged = {**seen, **written}
     for one, other in (("enabled", "disabled"), ("disabled", "enabled")):
         if written.get(one) is True:
             merged.pop(other, None)
     if "profiles" in written:
         merged.pop("profilesReference", None)
-    if "certKeyChain" in written:  # the device shows the first pair once more
+    if "certKeyChain" in written:  # the device also returns the first pair as attributes of the profile
         for name in ("cert", "key", "chain"):
             merged.pop(name, None)
     return merged
 
 
 def scalar(value: Any) -> str:
-    """Numbers, words and flags as text; all ways to say nothing are one."""
+    """Numbers, words and flags as text; all forms of "none" are equal."""
     if value is None or value is False:
         return ""
     text = "true" if value is True else str(value).strip()
@@ -75,7 +75,7 @@ def _translation(value: Any) -> tuple[str, str]:
 
 
 def full_path(item: Any) -> str:
-    """The path of something named in a list, whichever way it is written."""
+    """The full path of an object named in a list, in any notation."""
     if not isinstance(item, Mapping):
         return scalar(item)
     if "fullPath" in item:

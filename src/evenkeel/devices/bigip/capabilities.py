@@ -1,4 +1,4 @@
-"""What the BIG-IP renderer makes of the API's features; the reasons stand in the modules of ``render/``."""
+"""The BIG-IP renderer's support for the API's features; the reasons are in the modules of ``render/``."""
 
 from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
@@ -10,7 +10,7 @@ CAPABILITIES = Capabilities(
         "TERMINATED_HTTPS": ("HTTP",),
     },
     lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"),
-    # cookies are inserted by the http profile, which only virtual servers of listeners that read requests have
+    # the http profile inserts cookies, and only virtual servers of HTTP listeners have one
     session_persistence={
         "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS"),
         "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
@@ -41,7 +41,7 @@ CAPABILITIES = Capabilities(
         "pool.alpn_protocols",
         "member.backup",
     ),
-    # on the device 0 is "no limit"
+    # on the device 0 means no limit
     refused_values={"listener.connection_limit": (0,)},
     l7policy_actions=(),
     l7rule_types=(),

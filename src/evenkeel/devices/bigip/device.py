@@ -1,4 +1,4 @@
-"""One BIG-IP of a device group: what is remembered of its partitions, and whether it can be reached."""
+"""One BIG-IP of a device group: the cached state of its partitions, and its reachability."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ LAST_SAVE_SECONDS = 3.0
 
 
 class BigIpDevice(GroupDevice[observation.BigIpReading]):
-    """One device. Passes over different partitions may run at once, over one partition they wait for each other."""
+    """One device. Passes over different partitions may run concurrently; passes over one partition are serialised."""
 
     def __init__(self, host: str, options: BigIpOptions, names: BigIpNames, tls: ssl.SSLContext | None = None) -> None:
         self.icontrol = IControl(host, options, tls)
@@ -40,21 +40,21 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._names = names
         self._views: dict[str, PartitionView] = {}
         self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
-        """By partition and under which guard of ours: the change that each load balancer was left at. Nobody else can
-        have written meanwhile, so it outlives what is known of the partition."""
+        """By partition and our guard: the change at which each load balancer was left. No other agent can have written
+        under that guard, so this outlives the cached state of the partition."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
-        """By partition, what was uploaded for it and not removed yet."""
+        """By partition: uploads that were not removed yet."""
         self._saving: asyncio.Task[None] | None = None
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
         self._claimed = False
-        """It was ours when we looked last, and was not out of reach since."""
+        """The device was ours at the last check, and has been reachable since."""
         self._capacity = BigIpCapacity(self.icontrol)
 
     async def check(self) -> DeviceState:
-        """Does it meet the minimum? Does not raise for the device's sake."""
+        """The device's state with unmet requirements. A device error is reported in the state, not raised."""
         try:
             await self.reach.confirm()
             return await self.watched(self._checked())
@@ -70,7 +70,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return replace(reading, state=await self._claimed_state(reading.state))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """How much of it is used. Raises :class:`DeviceUnavailable`."""
+        """The device's utilization. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
             return await self._capacity.read(metrics)
 
@@ -84,11 +84,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
 
     async def apply(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> PassOutcome:
-        """Make this device's partition so. Raises :class:`StaleOwner`, :class:`GuardLost`,
+        """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`GuardLost`,
         :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
-            # With nothing remembered everything is read first, guards included.
+            # With no cached state, everything is read first, guards included.
             view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
             outcome = await PartitionPass(
                 self.icontrol,
@@ -106,17 +106,17 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return outcome
 
     def forget(self, project_id: ProjectId) -> None:
-        """Remember nothing of the partition."""
+        """Discard the cached state of the partition."""
         self._views.pop(self._names.partition(project_id), None)
 
     def lost(self, error: DeviceUnavailable) -> None:
-        """It was out of reach: whatever is remembered may have changed."""
+        """The device was unreachable: its configuration may have changed, so all cached state is discarded."""
         self._views.clear()
         self._claimed = False
         super().lost(error)
 
     async def close(self) -> None:
-        """Save what is not yet saved, and disconnect."""
+        """Save the configuration if that is pending, and disconnect."""
         if self._saving is not None and not self._saving.done():
             self._saving.cancel()
             with contextlib.suppress(DeviceUnavailable, DeviceRejected, TimeoutError):
@@ -125,14 +125,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         await self.reach.close()
         await self.icontrol.close()
 
-    # -- whose it is
+    # -- ownership of the device
 
     async def _checked(self) -> DeviceState:
         state = await requirements.look(self.icontrol, self._options.ha_type)
         return state if state.problem else await self._claimed_state(state)
 
     async def _claimed_state(self, state: DeviceState) -> DeviceState:
-        """The state with what the claim tells. Raises :class:`DeviceUnavailable`."""
+        """The state, with problems of the claim. Raises :class:`DeviceUnavailable`."""
         try:
             found = await self._look_at_claim()
         except DeviceRejected as error:
@@ -140,7 +140,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return replace(state, incarnation=found.lineage)
 
     async def _look_at_claim(self, *, saved: bool = False) -> claim.Claim:
-        """Raises :class:`DeviceRejected` if the device is somebody else's, :class:`DeviceUnavailable`."""
+        """Read the claim. Raises :class:`DeviceRejected` if another owner claimed the device,
+        :class:`DeviceUnavailable`."""
         async with self._claim_turn:
             self._claimed = False
             before = self._claim
@@ -153,29 +154,29 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self._forget_all()
         return found
 
-    # -- how
+    # -- implementation
 
     @asynccontextmanager
     async def _alone(self, project_id: ProjectId) -> AsyncIterator[str]:
-        """The partition, for one pass. Whatever ends the pass early, what was remembered is in doubt."""
+        """The partition, locked for one pass. Any error during the pass discards its cached state."""
         partition = self._names.partition(project_id)
         async with self._locks.setdefault(partition, asyncio.Lock()):
             try:
                 async with self.reached():
                     yield partition
-            except DeviceUnavailable:  # nothing at all is remembered any more: see lost
+            except DeviceUnavailable:  # lost() has discarded all cached state
                 raise
             except BaseException:
                 self._views.pop(partition, None)
                 raise
 
     def _view_of(self, partition: str, mine: Guard) -> PartitionView | None:
-        """What is known of the partition under this guard."""
+        """The cached state of the partition under this guard."""
         view = self._views.get(partition)
         return view if view is not None and view.guard == mine else None
 
     async def _taken_over(self, project_id: ProjectId, partition: str, mine: Guard) -> PartitionView:
-        """What is known of the partition with the guard moved."""
+        """The state of the partition after moving the guard."""
         await self._refuse_former(project_id, partition)
         new = await guard.take_over(
             self.icontrol,
@@ -189,9 +190,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return PartitionView(mine, new=new)
 
     async def _refuse_former(self, project_id: ProjectId, partition: str) -> None:
-        """Begin no second partition for a tenant that has one under the name an earlier version gave it.
+        """Refuse a second partition for a tenant that has one under the name given by an earlier version.
 
-        Raises :class:`DeviceRejected`: nobody would ever remove what is in the old one.
+        Raises :class:`DeviceRejected`: the objects in the old partition would never be removed.
         """
         former = self._names.former_partition(project_id)
         if former and any(map(self._names.owns, (await read_guards(self.icontrol, former)).marks)):
@@ -212,9 +213,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return lock is not None and lock.locked()
 
     def _doubt_views(self, before: dict[str, Observed | None], reading: observation.BigIpReading) -> None:
-        """Forget what is known of partitions in which something is missing that should be there.
+        """Discard the cached state of partitions in which expected objects are missing.
 
-        ``before``: what was known when the reading began. What was written meanwhile is not judged by it.
+        ``before``: the cached state when the reading began. Partitions written since are not judged by it.
         """
         steady = {
             name: observed
@@ -253,5 +254,5 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             timeout_seconds=self._options.commit_timeout_seconds,
         )
         log.info("configuration saved", device=self.host)
-        with contextlib.suppress(DeviceUnavailable, DeviceRejected):  # the next save counts too
+        with contextlib.suppress(DeviceUnavailable, DeviceRejected):  # the next save also updates the count
             await self._look_at_claim(saved=True)

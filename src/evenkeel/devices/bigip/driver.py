@@ -1,6 +1,6 @@
 """The BIG-IP driver: a device group behind the :class:`evenkeel.core.ports.Device` port.
 
-What all groups of devices do alike stands in :mod:`evenkeel.devices.group`. A device that was out of reach is read and
+:mod:`evenkeel.devices.group` holds what is common to all device groups. A device that was unreachable is read and
 repaired in full when it is back.
 """
 
@@ -43,11 +43,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         super().__init__("bigip", options.ha_type, devices)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the guard of the partition on every device that is reached."""
+        """Move the partition's guard on every reachable device."""
         await on_all(self._devices, lambda device: device.take_over(project_id, epoch, session_id))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Make the partition so on every device that is reached; the others are ``lagging``."""
+        """Apply the batch on every reachable device; the others are ``lagging``."""
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
         rendered = tuple(render(service, self._names, addresses, parent) for service in batch.services)
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
@@ -60,11 +60,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         )
 
     async def changed(self) -> None:
-        """It cannot tell."""
+        """Never returns: a BIG-IP sends no notifications."""
         await asyncio.Event().wait()
 
     def forget(self, project_id: ProjectId) -> None:
-        """Believe nothing of the partition any more: the next pass reads it."""
+        """Discard the cached state of the partition: the next pass reads it."""
         for device in self._devices:
             device.forget(project_id)
 

@@ -1,7 +1,6 @@
-"""The values between a service definition and a device: what is wanted, what is seen, what is to be done.
+"""Values between a service definition and a device: wanted objects, observed objects, operations.
 
-Attributes are kept in the form in which iControl REST takes them; :mod:`canonical` knows when two forms of an
-attribute mean the same.
+Attributes have the form that iControl REST accepts; :mod:`canonical` decides when two forms of an attribute are equal.
 """
 
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ CERTIFICATE_FILE = "sys/file/ssl-cert"
 KEY_FILE = "sys/file/ssl-key"
 REVOCATION_FILE = "sys/file/ssl-crl"
 FILES = (CERTIFICATE_FILE, KEY_FILE, REVOCATION_FILE)
-"""What has no description, so that its name alone says that it is ours, and what several load balancers may share."""
+"""Types without a description, whose name alone shows that they are ours, and which load balancers may share."""
 CIPHERS = (CIPHER_RULE, CIPHER_GROUP)
 MONITORS = ("ltm/monitor/http", "ltm/monitor/https", "ltm/monitor/tcp", "ltm/monitor/gateway-icmp")
 PROFILES = ("ltm/profile/http", "ltm/profile/tcp", "ltm/profile/fastl4", HTTP2_PROFILE, CLIENT_SSL)
@@ -47,13 +46,13 @@ OWNED_TYPES = (
     POOL,
     VIRTUAL,
 )
-"""Types of the objects we make, in the order in which they are made: what is referred to comes first."""
+"""The types that we create, in creation order: referenced objects come first."""
 LIGHT_TYPES = (POOL, VIRTUAL)
-"""What a light pass reads: where changes by hand happen and hurt."""
+"""The types of a light read: those where manual changes are likely and harmful."""
 
 
 class Key(Value):
-    """Which object of a partition. ``pool`` is set for members only."""
+    """An object of a partition. ``pool`` is set for members only."""
 
     type: str
     name: str
@@ -61,10 +60,10 @@ class Key(Value):
 
 
 class WantedObject(Value):
-    """An object that is to be, with exactly the attributes that we care for.
+    """A wanted object, with exactly the attributes that we manage.
 
-    ``immutables``: attributes the device cannot change in place; a difference means delete and create. ``members``:
-    only of pools; objects of their own, but made together with their pool.
+    ``immutables``: attributes that the device cannot modify in place; a difference means delete and create.
+    ``members``: of pools only; they are objects of their own, but are created together with their pool.
     """
 
     key: Key
@@ -75,7 +74,7 @@ class WantedObject(Value):
 
 
 class ObservedObject(Value):
-    """An object as the device shows it. ``mark`` None: not ours, or its mark was removed."""
+    """An object as the device returns it. ``mark`` None: not ours, or its mark was removed."""
 
     key: Key
     attributes: Mapping[str, Any]
@@ -84,21 +83,21 @@ class ObservedObject(Value):
 
 
 Observed = dict[Key, ObservedObject]
-"""Everything seen in one partition, of the types we use; members stand in their pools."""
+"""All observed objects of one partition, of our types; members are inside their pools."""
 
 
 class CertificateNeed(Value):
-    """A content that objects of a load balancer refer to by the names of files."""
+    """A content that a load balancer's objects refer to by file name."""
 
     kind: CertificateKind
     sha256: str
 
 
 class RenderedObjects(Value):
-    """What one service definition comes to. ``problem``: why the device cannot do it; then nothing is touched.
+    """The objects of one service definition. ``problem``: why the device cannot implement it; nothing is changed then.
 
-    ``needs``: contents whose files must be on the device. Which files those are is known only where the device or the
-    batch is: see :mod:`evenkeel.devices.bigip.reconcile.files`. ``contents``: of files among ``objects``, by key.
+    ``needs``: contents whose files must be on the device. Which files those are depends on the device and the batch:
+    see :mod:`evenkeel.devices.bigip.reconcile.files`. ``contents``: of the files among ``objects``, by key.
     """
 
     service: ServiceDefinition
@@ -107,11 +106,11 @@ class RenderedObjects(Value):
     needs: tuple[CertificateNeed, ...] = ()
     contents: Mapping[Key, Secret] = {}
     lacking: tuple[str, ...] = ()
-    """Identities (sha256) of contents that it waits for."""
+    """sha256 of the contents that the load balancer waits for."""
 
 
 class Verb(StrEnum):
-    """What is done to an object."""
+    """The kind of an operation."""
 
     CREATE = "POST"
     MODIFY = "PATCH"
@@ -119,7 +118,7 @@ class Verb(StrEnum):
 
 
 class ConfigOperation(Value):
-    """One change. ``owner`` is the load balancer it is done for; empty for what several may share."""
+    """One change. ``owner`` is the load balancer that it is made for; empty for objects that several may share."""
 
     verb: Verb
     key: Key
@@ -127,4 +126,4 @@ class ConfigOperation(Value):
     body: Mapping[str, Any] = {}
     rank: int = 0
     content: Secret | None = None
-    """Of a file to be made: it is uploaded before, and ``sourcePath`` added to the body."""
+    """The content of a file to create: it is uploaded first, and ``sourcePath`` is added to the body."""

@@ -1,4 +1,4 @@
-"""The driver's options, declared once, and the checked values made from them."""
+"""The driver's options, declared once, and the validated values made from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -95,14 +95,14 @@ class BigIpOptions(Value):
     full_read_interval_seconds: float
     save_delay_seconds: float
     addresses: AddressRules
-    """Which ones load balancers may have and send to; asked for again here, whoever has asked before."""
+    """Address ranges that load balancers may use and send to; checked here again, independent of other checks."""
     commands_max: int
     parent_ssl_profile: str
     """The full path of a client-ssl profile."""
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> BigIpOptions:
-    """The checked options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
+    """The validated options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["f5_ha_type"])
     hosts = _hosts(values["icontrol_hostname"], ha_type)
@@ -139,7 +139,7 @@ def _addresses(values: Mapping[str, Any], hosts: Iterable[str]) -> AddressRules:
 
 
 def _management(host: str) -> Address | None:
-    """The management address of a device; None: it goes by a name, or is on loopback, as stand-ins are."""
+    """The management address of a device; None if it is a host name, or on loopback, as emulators are."""
     try:
         address = parsed_address(host.rpartition(":")[0].strip("[]"))
     except ValueError:
@@ -163,7 +163,7 @@ def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
 
 
 def _host(text: str) -> str:
-    """``host:port``; an IPv6 address with a port stands in brackets."""
+    """``host:port``; an IPv6 address with a port is in brackets."""
     if text.count(":") > 1 and not text.startswith("["):
         return f"[{text}]:{DEFAULT_PORT}"
     head, colon, port = text.rpartition(":")

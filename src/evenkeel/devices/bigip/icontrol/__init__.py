@@ -1,1 +1,1 @@
-"""iControl REST: one device's requests, what its answers mean, and transactions."""
+"""iControl REST: requests to one device, the meaning of its responses, and transactions."""

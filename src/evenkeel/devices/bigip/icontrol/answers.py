@@ -1,8 +1,8 @@
-"""What a device's answer means. Pure.
+"""The meaning of a device's responses. Pure.
 
-The one dangerous mistake is to take "I cannot tell" for "it is not there": while its daemons restart, a device
-answers 404 for things that exist. Only configuration's own 404, with a numbered error, says that something is
-absent; everything else that is no clear refusal means that the device is out of reach for now.
+The dangerous mistake is to take "unknown" for "absent": while its daemons restart, a device answers 404 for objects
+that exist. Only a 404 of the configuration itself, with an error number, means absent; any other response that is not a
+clear refusal means that the device is unavailable for now.
 """
 
 import json
@@ -15,15 +15,15 @@ BUSY = 503
 
 
 class Absent(DeviceRejected):
-    """Configuration says that the object is not there."""
+    """The configuration reports that the object does not exist."""
 
 
 class Exists(DeviceRejected):
-    """Configuration says that the object is there already."""
+    """The configuration reports that the object already exists."""
 
 
 class Busy(DeviceUnavailable):
-    """The device did not carry the request out because it has something else to do; ask again."""
+    """The device did not carry the request out because it is busy; retry."""
 
 
 class LoginLost(DeviceUnavailable):
@@ -31,7 +31,7 @@ class LoginLost(DeviceUnavailable):
 
 
 def document(body: bytes) -> dict[str, Any]:
-    """The JSON object of an answer; empty if it is none."""
+    """The JSON object of a response; empty if it is none."""
     if not body:
         return {}
     try:
@@ -42,11 +42,12 @@ def document(body: bytes) -> dict[str, Any]:
 
 
 _ECHO_CHARACTERS = 16
-"""Of a line: no text has them by chance."""
+"""Characters at the beginning of a line that are compared; long enough that texts do not match by chance."""
 
 
 def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> EvenKeelError:
-    """The error an answer other than 2xx stands for. ``uploaded``: what the request brought, none of which is told."""
+    """The error for a response with a status other than 2xx. ``uploaded``: the request's content; the error repeats
+    none of it."""
     found = document(body)
     message = _without_echo(str(found.get("message", "")), uploaded)[:REASON_CHARACTERS_MAX]
     reason = message or f"answered {status}"
@@ -68,13 +69,14 @@ def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> 
 
 
 def _without_echo(message: str, uploaded: bytes) -> str:
-    """The text, unless it repeats what was sent, or the beginning of that: keys are among it."""
+    """The message, unless it repeats the beginning of a line that was uploaded: it may be a key."""
     pieces = {line[:_ECHO_CHARACTERS] for line in uploaded.decode("latin-1").splitlines()}
     repeats = any(piece in message for piece in pieces if len(piece) == _ECHO_CHARACTERS)
     return "(its reason is not shown: it repeats what was uploaded)" if repeats else message
 
 
 def _is_configuration(found: dict[str, Any]) -> bool:
-    """Of the two daemons that answer 404, only the one that holds the configuration gives an error number."""
+    """Whether the 404 comes from the configuration: of the two daemons that send 404, only that one adds an error
+    number."""
     text = str(found.get("message", ""))
     return "apiError" in found and ("not found" in text.lower() or "no command to commit" in text)

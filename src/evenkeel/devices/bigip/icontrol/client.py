@@ -1,10 +1,10 @@
-"""iControl REST over HTTPS: one device, one user, at most a few connections.
+"""iControl REST over HTTPS: one device, one user, a few connections.
 
-Promises those of :mod:`evenkeel.devices.https`; a token is fetched once and renewed when it is refused; credentials
-that were refused are tried again at growing intervals, because devices lock accounts; a read is asked again while the
-device is busy, within a deadline; a write is repeated only after an answer that says it was not carried out. Errors are
+Gives the guarantees of :mod:`evenkeel.devices.https`. A token is fetched once and renewed when it is refused; refused
+credentials are retried at growing intervals, because devices lock accounts. Reads are retried while the device is busy,
+within a deadline; a write is retried only after a response which shows that it was not carried out. Errors are
 :class:`DeviceUnavailable` (state unknown) and :class:`DeviceRejected` (understood and refused; :class:`Absent` and
-:class:`Exists` are kinds of it).
+:class:`Exists` are subclasses).
 """
 
 import asyncio
@@ -31,16 +31,16 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 REQUESTS_MAX = 4
-"""A BIG-IP serves ten connections at once, to everybody."""
+"""Concurrent requests. A BIG-IP serves ten connections at a time, for all its clients."""
 UPLOAD_BYTES_MAX = 512 * 1024
-"""Of one request; devices take at most 1 MiB."""
+"""Size of one upload request; devices accept at most 1 MiB."""
 RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
 CONNECTION_ATTEMPTS_MAX = 3
 LOGOUT_SECONDS = 2.0
 LOGIN_RETRY = Backoff(initial_seconds=2.0, max_seconds=30.0)
-"""Between two tries with credentials that the device refused."""
+"""Pause between attempts with credentials that the device refused."""
 ECHO = "/mgmt/shared/echo-query"
-"""Answered by the REST server itself, also while the configuration is busy with a long commit."""
+"""Served by the REST server itself, even while a long commit blocks the configuration."""
 PROBE = "/mgmt/tm/cm/device"
 PAGES_MAX = 1_000
 LOGIN = "/mgmt/shared/authn/login"
@@ -65,19 +65,19 @@ class IControl:
         self._now = now
         self._refused_until_seconds = 0.0
         self._refusals = 0
-        """Of logins, in a row."""
+        """Consecutive refused logins."""
         self._token = ""
         self._login_lock = asyncio.Lock()
 
-    # -- what callers use
+    # -- public methods
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
-        """Read one document, asking again while the device is busy or the connection breaks."""
+        """Read one document; retries while the device is busy or the connection breaks."""
         return await self._patiently(lambda: self.send("GET", path, query=query), _read_again)
 
     async def collection(self, path: str, *, partition: str = "", expand: bool = False, **query: str) -> list[Any]:
-        """The items of a collection; follows further pages if the device offers them. A partition that the
-        configuration does not know holds nothing."""
+        """The items of a collection, of all its pages. A partition that does not exist in the configuration has
+        none."""
         if partition:
             query["$filter"] = f"partition eq {partition}"
         if expand:
@@ -108,15 +108,15 @@ class IControl:
         transaction: str = "",
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """One write. Asked again only while the device says that it is busy and has done nothing."""
+        """One write; retried only while the device reports that it is busy and has done nothing."""
         headers = {"X-F5-REST-Coordination-Id": transaction} if transaction else {}
         return await self._patiently(
             lambda: self.send(method, path, body=body, headers=headers, timeout_seconds=timeout_seconds), _write_again
         )
 
     async def upload(self, name: str, content: bytes) -> None:
-        """Put a file into the folder of uploads, in place of one of this name. No part of a transaction, and no guard
-        protects it: whoever uploads removes it, too."""
+        """Upload a file, replacing one of the same name. Not part of a transaction and not protected by a guard; the
+        caller removes it."""
         path = f"/mgmt/shared/file-transfer/uploads/{name}"
         for start in range(0, len(content), UPLOAD_BYTES_MAX):
             part = content[start : start + UPLOAD_BYTES_MAX]
@@ -138,8 +138,8 @@ class IControl:
         headers: Mapping[str, str] | None = None,
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """One request, logged in; once more with a new token if the old one is refused. ``content`` is sent as it is,
-        ``body`` as JSON."""
+        """Send one authenticated request; retried once with a new token if the old one is refused. ``content`` is sent
+        as it is, ``body`` as JSON."""
         target = str(URL(path, encoded=True).with_query(query)) if query else path
         sent = content if body is None else json.dumps(body).encode()
         for attempt in (1, 2):
@@ -160,21 +160,22 @@ class IControl:
         raise failure(self.host, status, answer, uploaded=content or b"")
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Return if its configuration answers. Raises :class:`DeviceUnavailable`."""
+        """Return if the configuration responds. Raises :class:`DeviceUnavailable`."""
         await self.send("GET", PROBE, timeout_seconds=timeout_seconds)
 
     @property
     def seconds_since_answer(self) -> float:
-        """Since the last answer of any kind, or the beginning."""
+        """Seconds since the last response of any kind, or since creation."""
         return self._https.seconds_since_answer
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
+        """Whether the device responds at all, with any status. Uses a connection of its own, so it does not queue
+        behind other requests."""
         headers = {"X-F5-Auth-Token": self._token} if self._token else {}
         return await self._https.answers(ECHO, timeout_seconds=timeout_seconds, headers=headers)
 
     async def close(self) -> None:
-        """Give the token back and disconnect. Never raises for the device's sake."""
+        """Delete the token and disconnect. Does not raise if the device fails."""
         if self._token:
             try:
                 async with asyncio.timeout(LOGOUT_SECONDS):
@@ -189,10 +190,10 @@ class IControl:
         self._token = ""
         await self._https.close()
 
-    # -- how
+    # -- implementation
 
     async def _patiently(self, work: Callable[[], Awaitable[T]], again: Callable[[DeviceUnavailable, int], bool]) -> T:
-        """``work``, repeated with growing pauses while ``again(error, attempts so far)`` and the deadline allow."""
+        """``work``, retried with growing pauses while ``again(error, attempts so far)`` and the deadline allow."""
         deadline = time.monotonic() + self._options.retry_seconds
         for attempt in itertools.count(1):
             pause = RETRY.delay_seconds(attempt, random.uniform)
@@ -233,7 +234,7 @@ class IControl:
         self._refusals = 0
         if status != 200:
             error = failure(self.host, status, content)
-            # No refusal of a login is about a load balancer.
+            # A refused login is not a refusal of a load balancer.
             raise error if isinstance(error, DeviceUnavailable) else DeviceUnavailable(self.host, f"login: {error}")
         token = document(content).get("token")
         name = token.get("token") if isinstance(token, dict) else None

@@ -1,10 +1,10 @@
-"""One guarded, ordered transaction: all of it happens on the device, or nothing.
+"""One guarded, ordered transaction: the device carries out all of it or nothing.
 
-The first command is always about the guard, so the device itself refuses a stale owner. Commands are queued one
-after the other, because the device carries them out in the order in which it heard them.
+The first command always concerns the guard, so the device itself refuses a stale owner. Commands are queued one after
+the other, because the device carries them out in the order in which it received them.
 
-An outcome is one of three: committed; refused (:class:`DeviceRejected`, nothing changed); or unknown
-(:class:`OutcomeUnknown`). Unknown is never repeated: look first.
+The outcome is one of three: committed; refused (:class:`DeviceRejected`, nothing changed); or unknown
+(:class:`OutcomeUnknown`). After an unknown one, never repeat the transaction: read the device first.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ _FAILED = "transaction failed:"
 
 
 class OutcomeUnknown(DeviceUnavailable):
-    """The commit was sent and no answer came: it may have happened, or still happen."""
+    """The commit was sent and no response came: it may have been carried out, or still be."""
 
 
 class Command(Value):
@@ -35,7 +35,7 @@ class Command(Value):
 
 
 def command_of(operation: ConfigOperation, partition: str, source: str = "") -> Command:
-    """The request that carries out an operation. ``source``: where the content of a file was uploaded to."""
+    """The request that carries out an operation. ``source``: the path to which a file's content was uploaded."""
     collection = collection_path(operation.key, partition)
     if operation.verb is Verb.CREATE:
         body = {**operation.body, "sourcePath": source} if source else operation.body
@@ -45,18 +45,18 @@ def command_of(operation: ConfigOperation, partition: str, source: str = "") -> 
 
 
 def collection_path(key: Key, partition: str) -> str:
-    """Where objects of this kind are made."""
+    """The path of the collection in which objects of this kind are created."""
     if key.type == MEMBER:
         return f"/mgmt/tm/{POOL}/{segment(partition, key.pool)}/members"
     return f"/mgmt/tm/{key.type}"
 
 
 async def commit(device: IControl, commands: Iterable[Command], *, pending: set[str], timeout_seconds: float) -> None:
-    """Carry the commands out together. Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`,
+    """Carry the commands out as one transaction. Raises :class:`DeviceRejected`, :class:`OutcomeUnknown`,
     :class:`DeviceUnavailable` (certainly not carried out).
 
-    ``pending`` holds the transaction's number for as long as it might still be committed, even if the caller is
-    cancelled: drop those before anything is planned again.
+    ``pending`` contains the transaction's number for as long as it might still be committed, even if the caller is
+    cancelled: call :func:`drop_pending` before planning again.
     """
     opened = await device.write("POST", TRANSACTIONS, {})
     number = str(opened.get("transId", ""))
@@ -68,7 +68,7 @@ async def commit(device: IControl, commands: Iterable[Command], *, pending: set[
             body = None if command.method == "DELETE" else command.body
             await device.write(command.method, command.path, body, transaction=number)
     except Exception as error:
-        # Nothing was committed; what is queued is dropped so that the device does not keep it open.
+        # Not committed: delete the queued transaction, so that the device does not keep it open.
         with contextlib.suppress(DeviceUnavailable):
             await drop_pending(device, pending)
         if isinstance(error, Absent) and number in error.reason:
@@ -94,12 +94,12 @@ async def _commit(device: IControl, number: str, pending: set[str], timeout_seco
 
 
 async def drop_pending(device: IControl, pending: set[str]) -> None:
-    """Make sure that none of these is committed from now on; takes them out of the set one by one.
+    """Make sure that none of these transactions is committed later; removes them from the set one by one.
 
-    Raises :class:`DeviceUnavailable` when the device cannot be asked.
+    Raises :class:`DeviceUnavailable` if the device does not respond.
     """
     for number in tuple(pending):
-        # A refusal says that it is over: committed, refused or expired.
+        # A refusal means that the transaction has ended: committed, refused or expired.
         with contextlib.suppress(DeviceRejected):
             await device.write("DELETE", f"{TRANSACTIONS}/{number}")
         pending.discard(number)

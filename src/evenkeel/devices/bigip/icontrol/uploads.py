@@ -1,9 +1,8 @@
-"""Contents on their way into files of the configuration: uploaded, named as ``sourcePath``, and removed again.
+"""Uploads of file contents: uploaded, used as ``sourcePath``, and removed again.
 
-An upload is no part of a transaction: the device keeps it in a folder that only its administrators read, and the commit
-copies it. So it is removed after the commit, whatever became of that. What could not be removed, because the device
-did not answer, is removed by the next pass; what an agent left that died in between, by the next owner of the
-partition before it uploads anything.
+An upload is not part of a transaction: the device keeps it in a folder that only its administrators can read, and the
+commit copies it. So it is removed after the commit, whatever its outcome. If the device does not respond, the next pass
+removes it; if the agent dies in between, the partition's next owner removes it before it uploads anything.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ REMOVED_AT_ONCE_MAX = 50
 async def uploaded(
     device: IControl, partition: str, contents: Mapping[Key, Secret], left: set[str]
 ) -> AsyncIterator[Mapping[Key, str]]:
-    """The contents of these files on the device: ``sourcePath`` by key. ``left``: names of what was not removed.
+    """Upload the contents of these files; ``sourcePath`` by key. ``left``: names of uploads that were not removed.
 
     Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
     """
@@ -45,7 +44,7 @@ async def uploaded(
 
 
 async def remove_uploads(device: IControl, left: set[str]) -> None:
-    """Remove them, and take them out of the set. Raises :class:`DeviceUnavailable`."""
+    """Remove the uploads, and delete them from the set. Raises :class:`DeviceUnavailable`."""
     while left:
         names = sorted(left)[:REMOVED_AT_ONCE_MAX]
         paths = " ".join(f"{FOLDER}/{name}" for name in names)
@@ -57,12 +56,13 @@ async def remove_uploads(device: IControl, left: set[str]) -> None:
 
 
 async def earlier_uploads(device: IControl, partition: str) -> set[str]:
-    """Names of what is there for this partition. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+    """Names of the uploads for this partition on the device. Raises :class:`DeviceRejected`,
+    :class:`DeviceUnavailable`."""
     answer = await device.write("POST", "/mgmt/tm/util/unix-ls", {"command": "run", "utilCmdArgs": FOLDER})
     names = {line.strip() for line in str(answer.get("commandResult", "")).splitlines()}
     return {name for name in names if name.startswith(upload_prefix(partition)) and name.replace("-", "").isalnum()}
 
 
 def upload_prefix(partition: str) -> str:
-    """Of the names of uploads for a partition: nobody else has business with them."""
+    """The prefix of upload names of a partition. No other program uses it."""
     return f"evenkeel-{hashlib.sha256(partition.encode()).hexdigest()[:12]}-"

@@ -1,1 +1,1 @@
-"""Reading a device: one partition before a change, and statuses, statistics and capacity of all of it."""
+"""Reading a device: one partition before a change, and statuses, statistics and utilization of the whole device."""

@@ -1,8 +1,8 @@
-"""How much of a device is used, by the metrics of a capacity policy: at most one bulk read a metric.
+"""Utilization of a device by the metrics of a capacity policy: at most one bulk read per metric.
 
-As F5's agents did, everything on the device counts, whoever made it: the device has to carry it. Tenants are counted
-by partitions that hold a virtual address, because an emptied partition stays behind with its guard. Rates come from
-counters read twice, so the first look says nothing of them.
+As in F5's agents, all objects on the device count, whoever created them, because they all use its capacity. Tenants are
+counted by partitions that contain a virtual address, because an emptied partition stays on the device with its guard.
+Rates are computed from two counter readings, so the first observation gives none.
 """
 
 import time
@@ -32,7 +32,7 @@ COUNTED: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
     Metric.TUNNEL_COUNT: (TUNNELS, "fullPath", lambda found: len(_values(found, "fullPath") - SYSTEM_TUNNELS)),
     Metric.CLIENTSSL_PROFILE_COUNT: (CLIENT_SSL, "fullPath", len),
 }
-"""By metric: which collection, which attribute of its items is enough, and how it is counted."""
+"""By metric: the collection, the one attribute of its items to select, and the function that counts them."""
 IN, OUT, TLS = "in", "out", "tls"
 RATES: dict[str, tuple[str, ...]] = {
     Metric.THROUGHPUT: (IN, OUT),
@@ -50,7 +50,7 @@ CONNECTIONS = "clientSideTraffic.curConns"
 
 
 class BigIpCapacity:
-    """What is used on one device. Keeps the last counters."""
+    """Utilization of one device. Keeps the previous counters."""
 
     def __init__(self, device: IControl, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._device = device
@@ -58,7 +58,7 @@ class BigIpCapacity:
         self._meter = RateMeter()
 
     async def read(self, metrics: Collection[str]) -> dict[str, float]:
-        """Those of ``metrics`` that can be told. Raises :class:`DeviceUnavailable`."""
+        """The values of those ``metrics`` that are known. Raises :class:`DeviceUnavailable`."""
         counted = [metric for metric in COUNTED if metric in metrics]
         traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
         answers = await together(

@@ -1,8 +1,8 @@
-"""What a device holds of each load balancer, as one digest: bulk answers -> text by load balancer. Pure.
+"""A digest per load balancer of what a device holds of it, from the responses to bulk reads. Pure.
 
-It covers what changes by hand and hurts: virtual addresses, virtual servers, pools and their members, with the
-attributes that we set; not the profiles of virtual servers, nor monitors, which a look does not read. What a device
-changes by itself, such as a member's state, is not in it. A digest means nothing across versions of this module.
+It covers virtual addresses, virtual servers, pools and their members, with the attributes that we set: where manual
+changes are likely and harmful. It does not cover profiles and monitors, which an observation does not read, nor what a
+device changes by itself, such as a member's state. Digests of different versions of this module are not comparable.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _MEMBER_FORMS = tuple((name, canonical.form(name)) for name in ("session", "stat
 def digests(
     addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: BigIpNames
 ) -> dict[str, str]:
-    """By load balancer that the device holds anything of."""
+    """By load balancer of which the device holds any object."""
     found: dict[str, list[str]] = {}
     for items, text in ((addresses, _address_text), (virtuals, _virtual_text), (pools, _pool_text)):
         for item in items:
@@ -40,7 +40,7 @@ def digests(
 
 
 def combined(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
-    """By load balancer: one digest of all devices, that stays as it is when a device goes that is like the others."""
+    """By load balancer: one digest for all devices, independent of how many devices with the same contents respond."""
     everything = {load_balancer_id for one in of_devices for load_balancer_id in one}
     found = {}
     for load_balancer_id in everything:
@@ -52,7 +52,7 @@ def combined(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
 def places(
     addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], partitions: Collection[str]
 ) -> set[Place]:
-    """What is there in these partitions."""
+    """The objects that exist in these partitions."""
     found: set[Place] = set()
     for kind, items in ((VIRTUAL_ADDRESS, addresses), (VIRTUAL, virtuals), (POOL, pools)):
         for item in items:
@@ -66,7 +66,7 @@ def places(
 
 
 def expected_places(observed: Observed, partition: str) -> Iterator[Place]:
-    """What a look should find of what is remembered of a partition."""
+    """The objects that an observation should find, by the cached state of a partition."""
     for key, item in observed.items():
         if key.type in (VIRTUAL_ADDRESS, VIRTUAL, POOL):
             yield key.type, partition, "", key.name
@@ -101,7 +101,7 @@ def _formed(item: Item, attributes: Iterable[tuple[str, Form]]) -> str:
 
 
 def _sorted(value: object) -> object:
-    """Sets in one order: each process orders them otherwise."""
+    """A set as a sorted list, because the iteration order of sets differs between processes."""
     return sorted(value) if isinstance(value, frozenset) else value
 
 

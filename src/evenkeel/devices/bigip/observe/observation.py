@@ -1,8 +1,8 @@
-"""Statuses and statistics of everything of ours on a device: bulk answers -> an :class:`Observation`.
+"""Statuses and statistics of all our objects on a device: responses to bulk reads -> an :class:`Observation`.
 
-Five reads a device, however many load balancers there are: virtual addresses, virtual servers, their statistics,
-pools with members, and the devices of the cluster. What is ours is told by its mark. Everything but
-:func:`read` is pure. Device counters begin anew when a device restarts; so do the totals.
+Five reads per device, independent of the number of load balancers: virtual addresses, virtual servers, their
+statistics, pools with members, and the devices of the cluster. Our objects are recognised by their marks. Everything
+except :func:`read` is pure. A device's counters restart at zero when it restarts, and so do the totals.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ Item = Mapping[str, Any]
 
 
 class BigIpReading(Value):
-    """The five answers of one device."""
+    """The five responses of one device."""
 
     addresses: tuple[Item, ...]
     virtuals: tuple[Item, ...]
@@ -38,7 +38,7 @@ class BigIpReading(Value):
 
 
 async def read(device: IControl) -> BigIpReading:
-    """Ask one device. Raises :class:`DeviceUnavailable`."""
+    """Read one device. Raises :class:`DeviceUnavailable`."""
     addresses, virtuals, pools, devices, statistics = await together(
         device.collection(VIRTUAL_ADDRESS),
         device.collection(VIRTUAL),
@@ -68,10 +68,10 @@ def merge(
     absent: Collection[Absence] = (),
     uneven: Collection[Absence] = (),
 ) -> Observation:
-    """Statuses as the active device sees them (else the first that answered), statistics summed over devices.
+    """Statuses as the active device reports them (else the first that responded), statistics summed over devices.
 
-    ``absent``: what devices lack that others have. ``uneven``: what they lacked at the look before too; its load
-    balancers are DEGRADED.
+    ``absent``: what devices lack that others have. ``uneven``: what they already lacked at the previous observation;
+    the load balancers concerned are DEGRADED.
     """
     seen = tuple(readings.values())
     best = next((one for one in seen if one.state.failover_state == "active"), seen[0])
@@ -90,7 +90,7 @@ def merge(
 
 
 def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
-    """By load balancer: a digest of what the devices hold of it, all together."""
+    """By load balancer: a digest of what all devices together hold of it."""
     return digest.combined([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
 
 
@@ -106,7 +106,7 @@ def absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozens
 
 
 def _held(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[LoadBalancerId, str, str]]:
-    """Load balancer, kind and id of each, whichever version marked it."""
+    """Load balancer, kind and id of each object, for marks of any version."""
     members = (member for pool in reading.pools for member in subcollection(pool, "members"))
     for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
         if mark := names.own(item.get("description")):
@@ -114,7 +114,7 @@ def _held(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[LoadBalanc
 
 
 def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absence]) -> tuple[ObservedStatus, ...]:
-    """The statuses, with the load balancers DEGRADED of which devices hold different things."""
+    """The statuses, with load balancers DEGRADED where devices hold different objects."""
     changed = {one.id: one for one in out_of_step(uneven)}
     kept = []
     for one in found:
@@ -169,7 +169,7 @@ def _member(member: Item, monitored: bool) -> OperatingStatus:
         enabled=state != "user-down",
         draining=member.get("session") == "user-disabled",
         monitored=monitored,
-        # Not yet checked counts as up, as the device itself does.
+        # Not yet checked counts as up, as on the device itself.
         up=state in ("up", "unchecked", "checking", "user-up"),
     )
 
@@ -186,7 +186,7 @@ def _listener(virtual: Item, counted: ListenerStatistics) -> OperatingStatus:
 
 
 def connections(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
-    """Totals of this device by listener id."""
+    """This device's totals by listener id."""
     owners = {
         scalar(item.get("fullPath")): mark.object_id
         for item in reading.virtuals
@@ -201,7 +201,7 @@ def connections(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerS
 
 
 def _path(address: str, values: Item) -> str:
-    """Whose statistics these are: by name, or by the link that stands for one."""
+    """The virtual server that statistics belong to: by name, or by the link that stands for it."""
     name = values.get("tmName", {}).get("description")
     if isinstance(name, str):
         return name

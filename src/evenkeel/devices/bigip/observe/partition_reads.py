@@ -1,7 +1,7 @@
-"""Reading one partition: JSON as the device answers it -> :data:`Observed`, and the guards in it.
+"""Reading one partition: the device's JSON -> :data:`Observed`, and the partition's guards.
 
-A full read asks for every type that we use, all at once; a light one for pools and virtual servers only. What is
-not in an answer is absent only if the answer was a good one: every failure raises.
+A full read requests every type that we use, concurrently; a light read only pools and virtual servers. An object counts
+as absent only if a successful response does not contain it: every failure raises.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,33 +28,33 @@ from evenkeel.devices.waiting import together
 
 
 class Guards(Value):
-    """The guards of a partition, whoever made them, whether the sentinel is there, and whose they are."""
+    """The guards of a partition, of any owner, whether the sentinel exists, and the owners' marks."""
 
     held: tuple[Guard, ...] = ()
     sentinel: bool = False
     marks: tuple[Mark, ...] = ()
-    """Whose they are, sentinel included, as far as they bear marks."""
+    """The marks of guards and sentinel, where they have one."""
     former_sentinel: bool = False
-    """The sentinel was made by a version that did not tell groups apart."""
+    """The sentinel was created by a version that did not distinguish groups."""
 
     @property
     def believed(self) -> tuple[Guard, ...]:
-        """Those of epochs that an owner can have."""
+        """The guards with an epoch in the valid range."""
         return tuple(guard for guard in self.held if plausible(guard.epoch))
 
     @property
     def absurd(self) -> tuple[Guard, ...]:
-        """The others, which are nobody's."""
+        """The other guards, which have no owner."""
         return tuple(guard for guard in self.held if not plausible(guard.epoch))
 
     @property
     def newest(self) -> int | None:
-        """The epoch that rules the partition."""
+        """The highest valid epoch, which owns the partition."""
         return max((guard.epoch for guard in self.believed), default=None)
 
 
 async def read_guards(device: IControl, partition: str) -> Guards:
-    """The partition's guards: one read. A partition that does not exist has none."""
+    """The partition's guards, by one read. A partition that does not exist has none."""
     return guards_in(await device.collection(DATA_GROUP, partition=partition), partition)
 
 
@@ -76,7 +76,7 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
 
 
 async def read_all(device: IControl, partition: str) -> tuple[Observed, Guards]:
-    """Every attribute of everything we use in the partition: one read a type, at the same time."""
+    """Every attribute of every object of our types in the partition: one read per type, concurrently."""
     kinds = (*OWNED_TYPES, NODE, DATA_GROUP)
     answers = await _gather(device, kinds, partition)
     return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
@@ -95,7 +95,7 @@ async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> d
 
 
 def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Iterable[str], partition: str) -> Observed:
-    """The objects in answers, without those of folders below the partition."""
+    """The objects in the responses, without those of folders below the partition."""
     found: Observed = {}
     for kind in kinds:
         for item in answers[kind]:
@@ -106,7 +106,7 @@ def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Itera
 
 
 def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
-    """One object of a collection's answer."""
+    """One object of a collection."""
     name = str(item.get("name"))
     attributes = {key: value for key, value in item.items() if not key.endswith("Reference")}
     if kind == VIRTUAL:
@@ -125,12 +125,12 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
 
 
 def mark_of(kind: str, item: Mapping[str, Any]) -> Mark | None:
-    """The mark that an object of this type bears."""
+    """The mark of an object of this type."""
     return parse_marked_code(item.get("apiAnonymous")) if kind == RULE else parse_mark(item.get("description"))
 
 
 def subcollection(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The expanded items of a subcollection; none is an answer without ``items``."""
+    """The expanded items of a subcollection; an empty one is sent without ``items``."""
     found = item.get(f"{name}Reference")
     items = found.get("items", []) if isinstance(found, Mapping) else []
     return [one for one in items if isinstance(one, dict)]

@@ -1,8 +1,8 @@
-"""The minimum a device must meet, and which of it is missing. Pure, but for :func:`look`.
+"""The requirements that a device must meet, and those it does not. Pure, except for :func:`look`.
 
-TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, with the ltm module, and in
-the kind of cluster that ``f5_ha_type`` promises. Devices of a group are configured one by one, so the cluster must not
-copy configuration from one to another by itself.
+TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, ltm provisioned, and in a
+cluster that matches ``f5_ha_type``. The agent configures every device of a group directly, so the cluster must not
+synchronise configuration between devices automatically.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ Item = Mapping[str, Any]
 
 
 async def look(device: IControl, ha_type: HaType) -> DeviceState:
-    """The device's state with what is missing. Does not raise for the device's sake."""
+    """The device's state with unmet requirements. A device error is reported in the state, not raised."""
     try:
         devices, modules, groups = await together(
             device.collection("cm/device"),
@@ -50,7 +50,7 @@ async def look(device: IControl, ha_type: HaType) -> DeviceState:
 
 
 def device_state(host: str, devices: Iterable[Item]) -> DeviceState:
-    """What a device says of itself in the list of its cluster."""
+    """The state that a device reports of itself in the list of its cluster's devices."""
     own = next((item for item in devices if str(item.get("selfDevice")).lower() == "true"), {})
     return DeviceState(
         name=host,
@@ -62,19 +62,19 @@ def device_state(host: str, devices: Iterable[Item]) -> DeviceState:
 
 
 def _identity(own: Item) -> str:
-    """The chassis' serial number and the first hardware address: guests of one chassis share the former."""
+    """The chassis' serial number and the first MAC address: guests of one chassis share the serial number."""
     parts = [str(own.get(name, "")).strip() for name in ("chassisId", "baseMac")]
     return "/".join(parts) if parts[0] else ""
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """``16.1.2`` as numbers; empty if it is none."""
+    """``16.1.2`` as numbers; empty if the text is no version."""
     parts = text.split(".")
     return tuple(int(part) for part in parts if part.isdigit()) if parts[0].isdigit() else ()
 
 
 def version_problems(text: str) -> list[str]:
-    """Is it new enough?"""
+    """The problem of a version that is too old."""
     if version_of(text) >= VERSION_MIN:
         return []
     needed = ".".join(map(str, VERSION_MIN))
@@ -91,7 +91,7 @@ async def _ready_problems(device: IControl, version: str) -> list[str]:
 
 
 def ready_problems(answer: Item) -> list[str]:
-    """Which of configuration, licence and provisioning is not ready."""
+    """The problems of configuration, licence and provisioning that are not ready."""
     entries = answer.get("entries", {})
     found: dict[str, str] = {}
     for entry in entries.values() if isinstance(entries, Mapping) else ():
@@ -101,13 +101,13 @@ def ready_problems(answer: Item) -> list[str]:
 
 
 def module_problems(modules: Iterable[Item]) -> list[str]:
-    """Is ltm provisioned?"""
+    """The problem if ltm is not provisioned."""
     level = next((str(item.get("level", "none")) for item in modules if item.get("name") == "ltm"), "none")
     return [] if level != "none" else ["module ltm is not provisioned; level nominal or more is needed"]
 
 
 def cluster_problems(devices: Iterable[Item], groups: Iterable[Item], ha_type: HaType) -> list[str]:
-    """Does the cluster fit the HA type?"""
+    """The problems of a cluster that does not match the HA type."""
     members = list(devices)
     shared = [item for item in groups if item.get("type") == "sync-failover" and _size(item) != 1]
     problems = [
@@ -130,7 +130,7 @@ def cluster_problems(devices: Iterable[Item], groups: Iterable[Item], ha_type: H
 
 
 def _size(group: Item) -> int:
-    """Devices in a device group; 0 if it does not say."""
+    """Number of devices in a device group; 0 if the response does not contain it."""
     found = group.get("devicesReference")
     items = found.get("items", []) if isinstance(found, Mapping) else []
     return len(items) or len(group.get("devices", ()))

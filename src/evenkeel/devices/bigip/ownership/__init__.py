@@ -1,1 +1,1 @@
-"""Which device group a device belongs to, and which agent may write to a partition of it."""
+"""Which device group owns a device, and which agent may write to a partition of it."""

@@ -1,14 +1,12 @@
-"""Whose a device is, and whether it still is what it was: one data group in /Common, the *claim*.
+"""The *claim*: a data group in /Common that records a device's owner, and shows whether the device lost configuration.
 
-The first agent that looks at a device claims it for its device group. Making it is atomic on the device, so two
-groups of one environment never both believe that a device is theirs. To give a device to another group, an operator
-removes the claim.
+The first agent that reads a device claims it for its device group. Creating the claim is atomic on the device, so two
+groups of one environment never both own a device. To move a device to another group, an operator deletes the claim.
 
-The claim's records also tell whether the device lost what it was told. They hold a *lineage*, that is made anew when
-the claim is absent or has gone back, and a count of saves, that grows in the running configuration after each save: so
-the saved configuration is always one behind the running one, and a device that booted, was restored or was wiped shows
-an older claim, or none. It costs one read a look and one write a save. What it does not see: a boot after which
-somebody else than us had saved.
+The records contain a *lineage*, created anew when the claim is absent or went back, and a count of saves, incremented
+in the running configuration after each save. So the saved configuration is always one behind the running one, and a
+device that rebooted, was restored or was reset shows an older claim or none. This costs one read per observation and
+one write per save. It does not detect a reboot after another user saved the configuration.
 """
 
 import random
@@ -26,7 +24,7 @@ KIND = "device"
 
 
 class Claim(Value):
-    """A device's claim. ``stamp`` tells two saves of one number apart: the device forgot one of them."""
+    """A device's claim. ``stamp`` distinguishes two saves with the same number, of which the device lost one."""
 
     mark: Mark | None
     lineage: str
@@ -34,21 +32,21 @@ class Claim(Value):
     stamp: str = ""
 
     def went_back(self, before: "Claim") -> bool:
-        """Is this one from before that one?"""
+        """Whether this claim is older than ``before``."""
         if self.lineage != before.lineage:
             return False
         return self.saves < before.saves or (self.saves == before.saves and self.stamp != before.stamp)
 
     def records(self) -> list[dict[str, str]]:
-        """As the data group holds them."""
+        """The data group's records."""
         found = {"lineage": self.lineage, "saves": str(self.saves), "stamp": self.stamp}
         return [{"name": name, "data": data} for name, data in found.items()]
 
 
 async def look(device: IControl, names: BigIpNames, before: Claim | None) -> Claim:
-    """The device's claim: made if there is none, of a new lineage if it went back behind ``before``.
+    """The device's claim; created if there is none, with a new lineage if it is older than ``before``.
 
-    Raises :class:`DeviceRejected` if the device is somebody else's, :class:`DeviceUnavailable`.
+    Raises :class:`DeviceRejected` if another owner claimed the device, :class:`DeviceUnavailable`.
     """
     found = await _read(device, names) or await _make(device, names)
     if not names.owns(found.mark):
@@ -60,14 +58,15 @@ async def look(device: IControl, names: BigIpNames, before: Claim | None) -> Cla
 
 
 async def count_save(device: IControl, names: BigIpNames, seen: Claim) -> Claim:
-    """One save more: from now on the running configuration is newer than the saved one."""
+    """Count one more save: from now on the running configuration is newer than the saved one."""
     return await _write(
         device, names, Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
     )
 
 
 def claim_in(item: Mapping[str, Any]) -> Claim:
-    """The claim that a data group stands for. Whoever edited it by hand began a new lineage."""
+    """The claim that a data group encodes. If records are missing (edited by hand), the lineage is
+    empty, so a new one."""
     records = {str(record.get("name")): str(record.get("data", "")) for record in item.get("records", ())}
     saves = records.get("saves", "")
     return Claim(

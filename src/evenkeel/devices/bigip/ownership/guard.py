@@ -1,16 +1,17 @@
-"""The guard: the device's own copy of who owns a partition, which it checks on every write.
+"""The guard: the device's own record of a partition's owner, checked by the device on every write.
 
-A guard is a data group named after its epoch and its owner's session. Whoever takes over deletes the guards it saw and
-makes its own in one transaction; if somebody else was faster, one of those deletions names nothing and the device
-refuses all of it: the takeover is a compare-and-set. The first owner has nothing to delete, so it makes a sentinel of
-fixed name as well: of two first owners one finds it taken. Each batch of a stale owner names a guard that is gone, and
-each of a session that was given an epoch of another one names a guard that never was.
+A guard is a data group named after its epoch and its owner's session. A takeover deletes the guards that it read and
+creates its own in one transaction. If another agent was faster, one of those deletions names an absent object and the
+device refuses the whole transaction: the takeover is a compare-and-set. The first owner has no guard to delete, so it
+also creates a sentinel of fixed name: of two first owners, the second finds that it exists. Each batch of a stale owner
+refers to a guard that is gone, and each batch of a session with the epoch of another one refers to a guard that never
+existed.
 
-Guards of the form before, without a session, are replaced like older ones. A guard of an epoch that nobody can have
-(:mod:`evenkeel.core.epochs`) is nobody's: it is removed with the next takeover.
+Guards in the earlier form, without a session, are replaced like older ones. A guard with an epoch out of range
+(:mod:`evenkeel.core.epochs`) has no owner; the next takeover removes it.
 
-A sentinel without any guard (somebody removed the guard by hand) is itself deleted by whoever comes next, for the
-same reason.
+If a sentinel has no guard (it was removed by hand), the next takeover deletes and recreates the sentinel, for the same
+reason.
 """
 
 from typing import Any
@@ -33,7 +34,7 @@ FIRST_EPOCH = 1
 
 
 async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
-    """Make the tenant's partition. True: it was not there, so there is nothing in it."""
+    """Create the tenant's partition. True: it did not exist, so it is empty."""
     try:
         await device.write(
             "POST", "/mgmt/tm/auth/partition", {"name": partition, "description": names.mark("partition")}
@@ -53,13 +54,12 @@ async def take_over(
     pending: set[str],
     timeout_seconds: float,
 ) -> bool:
-    """Make ``mine`` the only guard. True: the partition is new, so there is nothing in it.
+    """Make ``mine`` the only guard. True: the partition is new, so it is empty.
 
     Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch,
-    :class:`DeviceRejected` if the partition belongs to another environment or device group,
-    :class:`DeviceUnavailable`.
+    :class:`DeviceRejected` if the partition belongs to another environment or device group, :class:`DeviceUnavailable`.
     """
-    # A shard at its first epoch most likely has no partition yet, and making one tells as much as reading.
+    # A shard at its first epoch most likely has no partition yet, and creating one shows that as well as a read does.
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
     guards = Guards() if new else await read_guards(device, partition)
     for _ in range(ATTEMPTS_MAX):
@@ -85,7 +85,7 @@ async def take_over(
             await drop_pending(device, pending)
         except DeviceRejected as error:
             log.info("takeover refused; looking", device=device.host, partition=partition, reason=error.reason)
-            new = False  # somebody was here before us
+            new = False  # another owner was here before
         else:
             log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
             return new
@@ -94,7 +94,7 @@ async def take_over(
 
 
 async def _refuse_strangers_partition(device: IControl, partition: str, names: BigIpNames) -> None:
-    """Where no guard says whose a partition is, its own mark may. Raises :class:`DeviceRejected`."""
+    """Check the partition's own mark where no guard shows its owner. Raises :class:`DeviceRejected`."""
     found = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
     if mark is not None and not names.owns(mark):
@@ -102,7 +102,7 @@ async def _refuse_strangers_partition(device: IControl, partition: str, names: B
 
 
 def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:
-    """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may rule the partition."""
+    """Raises :class:`StaleOwner` or :class:`DeviceRejected` unless ``mine`` may own the partition."""
     if not plausible(mine.epoch):
         raise DeviceRejected(host, f"epoch {mine.epoch} is nobody's; 0 to {EPOCH_MAX} are allowed")
     if strangers := [mark for mark in guards.marks if not names.owns(mark)]:
@@ -113,13 +113,14 @@ def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: 
 
 
 def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpNames, owner: str) -> list[Command]:
-    """The transaction that replaces what was seen by ``mine``."""
+    """The transaction that replaces the guards found by ``mine``."""
     old = [seen.name for seen in guards.held if seen != mine]
     if not guards.held and guards.sentinel:
         old.append(GUARD)
     commands = [Command(method="DELETE", path=_item(partition, name)) for name in old]
     if guards.held and guards.former_sentinel:
-        # It tells agents of earlier versions, which do not know the guards of today, that it is not theirs.
+        # Agents of earlier versions do not recognise today's guards; the new mark shows them that the partition is not
+        # theirs.
         body = {"description": names.mark("guard")}
         commands.append(Command(method="PATCH", path=_item(partition, GUARD), body=body))
     if mine in guards.held:
@@ -131,8 +132,8 @@ def takeover_commands(guards: Guards, partition: str, mine: Guard, names: BigIpN
 
 
 def touch(partition: str, mine: Guard, owner: str, revision: str = "") -> Command:
-    """The first command of every batch: modifies our guard, and fails if it is gone. Never empty: the device
-    refuses a change that changes nothing named."""
+    """The first command of every batch: modifies our guard, and fails if it is gone. Never empty: the device refuses a
+    modification without attributes."""
     return Command(
         method="PATCH",
         path=_item(partition, mine.name),
@@ -141,7 +142,7 @@ def touch(partition: str, mine: Guard, owner: str, revision: str = "") -> Comman
 
 
 def records(epoch: int, owner: str, revision: str = "") -> list[dict[str, str]]:
-    """What the guard tells people: who wrote last, and which revision."""
+    """The guard's records, for operators: last writer and revision."""
     found = {"epoch": str(epoch), "owner": owner, "revision": revision}
     return [{"name": name, "data": data} for name, data in found.items() if data]
 

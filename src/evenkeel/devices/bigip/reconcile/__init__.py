@@ -1,1 +1,1 @@
-"""One partition made as wanted: what differs, and the writes that change it."""
+"""Reconciling one partition: differences from the wanted objects, and the writes that repair them."""

@@ -1,6 +1,6 @@
-"""What a pass found otherwise than it was left, in words for people. Pure.
+"""Descriptions of drift that a pass found and repaired. Pure.
 
-It names objects and attributes as they are called on the device, and never a value: somebody else wrote that.
+They name objects and attributes as the device does, and never a value, because the value was written by another user.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,8 +35,8 @@ ALL_GONE = "nothing of it was left; put back"
 
 
 def findings(steps: Sequence[ConfigOperation], wanted: int) -> list[str]:
-    """What these operations of one load balancer repair. ``wanted``: how many objects it has, but for
-    members and files."""
+    """The drift that these operations of one load balancer repair. ``wanted``: its number of objects, without members
+    and files."""
     removed = {step.key for step in steps if step.verb is Verb.DELETE}
     made = {step.key for step in steps if step.verb is Verb.CREATE}
     if wanted and len(steps) == len(made) == sum(key.type != MEMBER for key in made) == wanted:

@@ -1,11 +1,11 @@
-"""Files with certificates, keys and revocation lists: which are missing, and which nobody needs any more. Pure.
+"""Files of certificates, keys and revocation lists: which are missing, and which are unused. Pure.
 
-A device shows no contents, so what a file holds is known by its name alone. Certificate and key are made together, in
-the transaction that first refers to them, and the intermediates with them if there are any: so where the first two are,
-the third one's absence says that there are none.
+A device does not return file contents, so a file's content is known by its name alone. Certificate and key are created
+together, in the transaction that first refers to them, with the intermediates if there are any. So where certificate
+and key exist without a file of intermediates, the certificate has none.
 
-What nobody refers to goes, if its name is one that we give. That includes what other load balancers of the partition
-refer to, whoever made their profiles, and what is wanted by a load balancer that waits for the rest of its contents.
+A file is removed if nothing refers to it and its name is one of ours. References of all profiles in the partition
+count, whoever created them, and so do those of a load balancer that waits for its other contents.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,12 +30,12 @@ from evenkeel.devices.bigip.objects import (
 )
 
 Files = dict[Key, Secret | None]
-"""Files that must be there; with a content, if they are to be made."""
+"""Files that must exist; with content for those to be created."""
 _REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
 
 class WrongContent(Exception):
-    """A content that is not what its identity was given for."""
+    """The content does not match its sha256."""
 
 
 def with_files(
@@ -94,7 +94,7 @@ _PLACES = {
 
 
 def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secret]:
-    """By the end of a file's name. Raises :class:`WrongContent`."""
+    """The file contents by name suffix. Raises :class:`WrongContent`."""
     if content.kind is not need.kind or content.sha256 != need.sha256:
         raise WrongContent(f"what came for a {need.kind.value.replace('_', ' ')} is something else")
     if need.kind is CertificateKind.REVOCATION_LIST:
@@ -109,12 +109,12 @@ def _texts(need: CertificateNeed, content: CertificateContent) -> dict[str, Secr
 
 
 def _joined(texts: Iterable[str]) -> Secret:
-    """PEM texts in one. None of these is secret, but nobody needs to see them either."""
+    """PEM texts concatenated. They are not secret, but are kept out of logs and messages all the same."""
     return Secret("".join(f"{text.strip()}\n" for text in texts).encode())
 
 
 def _with_chains(item: WantedObject, files: Collection[str]) -> WantedObject:
-    """Without the intermediates of certificates that have none. ``files``: names of those that there are."""
+    """The object without chains that do not exist. ``files``: names of the existing files."""
     if item.key.type == SERVER_SSL:
         return replace(item, attributes=_chain_or_none(item.attributes, files))
     if item.key.type == CLIENT_SSL:
@@ -128,13 +128,13 @@ def _chain_or_none(attributes: Mapping[str, Any], files: Collection[str]) -> dic
     return {**attributes, "chain": attributes["chain"] if there else "none"}
 
 
-# -- what nobody needs any more
+# -- unused files
 
 
 def unused_files(
     observed: Observed, rendered: Iterable[RenderedObjects], gone: Iterable[Key], partition: str, names: BigIpNames
 ) -> list[Key]:
-    """Files of ours that nothing will refer to. ``gone``: what is to be removed."""
+    """Our files to which nothing will refer. ``gone``: objects to be removed."""
     ours = [key for key in observed if key.type in FILES and names.is_file(key.name)]
     if not ours:
         return []
@@ -149,7 +149,7 @@ def unused_files(
 
 
 def referred(objects: Mapping[Key, Mapping[str, Any]], partition: str) -> set[str]:
-    """Names of files of the partition that profiles refer to. ``objects``: their attributes."""
+    """Names of the partition's files to which profiles refer. ``objects``: their attributes."""
     return {
         path.rpartition("/")[2]
         for key, attributes in objects.items()

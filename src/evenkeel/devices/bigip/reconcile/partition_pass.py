@@ -1,18 +1,18 @@
-"""One pass over one partition of one device: guard, look, plan, write, and narrow a refusal down.
+"""One pass over one partition of one device: check the guard, read, plan, write, and isolate what the device refuses.
 
-What was seen is kept between passes (:class:`PartitionView`) and holds only while the same epoch is held and the
-outcome of every write of ours was known. So
+The observed state is cached between passes (:class:`PartitionView`). The cache is valid only under the same epoch and
+while the outcome of every write was known. So
 
-- a change is planned from what is remembered, and written without a read: the guard protects it, and if what
-  is remembered was wrong the device refuses, which leads to a full read;
-- nothing to do is believed only after a light pass: two reads, of pools with members and of virtual servers;
-- everything is read in full: when there is nothing remembered (takeover, a failed or unknown write, a device that was
-  away), for a ``complete`` batch, when the light pass shows a difference, and when the last full read is older than
-  ``full_read_interval_seconds``. With it the guards are read, and a device on which ours is not the only one is left
-  alone: a takeover comes first, and then everything.
+- a change is planned from the cache and written without a read: the guard protects it, and if the cache is wrong the
+  device refuses the write, which leads to a full read;
+- an empty plan is trusted only after a light read: two requests, for pools with members and for virtual servers;
+- everything is read if nothing is cached (takeover, a failed or unknown write, a device that was unreachable), for a
+  ``complete`` batch, if the light read shows a difference, and if the last full read is older than
+  ``full_read_interval_seconds``. A full read includes the guards; if ours is not the only one, nothing is written until
+  a takeover and another full read.
 
-A refused batch is split until only the load balancers that the device refuses are left. An answer that is lost is
-never repeated: the transaction is dropped, the partition read again, and the rest planned anew.
+A refused batch is split until only the load balancers that the device refuses are left. A write whose response was lost
+is never repeated: the transaction is dropped, the partition read again, and the rest planned anew.
 """
 
 import time
@@ -50,23 +50,23 @@ from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan, sti
 log = structlog.get_logger(__name__)
 
 ONE_TRANSACTION_MAX = 1000
-"""Commands for one load balancer. Only one of which more than so many members or certificates change has several
-transactions."""
+"""Commands in one transaction. A load balancer gets several transactions only if more of its members or certificates
+change than this."""
 UNKNOWN_OUTCOMES_MAX = 3
-"""Lost answers in one pass after which the device counts as out of reach."""
+"""Unknown outcomes in one pass after which the device counts as unreachable."""
 
 
 class PartitionView:
-    """What is known of one partition of one device."""
+    """The cached state of one partition of one device."""
 
     def __init__(self, mine: Guard, *, new: bool) -> None:
         self.guard = mine
         self.observed: Observed | None = {} if new else None
         self.read_at_seconds = time.monotonic()
         self.certain = new
-        """Nobody can have written since it was read: even a complete pass need not read again."""
+        """No other agent can have written since it was read, so even a complete pass need not read again."""
         self.uploads_swept = new
-        """What an owner before us uploaded and left is gone."""
+        """Uploads left by an earlier owner have been removed."""
 
 
 Change = tuple[int, str]
@@ -74,18 +74,18 @@ Change = tuple[int, str]
 
 
 class PassOutcome(Value):
-    """What became of a batch on one device: why load balancers were refused, how much was committed, and what of that
-    only put right what had been left so."""
+    """The result of a batch on one device: reasons for refused load balancers, number of commits, and the drift that
+    they repaired."""
 
     errors: dict[LoadBalancerId, str]
     writes: int
     repaired: dict[LoadBalancerId, list[str]] = {}
     lacking: frozenset[str] = frozenset()
-    """Identities (sha256) of contents that neither the device holds nor the batch brought."""
+    """sha256 of the contents that neither the device holds nor the batch brought."""
 
 
 class PartitionPass:
-    """One batch on one device. The caller lets only one pass run on a partition of a device."""
+    """One batch on one device. The caller serialises passes over a partition of a device."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class PartitionPass:
         self._uploads = uploads
         """Names of uploaded files that were not removed yet."""
         self._left = left
-        """By load balancer, the change that this device was left at; kept up to date."""
+        """By load balancer, the change at which it was left on this device; kept up to date."""
         self._repaired: dict[LoadBalancerId, list[str]] = {}
         self._now = now
         self._errors: dict[LoadBalancerId, str] = {}
@@ -123,10 +123,10 @@ class PartitionPass:
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
     async def run(self) -> PassOutcome:
-        """Make it so. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
+        """Apply the batch. Raises :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
         await drop_pending(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
-        # What is written for another change than it was left at is no repair, nor what follows after a failure.
+        # Writes for a new change are no repair, nor are those that follow a failure.
         for service in self._batch.services:
             if self._left.get(service.load_balancer_id) != change_of(service):
                 self._left.pop(service.load_balancer_id, None)
@@ -143,10 +143,10 @@ class PartitionPass:
         lacking = frozenset(sha256 for one in self._with_files() for sha256 in one.lacking)
         return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired, lacking=lacking)
 
-    # -- look
+    # -- read
 
     async def _look(self) -> Plan:
-        """What is to be done, from as few reads as are safe."""
+        """The plan, from as few reads as are safe."""
         if self._must_read():
             await self._read()
             return self._plan()
@@ -169,7 +169,7 @@ class PartitionPass:
         return not view.certain and (old or self._batch.complete)
 
     async def _read(self) -> None:
-        """Read everything, and make sure that the partition is ours."""
+        """Read everything, and check that the partition is ours."""
         self._view.observed = None
         observed, guards = await read_all(self._device, self._partition)
         self._make_sure(guards)
@@ -178,13 +178,13 @@ class PartitionPass:
         self._read_fully = True
 
     def _make_sure(self, guards: Guards) -> None:
-        """Raises :class:`StaleOwner` if somebody newer owns, :class:`GuardLost` unless our guard is the only one."""
+        """Raises :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless our guard is the only one."""
         guard.check(guards, self._partition, self._guard, self._names, self._device.host)
         if guards.held != (self._guard,):
             raise GuardLost(self._device.host, self._partition, guards.newest)
 
     def _plan(self) -> Plan:
-        """What is left to do; load balancers that were refused stay as they are."""
+        """The remaining plan; refused load balancers stay as they are."""
         return plan(
             self._view.observed or {},
             self._with_files(),
@@ -219,7 +219,7 @@ class PartitionPass:
                 self._view.observed = None
 
     async def _settle(self, owners: tuple[str, ...], shared: tuple[ConfigOperation, ...] = ()) -> None:
-        """Commit the operations of these owners together; if they are refused, of each half."""
+        """Commit the operations of these owners together; if the device refuses them, each half separately."""
         all_steps = self._plan().of(frozenset(owners))
         steps = first_of(all_steps)
         if not steps:
@@ -234,7 +234,7 @@ class PartitionPass:
             await self._settle(owners)
         except DeviceRejected as error:
             if await self._after_refusal() and first_of(self._plan().of(frozenset(owners))) != steps:
-                await self._settle(owners)  # it was planned from something that was no longer so
+                await self._settle(owners)  # the plan was based on outdated state
             elif len(owners) == 1 and not shared:
                 self._errors[LoadBalancerId(owners[0])] = error.reason
             else:
@@ -250,10 +250,10 @@ class PartitionPass:
         await drop_pending(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
         await self._read()
-        self._writes += 1  # it may have been; better one too many
+        self._writes += 1  # it may have been committed; counting one too many is harmless
 
     async def _after_refusal(self) -> bool:
-        """Are we still the owner? True: everything was read anew."""
+        """Check that we still own the partition. True: everything was read anew."""
         if not self._read_fully:
             await self._read()
             return True
@@ -279,7 +279,7 @@ class PartitionPass:
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
 
     def _note_left(self, errors: Mapping[LoadBalancerId, str]) -> None:
-        """Remember at which change each load balancer was left, of those that there are."""
+        """Record the change at which each load balancer was left, for existing ones."""
         if self._batch.complete:
             named = {service.load_balancer_id for service in self._batch.services}
             for gone in self._left.keys() - named:
@@ -305,8 +305,8 @@ class PartitionPass:
 
 
 def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
-    """All, or if they are too many for one transaction, which a device drops if it is not committed in time, as many as
-    it takes: files come before everything, then members come and change, which go last."""
+    """All steps; or, if they exceed one transaction, the first part: files before everything else, then created and
+    modified members, deleted members last. The device drops a transaction that is not committed in time."""
     if len(steps) <= ONE_TRANSACTION_MAX:
         return steps
     files = tuple(step for step in steps if step.content is not None)
@@ -320,7 +320,7 @@ def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
 
 
 def change_of(service: ServiceDefinition) -> Change:
-    """Which change a definition is of."""
+    """The change that a definition belongs to."""
     return service.revision, service.change_id
 
 
@@ -329,7 +329,7 @@ def _count(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:
 
 
 def portions(todo: Plan, commands_max: int) -> Iterator[tuple[str, ...]]:
-    """Owners whose operations fit into one transaction together; one that is too big gets one of its own."""
+    """Groups of owners whose operations fit into one transaction; an owner with too many gets a group of its own."""
     sizes = Counter(step.owner for step in todo.operations if step.owner != SHARED)
     part: list[str] = []
     filled = 0

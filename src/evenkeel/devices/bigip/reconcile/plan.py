@@ -1,12 +1,12 @@
-"""What is to be done so that a partition looks as wanted: observed + wanted -> ordered operations. Pure.
+"""The plan for a partition: observed and wanted objects -> ordered operations. Pure.
 
-Only attributes that we set are compared, in canonical form, so a plan for what is already so is empty. An object
-is changed because its name is one we want, and removed only for our mark. Objects of one load balancer are never
-left half planned: if one of them belongs to somebody else, all of it is a problem.
+Only attributes that we set are compared, in canonical form, so the plan is empty if nothing differs. An object is
+modified because its name is wanted, and removed only if it has our mark. A load balancer is planned completely or not
+at all: if one of its objects belongs to another owner, the whole load balancer is a problem.
 
-Nodes carry no mark: the device makes them for members, which saves a request each. One is removed with the last
-member that used it, if it looks exactly as the device makes them. Files carry none either, and load balancers share
-them: each makes those that it misses, and the last one that refers to a file takes it along
+Nodes have no mark: the device creates them for members, which saves a request each. A node is removed with its last
+member, if it looks exactly as the device creates it. Files have no mark either, and load balancers share them: each
+creates those that are missing, and the last load balancer that refers to a file removes it
 (:mod:`evenkeel.devices.bigip.reconcile.files`).
 """
 
@@ -45,10 +45,10 @@ from evenkeel.devices.bigip.objects import (
 from evenkeel.devices.bigip.reconcile.files import referred, unused_files
 
 SHARED = ""
-"""Owner of operations that are no single load balancer's: the removal of nodes and files."""
+"""Owner of operations that concern several load balancers: the removal of nodes and files."""
 
-# An address or port must be free before it is taken again, so listeners and their addresses go first; everything
-# else goes after what referred to it has been changed.
+# An address or port must be free before it is used again, so listeners and their addresses are removed first; all other
+# objects are removed after the objects that referred to them were changed.
 _REPLACED = 5
 _MAKE = {kind: 10 + place for place, kind in enumerate(OWNED_TYPES)} | {MEMBER: 30}
 _REMOVE = (
@@ -60,13 +60,13 @@ _REMOVE = (
 
 
 class Plan(Value):
-    """Operations in the order in which they are to be carried out; load balancers that cannot be planned, and why."""
+    """Operations in execution order; and load balancers that cannot be planned, with the reason."""
 
     operations: tuple[ConfigOperation, ...] = ()
     problems: Mapping[LoadBalancerId, str] = {}
 
     def of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
-        """The operations of some owners, in order; a file that several of them make, once."""
+        """The operations of some owners, in order; a file that several of them create, only once."""
         found = (operation for operation in self.operations if operation.owner in owners)
         return tuple({(one.verb, one.key): one for one in found}.values())
 
@@ -74,7 +74,8 @@ class Plan(Value):
 def plan(
     observed: Observed, rendered: Iterable[RenderedObjects], *, partition: str, names: BigIpNames, complete: bool
 ) -> Plan:
-    """Everything to be done for these load balancers; with ``complete`` also the removal of all others' objects."""
+    """All operations for these load balancers; with ``complete`` also the removal of all other load balancers'
+    objects."""
     services = tuple(rendered)
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
@@ -107,13 +108,13 @@ def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str
 
 
 def _own(seen: ObservedObject, names: BigIpNames) -> str:
-    """The load balancer that an object of ours belongs to."""
+    """The load balancer that one of our objects belongs to; empty if the object is not ours."""
     mark = seen.mark
     return mark.load_balancer_id if mark and names.owns(mark) else ""
 
 
 def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> Iterator[ConfigOperation]:
-    """What makes one object, and the members in it, as wanted."""
+    """Operations that bring one object, and its members, to the wanted state."""
     if seen is None:
         yield _create(item, partition)
         return
@@ -143,7 +144,7 @@ def _create(item: WantedObject, partition: str) -> ConfigOperation:
 
 
 def _body(item: WantedObject, partition: str) -> dict[str, Any]:
-    """A body to create the object with; what is to be nothing is left out."""
+    """The body to create the object with, without empty attributes."""
     body: dict[str, Any] = {"name": item.key.name, "partition": partition}
     body.update((name, value) for name, value in item.attributes.items() if value not in ("", []))
     if item.members:
@@ -154,7 +155,7 @@ def _body(item: WantedObject, partition: str) -> dict[str, Any]:
 def _missing_files(
     observed: Observed, rendered: Iterable[RenderedObjects], partition: str
 ) -> Iterator[ConfigOperation]:
-    """What makes them, for each of those that need them."""
+    """Operations that create missing files, for each load balancer that needs them."""
     for one in rendered:
         for item in one.objects:
             if item.key.type in FILES and item.key not in observed:
@@ -200,7 +201,7 @@ def _as_made_by_device(node: ObservedObject | None) -> bool:
 
 
 def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> bool:
-    """Is what this operation removes still there, and needed by nobody?"""
+    """Whether the node or file that this operation removes still exists and is unused."""
     if step.key not in observed:
         return False
     if step.key.type in FILES:
@@ -209,11 +210,11 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
     return not any(node_of(member) == step.key.name for pool in pools for member in pool.members)
 
 
-# -- what a device looks like afterwards
+# -- the state after a commit
 
 
 def after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed:
-    """What is to be seen once the operations have been committed. ``observed`` stays as it is."""
+    """The state after the operations were committed. ``observed`` is not modified."""
     result = dict(observed)
     for step in operations:
         if step.key.type == MEMBER:

@@ -1,7 +1,7 @@
-"""What references of a load balancer name, as paths of files on the device. Pure.
+"""The files that a load balancer's certificate references become, as paths on the device. Pure.
 
-A file is called after what is in it, so that a renewed certificate is another file, several load balancers share one,
-and a profile that names a file names its content.
+A file is named by the sha256 of its content: a renewed certificate is another file, load balancers can share a file,
+and a profile's file path identifies the content.
 """
 
 import re
@@ -18,16 +18,16 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class CertificatePaths(Value):
-    """Where a certificate, its key and its intermediates are."""
+    """Paths of a certificate, its key and its intermediates."""
 
     certificate: str
     key: str
     chain: str
-    """There may be none: that is known where the content or the device is."""
+    """The file may not exist: whether a certificate has intermediates is known only from the content or the device."""
 
 
 class References:
-    """The references of one load balancer; remembers which contents were asked for."""
+    """The references of one load balancer; records which contents were requested."""
 
     def __init__(self, service: ServiceDefinition, names: BigIpNames) -> None:
         self._known = {(each.reference, each.kind): each for each in service.certificates}
@@ -37,18 +37,19 @@ class References:
 
     @property
     def needs(self) -> tuple[CertificateNeed, ...]:
-        """All that were asked for, in order."""
+        """All contents that were requested, in order."""
         return tuple(self._needs)
 
     def certificate(self, what: str, reference: str) -> CertificatePaths:
-        """The files of a certificate. ``what`` it is of, for people. Raises :class:`Unrenderable`, as do the others."""
+        """The files of a certificate. ``what``: the object, for messages. Raises :class:`Unrenderable`, as do the other
+        methods."""
         sha256 = self._needed(what, reference, CertificateKind.CERTIFICATE)
         return CertificatePaths(
             certificate=self._path(sha256, CERTIFICATE), key=self._path(sha256, KEY), chain=self._path(sha256, CHAIN)
         )
 
     def interchangeable(self, references: Iterable[str]) -> list[list[str]]:
-        """Certificates in groups, each in order: of the same names, with keys of different types."""
+        """Certificates grouped by equal names with keys of different types, each group in order."""
         groups: list[list[str]] = []
         open_groups: dict[str, tuple[list[str], set[str]]] = {}
         for reference in references:
@@ -65,11 +66,11 @@ class References:
         return groups
 
     def authority(self, what: str, reference: str) -> str:
-        """The file of authorities."""
+        """The file of CA certificates."""
         return self._path(self._needed(what, reference, CertificateKind.AUTHORITY), AUTHORITY)
 
     def revocation_list(self, what: str, reference: str) -> str:
-        """The file of what an authority has revoked."""
+        """The file of a certificate revocation list."""
         return self._path(self._needed(what, reference, CertificateKind.REVOCATION_LIST), REVOCATION)
 
     def _needed(self, what: str, reference: str, kind: CertificateKind) -> str:

@@ -1,20 +1,20 @@
-"""TLS that ends at a listener: client-ssl profiles. Pure.
+"""TLS termination at a listener: client-ssl profiles. Pure.
 
-There is one for each certificate, but certificates of the same names with keys of different types share one, so that
-each client gets what it can use. Clients are shown the one whose names hold what they ask for (SNI): without a server
-name of its own a profile goes by the names in its certificate. Exactly one is the default for all others, as a BIG-IP
-demands. A profile is named after listener and (first) reference, so that a renewal changes it in place and touches no
-virtual server.
+There is one profile per certificate, but certificates of the same names with keys of different types share one, so that
+the device can choose by the client's ciphers. The device chooses the profile by SNI: a profile without a server name of
+its own matches the names in its certificate. Exactly one profile is the default for SNI, as a BIG-IP requires. A
+profile is named after the listener and its (first) reference, so that a renewal modifies it in place and no virtual
+server changes.
 
 =========================  =============================================================================
 Octavia                    client-ssl
 =========================  =============================================================================
 default_tls_container_ref  the profile with sniDefault; without one, that of the first of sni_container_refs
 client_authentication      peerCertMode: NONE ignore, OPTIONAL request, MANDATORY require; CA and CRL
-                           A BIG-IP lets clients with wrong certificates pass at ``request``: see
+                           With ``request`` a BIG-IP accepts clients with invalid certificates: see
                            :mod:`evenkeel.devices.bigip.render.rules`
-alpn_protocols             with h2, the profile http2 beside it, which offers HTTP/1.1 too. A device insists on
-                           one cipher for it; where that is not wanted, a profile of our own does not insist
+alpn_protocols             with h2, also an http2 profile, which offers HTTP/1.1 too. A device requires one
+                           cipher for it; if that is not among the listener's, our own profile does not require it
 =========================  =============================================================================
 """
 
@@ -32,7 +32,7 @@ from evenkeel.devices.errors import Unrenderable
 DEFAULT_PARENT = "/Common/clientssl"
 HTTP2 = "/Common/http2"
 HTTP2_CIPHER = "ECDHE-RSA-AES128-GCM-SHA256"
-"""What a virtual server must take unless its http2 profile says otherwise (ID 516327)."""
+"""The cipher that a virtual server must offer unless its http2 profile disables the check (ID 516327)."""
 PEER_MODES = {"NONE": "ignore", "OPTIONAL": "request", "MANDATORY": "require"}
 _REFERENCE_DIGITS = 20
 
@@ -40,7 +40,7 @@ _REFERENCE_DIGITS = 20
 def client_ssl_profiles(
     service: ServiceDefinition, listener: ServiceListener, names: BigIpNames, references: References, parent: str
 ) -> list[WantedObject]:
-    """One for each certificate, the default first. Raises :class:`Unrenderable`."""
+    """One profile per certificate, the default first. Raises :class:`Unrenderable`."""
     if listener.protocol != TLS_PROTOCOL:
         return []
     shared = {
@@ -48,7 +48,7 @@ def client_ssl_profiles(
         "serverName": "none",
         **tls_attributes(service, listener, names),
         **_client_authentication(listener, references),
-        "renegotiation": "disabled",  # HTTP/2 forbids it, TLS 1.3 has none, and it lets clients tie up the device
+        "renegotiation": "disabled",  # HTTP/2 forbids it, TLS 1.3 has none, clients could exhaust the device with it
         "ocspStapling": "disabled",
         "description": names.mark("clientssl", service.load_balancer_id, listener.id),
     }
@@ -70,7 +70,7 @@ def client_ssl_profiles(
 
 
 def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The http2 profile of a listener whose clients may speak HTTP/2, but not with the cipher that a device wants."""
+    """The http2 profile of a listener that offers HTTP/2 without the cipher that a device requires for it."""
     if not speaks_http2(listener) or HTTP2_CIPHER in (listener.tls_ciphers or HTTP2_CIPHER).split(":"):
         return []
     return [
@@ -88,12 +88,12 @@ def http2_profiles(service: ServiceDefinition, listener: ServiceListener, names:
 
 
 def speaks_http2(listener: ServiceListener) -> bool:
-    """Is HTTP/2 offered to clients?"""
+    """Whether the listener offers HTTP/2 to clients."""
     return listener.protocol == TLS_PROTOCOL and "h2" in listener.alpn_protocols
 
 
 def certificate_references(listener: ServiceListener) -> tuple[str, ...]:
-    """Its certificates, the default one first, each once."""
+    """The listener's certificate references, the default one first, without duplicates."""
     first = (listener.default_tls_container_ref,) if listener.default_tls_container_ref else ()
     found = tuple(dict.fromkeys((*first, *listener.sni_container_refs)))
     if not found:

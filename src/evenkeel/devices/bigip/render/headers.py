@@ -1,10 +1,10 @@
-"""Headers that tell members about clients: which, and what makes them. Pure.
+"""Headers about the client that a listener inserts for members, and which object inserts them. Pure.
 
-What a load balancer says of its clients nobody else may say. Where one of its listeners inserts a header about the
-client's certificate, all of those are taken out of every request first, also where they are spelled with ``_``, which
-many servers take for ``-``; X-Forwarded-Port and -Proto likewise, where a listener at which TLS ends inserts them.
-X-Forwarded-For is a list: what was there stays, and the last one is ours; but where such a listener inserts it,
-nothing spelled otherwise stays.
+Clients must not be able to forge them. If any listener of the load balancer inserts a header about the client's
+certificate, all such headers are removed from every request first, including spellings with ``_``, which many servers
+treat as ``-``. X-Forwarded-Port and -Proto are removed likewise, if a listener that terminates TLS inserts them.
+X-Forwarded-For is a list: existing values stay, and the device appends its own; but if such a listener inserts it,
+other spellings of the name are removed.
 """
 
 from collections.abc import Iterable
@@ -19,20 +19,20 @@ FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
 
 
 class HeaderPlan(Value):
-    """What is done about headers at one listener. The http profile can insert ``profile_header`` at most, and never
-    removes any; an iRule does the rest."""
+    """What one listener does about headers. The http profile can insert ``profile_header`` only, and removes none; an
+    iRule does the rest."""
 
     forwarded_for: bool = False
     profile_header: str = ""
     """``name: value``."""
     removed: tuple[str, ...] = ()
-    """In every spelling."""
+    """Names of headers that are removed in every spelling."""
     respelled: tuple[str, ...] = ()
-    """Names of those that are removed only if they are spelled otherwise."""
+    """Names of headers of which only other spellings are removed."""
     inserted: tuple[tuple[str, str], ...] = ()
     """Names and values that do not depend on the client."""
     about_client: tuple[str, ...] = ()
-    """Names of those about the client's certificate."""
+    """Names of headers about the client's certificate."""
 
 
 def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> HeaderPlan:
@@ -65,7 +65,7 @@ def header_plan(listener: ServiceListener, listeners: Iterable[ServiceListener])
 
 
 def wanted_headers(listener: ServiceListener) -> frozenset[str]:
-    """Names of those a listener inserts. Raises :class:`Unrenderable`."""
+    """Names of the headers that a listener inserts. Raises :class:`Unrenderable`."""
     possible = (*INSERT_HEADERS, *(TLS_INSERT_HEADERS if listener.protocol == TLS_PROTOCOL else ()))
     wanted = set()
     for name, switch in listener.insert_headers.items():

@@ -1,4 +1,4 @@
-"""Service definition to wanted objects: which BIG-IP objects one load balancer comes to. Pure.
+"""Service definition -> the BIG-IP objects of one load balancer. Pure.
 
 ==================  ==========================================  ================================
 LBaaS               iControl REST                               name
@@ -18,8 +18,8 @@ monitor             ltm/monitor/http, /https, /tcp,             ``<prefix>_<moni
 persistence         built-in, or ltm/persistence/cookie         ``<prefix>_cookie_<pool id>``
 ==================  ==========================================  ================================
 
-What a BIG-IP cannot do as asked is a ``problem`` that names field and value: nothing is dropped silently. Two
-equal definitions render to equal objects. BigIpNames given by users are not put on the device.
+A setting that a BIG-IP cannot implement is a ``problem`` that names field and value; nothing is dropped silently. Equal
+definitions render to equal objects. Names and descriptions given by users are not put on the device.
 """
 
 from collections.abc import Sequence
@@ -65,11 +65,11 @@ def render(
     addresses: AddressRules = STRICT,
     parent_ssl_profile: str = DEFAULT_PARENT,
 ) -> RenderedObjects:
-    """All objects of one load balancer but files, or why there can be none. A deleted one comes to nothing."""
+    """Render all objects of one load balancer except files, or state the problem. A deleted one has no objects."""
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
     try:
-        # the API refuses these; controllers of other versions may know more than this agent
+        # the API refuses these, but a controller of another version may accept more than this agent supports
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
         _check_addresses(service, addresses)
@@ -81,7 +81,7 @@ def render(
 
 
 def _check_addresses(service: ServiceDefinition, addresses: AddressRules) -> None:
-    """Raises :class:`Unrenderable` for those that a device must not be sent to, or have."""
+    """Raises :class:`Unrenderable` for addresses that load balancers must not have or send to."""
     if problem := addresses.vip_problem(service.vip.address):
         raise Unrenderable(f"vip_address {service.vip.address!r}: {ALLOWED_WORDS} is allowed; {problem}")
     for pool in service.pools:
@@ -117,7 +117,7 @@ def _objects(
 def _listener_objects(
     service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
 ) -> list[WantedObject]:
-    """What helps its virtual server, but for client-ssl profiles."""
+    """The virtual server's auxiliary objects, except client-ssl profiles."""
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
@@ -162,7 +162,7 @@ def _virtual(
     own: Sequence[WantedObject],
     names: BigIpNames,
 ) -> WantedObject:
-    """``own``: the listener's objects, of which it refers to profiles and iRules."""
+    """The listener's virtual server. ``own``: the listener's objects, of which it refers to profiles and iRules."""
     partition = names.partition(service.project_id)
     live_pool = pool if pool is not None and pool.admin_state_up else None
     persist = render_pool.persistence_of(listener, live_pool, partition, names) if live_pool else []
@@ -171,8 +171,8 @@ def _virtual(
         key=Key(type=VIRTUAL, name=names.of(listener.id)),
         owner=service.load_balancer_id,
         attributes={
-            # The virtual address is named, not its number: it has a name of its own, and a device that looked for
-            # one named like the address would make a second.
+            # The destination is the name of the virtual address, not its number: our virtual address has a name of its
+            # own, and for a number the device would create a second one.
             "destination": f"/{partition}/{names.of(service.load_balancer_id)}:{listener.protocol_port}",
             "mask": _mask(vip_address(service)),
             "ipProtocol": "tcp",
@@ -195,8 +195,8 @@ def _profile_list(
     own: Sequence[WantedObject],
     names: BigIpNames,
 ) -> list[dict[str, str]]:
-    """Our own profile of each kind where there is one, else the built-in. HTTP re-uses server connections, unless each
-    of them is of one client's only."""
+    """Our own profile of each kind if there is one, else the built-in. HTTP gets OneConnect, unless server-side
+    connections must not be shared between clients."""
     partition = names.partition(service.project_id)
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
     wanted = []

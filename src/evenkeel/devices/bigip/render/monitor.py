@@ -1,15 +1,15 @@
-"""Health monitors, and how what users write gets into a send string without breaking out of it. Pure.
+"""Health monitors, with user text escaped in send strings. Pure.
 
 ======================  ============================================================================
 Octavia                 BIG-IP
 ======================  ============================================================================
 delay                   interval
-max_retries_down        timeout = delay * max_retries_down + timeout: the moment at which that many
+max_retries_down        timeout = delay * max_retries_down + timeout: the time after which that many
                         probes in a row have failed. (The device's own rule of thumb, 3 * interval + 1,
-                        is this for three probes that answer within a second.)
-max_retries             timeUntilUp = delay * (max_retries - 1): after that many good probes
-timeout                 there is no time-out of a single probe; it ends the sum above
-type HTTP               where members are spoken to over TLS, an https monitor: in the clear none would answer
+                        is the same for three probes answered within a second.)
+max_retries             timeUntilUp = delay * (max_retries - 1): after that many successful probes
+timeout                 a BIG-IP has no time-out of a single probe; it is the last term of the sum above
+type HTTP               where members use TLS, an https monitor: members would not answer plain HTTP
 ======================  ============================================================================
 """
 
@@ -33,10 +33,10 @@ TYPES = {
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
 LINE_END = "\\r\\n"
-"""As the device's own monitors write it: a backslash and a letter, which the device turns into bytes."""
+"""In the notation of the device's own monitors: a backslash and a letter, which the device turns into bytes."""
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
-# Every other character is sent percent-encoded: above all blanks, quotes, braces, angle brackets, line ends and the
-# backslash, which would let a path end the request line and go on with headers of its own.
+# All other characters are percent-encoded: above all spaces, quotes, braces, angle brackets, line breaks and the
+# backslash, with which a path could end the request line and inject headers.
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
@@ -61,7 +61,8 @@ def monitor_object(
 
 
 def monitor_name(pool: ServicePool, monitor: ServiceMonitor, names: BigIpNames) -> str:
-    """Another one where it becomes of another type with the pool: monitors of all types share their names."""
+    """The monitor's name. It changes where TLS on the pool changes the monitor's type, because monitors of all types
+    share one namespace."""
     return names.helper("https", monitor.id) if _becomes_https(pool, monitor) else names.of(monitor.id)
 
 
@@ -89,7 +90,7 @@ def _http(monitor: ServiceMonitor) -> dict[str, Any]:
 
 
 def send_string(monitor: ServiceMonitor) -> str:
-    """The request, with nothing in it that the user could end a line with."""
+    """The request; user text in it cannot break the line."""
     method = monitor.http_method or HTTP_CHECK_DEFAULTS["http_method"]
     if method not in METHODS:
         raise Unrenderable(f"health monitor {monitor.id}: http_method {method!r} is not possible")
@@ -129,7 +130,7 @@ def expected_codes(monitor: ServiceMonitor) -> tuple[int, ...]:
 
 
 def _patterns(codes: tuple[int, ...]) -> list[str]:
-    """The codes as alternatives, whole hundreds and tens taken together."""
+    """The codes as alternatives, complete hundreds and tens combined."""
     left, found = set(codes), []
     for size, pattern in ((100, "{}[0-9][0-9]"), (10, "{}[0-9]")):
         for start in sorted({code // size for code in left}):

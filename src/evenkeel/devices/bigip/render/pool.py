@@ -1,8 +1,9 @@
-"""Pools, members, persistence: how traffic is spread. Pure.
+"""Pools, members and persistence. Pure.
 
-A weight of 0 drains (``user-disabled``: existing and persistent clients stay), admin down forces offline
-(``user-down``): so both can be told apart on the device. A pool that is admin down is taken off its listeners and
-its members are forced offline. Backup members get a lower priority group and serve when no other member can.
+Weight 0 disables a member (``user-disabled``: existing connections and persistent clients stay), admin down forces it
+offline (``user-down``), so the device shows the difference. A pool that is admin down is detached from its listeners
+and its members are forced offline. Backup members get a lower priority group and are used when no other member is
+available.
 """
 
 import re
@@ -24,8 +25,8 @@ _METHODS = {
     ("ROUND_ROBIN", True): "ratio-member",
     ("LEAST_CONNECTIONS", False): "least-connections-member",
     ("LEAST_CONNECTIONS", True): "ratio-least-connections-member",
-    # Which member a source gets is decided by persistence; this only spreads new sources. The weighted form is by
-    # member because weights are the members' and not the nodes'.
+    # Source persistence decides the member of a known client; this algorithm distributes only new ones. The weighted
+    # form is per member, because weights are set on members, not on nodes.
     ("SOURCE_IP", False): "least-connections-node",
     ("SOURCE_IP", True): "ratio-least-connections-member",
 }
@@ -91,14 +92,14 @@ def _member(
 
 
 def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """The pool's monitor; one that is admin down is not made."""
+    """The pool's monitor; none if it is admin down."""
     if pool.monitor is None or not pool.monitor.admin_state_up:
         return []
     return [monitor_object(service, pool, pool.monitor, names)]
 
 
 def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """A cookie profile of its own for a pool whose cookie has a name."""
+    """A cookie persistence profile for a pool that sets a cookie name."""
     wanted = pool.session_persistence
     if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
         return []
@@ -121,7 +122,7 @@ def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
 def persistence_of(
     listener: ServiceListener, pool: ServicePool, partition: str, names: BigIpNames
 ) -> list[dict[str, Any]]:
-    """What the listener's virtual server keeps clients with their member by."""
+    """The persistence profile of the listener's virtual server."""
     wanted = pool.session_persistence
     if wanted is None:
         return [_named("source_addr", COMMON)] if pool.lb_algorithm == "SOURCE_IP" else []

@@ -1,8 +1,9 @@
-"""A listener's headers and time-outs: child profiles, made only where something is not as built in. Pure.
+"""A listener's headers and time-outs: child profiles, created only where a value differs from the built-in profile.
+Pure.
 
 ``timeout_client_data`` and ``timeout_member_data`` become the ``idleTimeout`` of the transport profile, in whole
-seconds. The device has one idle timer a connection, so the longer of both is taken: nothing ends earlier than
-was asked. With both at the API's default of 50 s the built-in profile stays, whose timer is 300 s.
+seconds. The device has one idle timer per connection, so the longer of both is used, and no connection ends earlier
+than configured. With both at the API's default of 50 s the built-in profile is used, whose timer is 300 s.
 """
 
 from collections.abc import Mapping
@@ -21,11 +22,11 @@ _NO_HSTS: dict[str, str | int] = {
     "includeSubdomains": "enabled",
     "preload": "disabled",
 }
-"""As in the profile that is built in."""
+"""The values of the built-in profile."""
 
 
 def http_profile(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
-    """The http profile of a listener that inserts headers which need no iRule, or sends Strict-Transport-Security."""
+    """The http profile of a listener that inserts headers without an iRule, or sends Strict-Transport-Security."""
     plan = header_plan(listener, service.listeners)
     if not (plan.forwarded_for or plan.profile_header or listener.hsts_max_age is not None):
         return []
@@ -59,7 +60,7 @@ def _hsts(listener: ServiceListener) -> dict[str, str | int]:
 def transport_profile(
     service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
 ) -> list[WantedObject]:
-    """The tcp or fastL4 profile of a listener whose time-outs are not the usual ones."""
+    """The tcp or fastL4 profile of a listener whose time-outs are not the defaults."""
     _refuse_other_times(listener)
     if (listener.timeout_client_data, listener.timeout_member_data) == (
         _USUAL.timeout_client_data,
@@ -82,12 +83,12 @@ def transport_profile(
 
 
 def is_full_proxy(listener: ServiceListener, pool: ServicePool | None) -> bool:
-    """Does the device hold both sides of a connection apart: to read requests, or to speak TLS on one of them?"""
+    """Whether the virtual server is a full proxy: needed to read requests, and for TLS on either side."""
     return listener.protocol in L7_PROTOCOLS or (pool is not None and pool.tls_enabled)
 
 
 def idle_timeout(listener: ServiceListener) -> str:
-    """Seconds as text, rounded up; 0 ms means that a connection may be idle for ever."""
+    """Seconds as text, rounded up; 0 ms means no idle time-out."""
     times = (listener.timeout_client_data, listener.timeout_member_data)
     return "indefinite" if 0 in times else str(-(-max(times) // 1000))
 

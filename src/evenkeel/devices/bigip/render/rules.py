@@ -1,13 +1,12 @@
-"""The iRule of a listener: what no profile can do. Pure.
+"""The iRule of a listener, for what profiles cannot do. Pure.
 
-Its code is put together from the fixed parts below, by switches and numbers of the definition: no text of a tenant is
-ever part of it. The mark is its first line, because an iRule has no description.
+Its code is assembled from the fixed parts below, by booleans and numbers of the definition; it never contains text from
+a tenant. The mark is its first line, because an iRule has no description.
 
-- Headers that depend on the client, or of which there is more than one; those of the same names that clients send are
-  removed first.
-- ``client_authentication`` OPTIONAL: a BIG-IP lets a client pass whose certificate is wrong; it is refused here.
-- The name that the client asked for (SNI) is asked for at members that are spoken to over TLS. The device has no
-  setting for that.
+- Inserts headers that depend on the client, or of which there is more than one, after removing those that the client
+  sent.
+- ``client_authentication`` OPTIONAL: a BIG-IP accepts a client with an invalid certificate; the iRule refuses it.
+- Sends the client's server name (SNI) to members that use TLS. The device has no setting for that.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from evenkeel.devices.bigip.objects import RULE, Key, WantedObject
 from evenkeel.devices.bigip.render.headers import HeaderPlan, header_plan
 
 _ONE_LINE = r'string map [list "\r" "" "\n" ""]'
-"""A name in a certificate may hold anything; in a header no line ends."""
+"""Removes line breaks: a name in a certificate may contain any character."""
 _ALWAYS_SAID = {
     "X-SSL-Client-Verify": "[expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]",
     "X-SSL-Client-Has-Cert": "[expr { [SSL::cert count] > 0 }]",
@@ -56,7 +55,7 @@ _ASK_FOR_NAME = (
 def listener_rules(
     service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
 ) -> list[WantedObject]:
-    """The listener's iRule, if it needs one. ``pool``: where it sends to. Raises :class:`Unrenderable`."""
+    """The listener's iRule, if it needs one. ``pool``: its default pool. Raises :class:`Unrenderable`."""
     lines = [
         *_handshake(listener, pool),
         *(_ASK_FOR_NAME if passes_name_on(listener, pool) else ()),
@@ -75,7 +74,7 @@ def listener_rules(
 
 
 def passes_name_on(listener: ServiceListener, pool: ServicePool | None) -> bool:
-    """Are members asked for the name that the client asked for? Then a connection to one is of one client's only."""
+    """Whether members receive the client's SNI. If so, a server-side connection must not be shared between clients."""
     return listener.protocol == TLS_PROTOCOL and pool is not None and pool.tls_enabled
 
 

@@ -1,8 +1,8 @@
-"""TLS towards the members of a pool: a server-ssl profile. Pure.
+"""TLS to the members of a pool: a server-ssl profile. Pure.
 
-With a CA members must show a certificate of it that is not revoked; without one any certificate will do, as in
-Octavia. What name is in it is not asked. HTTP/2 is not spoken with members, so a pool that wants nothing else is
-refused.
+With a CA, the member's certificate must be signed by it and not be revoked; without one any certificate is accepted, as
+in Octavia. The name in it is not checked. The device does not use HTTP/2 with members, so a pool whose
+``alpn_protocols`` allow only HTTP/2 is refused.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ def server_ssl_profiles(
 
 
 def server_ssl_path(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> str:
-    """What speaks TLS with the pool's members, and checks them."""
+    """The path of the profile for TLS with the pool's members."""
     if not pool.tls_enabled:
         return PARENT
     return f"/{names.partition(service.project_id)}/{names.helper('serverssl', pool.id)}"

@@ -1,8 +1,8 @@
-"""How TLS is spoken, towards clients and members alike: versions and ciphers. Pure.
+"""TLS versions and ciphers for clients and members. Pure.
 
 Ciphers are a cipher rule in a cipher group, because a BIG-IP refuses TLS 1.3 with a plain cipher string (K10251520).
-Tenants name them as OpenSSL does, a BIG-IP partly otherwise: :data:`CIPHERS`. As with OpenSSL, ciphers of older
-versions do not limit TLS 1.3: without any of its own named, all three are allowed.
+Tenants use OpenSSL's cipher names, which differ in part from a BIG-IP's: :data:`CIPHERS`. As in OpenSSL, ciphers of
+older versions do not restrict TLS 1.3: if no TLS 1.3 cipher is named, all three are allowed.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from evenkeel.devices.errors import Unrenderable
 
 NEWEST = "TLSv1.3"
 DEFAULT_GROUP = "/Common/f5-default"
-"""Where no ciphers are named; comes with every device since 13.0."""
+"""Used where no ciphers are named; built in since 13.0."""
 _SWITCHES = {
     "SSLv3": "no-sslv3",
     "TLSv1": "no-tlsv1",
@@ -66,7 +66,8 @@ CIPHERS = {
     "ECDHE-RSA-CHACHA20-POLY1305": "ECDHE-RSA-CHACHA20-POLY1305-SHA256",
     "ECDHE-ECDSA-CHACHA20-POLY1305": "ECDHE-ECDSA-CHACHA20-POLY1305-SHA256",
 }
-"""OpenSSL's name -> a BIG-IP's. Nothing else gets into a cipher rule, so no text of a tenant is ever read as one."""
+"""OpenSSL's name -> a BIG-IP's. Cipher rules contain only these values, so text from a tenant is never parsed as a
+rule."""
 
 
 def tls_attributes(
@@ -78,7 +79,7 @@ def tls_attributes(
 
 
 def options(speaker: ServiceListener | ServicePool) -> str:
-    """The versions that are not spoken, in the form in which a device shows them."""
+    """The options that disable the other versions, in the form in which a device returns them."""
     wanted = _versions(speaker)
     return f"{{ {' '.join((_ALWAYS, *(switch for version, switch in _SWITCHES.items() if version not in wanted)))} }}"
 
@@ -86,7 +87,7 @@ def options(speaker: ServiceListener | ServicePool) -> str:
 def cipher_objects(
     service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
 ) -> list[WantedObject]:
-    """The cipher rule and the group with it; none for the device's default."""
+    """The cipher rule and its cipher group; none for the device's default."""
     if not speaker.tls_ciphers:
         return []
     name = _name(speaker, names)
@@ -121,5 +122,5 @@ def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
 
 
 def whose(speaker: ServiceListener | ServicePool) -> str:
-    """Of what an attribute is, for people."""
+    """The object that an attribute belongs to, for messages."""
     return f"{'listener' if isinstance(speaker, ServiceListener) else 'pool'} {speaker.id}"
