@@ -1,6 +1,6 @@
-"""Where the devices of a group do not hold the same, and what load balancers show of it. Pure.
+"""Differences between what the devices of a group hold, and their effect on load balancer statuses. Pure.
 
-Which of the devices is right is not known here: one may lack what is new or still have what was deleted.
+Which device is right is not known: one may lack a new object or still have a deleted one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from evenkeel.core.values import Value
 
 
 class Absence(Value):
-    """Something of a load balancer that one device lacks and another one has, or has otherwise."""
+    """An object of a load balancer that one device lacks, or holds in another state than others."""
 
     device: str
     load_balancer_id: LoadBalancerId
@@ -21,12 +21,12 @@ class Absence(Value):
 
 
 def degraded(load_balancer_id: LoadBalancerId, reason: str) -> ObservedStatus:
-    """The load balancer works, but not as it should."""
+    """The load balancer works with restrictions."""
     return ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=OperatingStatus.DEGRADED, reason=reason)
 
 
 def lacking(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
-    """By load balancer: the devices that lack something of it, for people."""
+    """By load balancer: the devices that lack some object of it, for messages."""
     found: dict[LoadBalancerId, set[str]] = {}
     for one in absences:
         found.setdefault(one.load_balancer_id, set()).add(one.device)
@@ -34,6 +34,6 @@ def lacking(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
 
 
 def out_of_step(absences: Iterable[Absence]) -> Iterator[ObservedStatus]:
-    """The load balancers of which devices hold different things, as DEGRADED."""
+    """The load balancers that differ between devices, as DEGRADED."""
     for load_balancer_id, devices in lacking(absences).items():
         yield degraded(load_balancer_id, f"not in step with the other devices: {devices}")

@@ -1,10 +1,10 @@
-"""Errors that drivers of all device types share, beside those of :mod:`evenkeel.core.errors`."""
+"""Errors common to drivers of all device types, in addition to those of :mod:`evenkeel.core.errors`."""
 
 from evenkeel.core.errors import DeviceUnavailable
 
 
 class NoAnswer(DeviceUnavailable):
-    """The device was silent for as long as one request may take; waiting for more of the same helps nobody."""
+    """The device did not respond within the time allowed for a request; a retry would wait as long again."""
 
 
 class NotSent(DeviceUnavailable):
@@ -12,8 +12,8 @@ class NotSent(DeviceUnavailable):
 
 
 class PartitionUnavailable(DeviceUnavailable):
-    """The device could not do it for this partition. It is there, and the others have nothing to do with it."""
+    """The device failed for this partition only; it responds, and other partitions are not affected."""
 
 
 class Unrenderable(Exception):
-    """What a device type cannot do as asked; the text names object, field and value for the tenant."""
+    """A setting that the device type cannot implement; the text names object, field and value for the tenant."""

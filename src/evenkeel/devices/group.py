@@ -1,8 +1,8 @@
-"""A group of devices that all get the same configuration: what every driver of several devices does alike.
+"""A group of devices that all get the same configuration: what is common to drivers of several devices.
 
-Every device of the group is written to directly and at the same time; none copies it to another. Devices that are out
-of reach are ``lagging`` and hold up nobody: see :mod:`evenkeel.devices.reach`. A load balancer is refused only if a
-device that answered refused it.
+The agent writes to every device of the group directly and concurrently; no device copies configuration to another.
+Unreachable devices are ``lagging`` and do not delay the others: see :mod:`evenkeel.devices.reach`. A load balancer is
+refused only if a device that responded refused it.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 class GroupDevice(ABC, Generic[R]):
-    """One device of a group. ``R``: what it answers to one look at everything on it."""
+    """One device of a group. ``R``: the type of one observation of it."""
 
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.host = client.host
@@ -48,7 +48,7 @@ class GroupDevice(ABC, Generic[R]):
 
     @abstractmethod
     async def check(self) -> DeviceState:
-        """Does it meet the minimum? Does not raise for the device's sake."""
+        """The device's state with unmet requirements. A device error is reported in the state, not raised."""
 
     @abstractmethod
     async def observe(self) -> R:
@@ -56,14 +56,14 @@ class GroupDevice(ABC, Generic[R]):
 
     @abstractmethod
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
-        """How much of it is used. Raises :class:`DeviceUnavailable`."""
+        """The device's utilization. Raises :class:`DeviceUnavailable`."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Disconnect."""
+        """Close all connections."""
 
     async def watched(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work`` on this device, given up if the device is found dead meanwhile."""
+        """The result of ``work`` on this device; abandoned if the device stops responding meanwhile."""
         try:
             return await self.reach.watch(work)
         except NoAnswer as error:
@@ -72,7 +72,8 @@ class GroupDevice(ABC, Generic[R]):
 
     @asynccontextmanager
     async def reached(self) -> AsyncIterator[None]:
-        """It is trusted or answers; doubted afterwards if it did not. A partition's trouble is no reason to."""
+        """Require that the device is trusted or responds; mark it as doubted if it fails inside.
+        :class:`PartitionUnavailable` is no reason to doubt it."""
         try:
             await self.reach.confirm()
             yield
@@ -83,7 +84,7 @@ class GroupDevice(ABC, Generic[R]):
             raise
 
     def lost(self, error: DeviceUnavailable) -> None:
-        """It was out of reach."""
+        """Record that the device is unreachable."""
         if self.reach.doubt is None:
             log.warning("device out of reach", device=self.host, reason=str(error))
         self.reach.doubt = error
@@ -93,7 +94,7 @@ D = TypeVar("D", bound=GroupDevice[Any])
 
 
 class DeviceGroup(ABC, Generic[D, R]):
-    """The part of the :class:`evenkeel.core.ports.Device` port that does not depend on the type of the devices."""
+    """The part of the :class:`evenkeel.core.ports.Device` port that is common to all types of device groups."""
 
     def __init__(self, driver: str, ha_type: HaType, devices: Sequence[D]) -> None:
         self._devices = tuple(devices)
@@ -107,28 +108,28 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     @property
     def facts(self) -> DeviceFacts:
-        """What it is: reached over the network, so any agent of the group may take over."""
+        """The group's facts. It is reached over the network, so any agent of the group may take over."""
         return self._facts
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """What each device says of itself now."""
+        """The current state of each device."""
         return tuple(await asyncio.gather(*(device.check() for device in self._devices)))
 
     async def observe(self) -> Observation:
-        """Statuses and statistics of all devices that are reached."""
+        """Statuses and statistics of all reachable devices."""
         done, lost = await on_all(self._devices, lambda device: device.observe())
         away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
-        # What differs at one look only is most likely being written just now.
+        # A difference seen only once is most likely a write in progress.
         before, self._uneven = self._uneven, self._absences(done)
         return self._merged(done, away, absent=self._uneven, uneven=before & self._uneven)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """The metrics, each the largest of all devices."""
+        """For each metric the maximum over all devices."""
         done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
         return fullest(done.values())
 
     async def close(self) -> None:
-        """Disconnect from all devices."""
+        """Close the connections to all devices."""
         await asyncio.gather(*(device.close() for device in self._devices))
 
     @abstractmethod
@@ -144,8 +145,8 @@ class DeviceGroup(ABC, Generic[D, R]):
         absent: Collection[Absence],
         uneven: Collection[Absence],
     ) -> Observation:
-        """One observation of all devices. ``absent``: what devices lack that others have; ``uneven``: what they lacked
-        at the look before too."""
+        """One observation of all devices. ``absent``: what devices lack that others have; ``uneven``: what they also
+        lacked at the previous observation."""
 
 
 async def on_all(
@@ -153,8 +154,8 @@ async def on_all(
 ) -> tuple[dict[str, T], dict[str, DeviceUnavailable]]:
     """Results of the devices that were reached, errors of those that were not, by host.
 
-    Raises :class:`StaleOwner` if any device says so, else :class:`GuardLost` if any does, any other failure as it
-    is, and :class:`DeviceUnavailable` if no device was reached.
+    Raises :class:`StaleOwner` if any device raised it, else :class:`GuardLost` if any did, else any other failure
+    unchanged, and :class:`DeviceUnavailable` if no device was reached.
     """
     doubted = [device for device in devices if device.reach.doubt is not None]
     tasks = {device: asyncio.create_task(device.watched(work(device))) for device in devices}
@@ -185,9 +186,10 @@ def outcomes(
     refusals: Iterable[Mapping[LoadBalancerId, str]],
     problems: Mapping[LoadBalancerId, str] | None = None,
 ) -> Iterable[Applied]:
-    """What became of each service: its problem, else the refusal of the first device that refused it.
+    """The outcome of each service: its problem, else the refusal of the first device that refused it.
 
-    ``refusals``: of each device, the reasons by load balancer; ``problems``: of what was not sent to any.
+    ``refusals``: for each device, the reasons by load balancer; ``problems``: of load balancers that were not sent to
+    any.
     """
     errors: dict[LoadBalancerId, str] = {}
     for refusal in (problems or {}, *refusals):
@@ -196,14 +198,15 @@ def outcomes(
 
 
 def repairs(found: Mapping[str, Mapping[LoadBalancerId, Sequence[str]]]) -> Iterable[Repair]:
-    """What was repaired, of texts by device and load balancer id; at most :data:`REPAIRS_MAX`."""
+    """Repairs from texts by device and load balancer id; at most :data:`REPAIRS_MAX`."""
     every = ((device, *item) for device, texts_by_id in found.items() for item in texts_by_id.items())
     for device, load_balancer_id, texts in itertools.islice(every, REPAIRS_MAX):
         yield repair(load_balancer_id, device, texts)
 
 
 def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Of a group: every device holds the same objects and has the same limits, so the fullest one decides."""
+    """The maximum of each metric: all devices hold the same objects and have the same limits, so the fullest one
+    decides."""
     most: dict[str, float] = {}
     for reading in readings:
         for metric, value in reading.items():
@@ -212,7 +215,7 @@ def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 async def _enough(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
-    """Wait for all devices, but for those that were out of reach lately only if they are back."""
+    """Wait for all trusted devices, and for doubted ones only if they respond again in time."""
     trusted = [task for device, task in tasks.items() if device not in doubted]
     if trusted:
         await asyncio.wait(trusted)
@@ -238,7 +241,7 @@ def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
 
 
 def _weight(failure: BaseException) -> tuple[int, int]:
-    """Somebody newer outweighs everything, the newest most; then a device that has to be taken over again."""
+    """Precedence of errors: :class:`StaleOwner` first, the newest epoch before others, then :class:`GuardLost`."""
     if isinstance(failure, StaleOwner):
         return 2, failure.seen_epoch or 0
     return int(isinstance(failure, GuardLost)), 0

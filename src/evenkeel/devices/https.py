@@ -1,8 +1,8 @@
-"""HTTPS to one device: what the clients of all device types share.
+"""HTTPS to one device, common to the clients of all device types.
 
-Promises: TLS is verified unless the options turn it off; an answer is bounded in size and time; whatever goes wrong on
-the way is a :class:`DeviceUnavailable`, of which :class:`NotSent` and :class:`NoAnswer` are kinds. Neither errors nor
-logs hold headers or bodies. What an answer means is the client's affair.
+Guarantees: TLS certificates are verified unless the options disable that; a response is bounded in size and time; every
+transport failure is a :class:`DeviceUnavailable`, with the subclasses :class:`NotSent` and :class:`NoAnswer`. Neither
+errors nor logs contain headers or bodies. The clients interpret the responses.
 """
 
 import asyncio
@@ -24,33 +24,33 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 
 class HttpsOptions(Protocol):
-    """Those of a driver's options that every HTTPS client reads."""
+    """The driver options that every HTTPS client reads."""
 
     @property
     def ca_file(self) -> str:
-        """Certificate authorities in PEM form; empty: the system's."""
+        """CA certificates in PEM; empty: the system's."""
         ...
 
     @property
     def verify_tls(self) -> bool:
-        """Is the device's certificate verified?"""
+        """Whether to verify the device's certificate."""
         ...
 
     @property
     def connect_timeout_seconds(self) -> float:
-        """How long one connection may take to be made."""
+        """Time limit for making one connection."""
         ...
 
     @property
     def agent_host(self) -> str:
-        """Named in the ``User-Agent``."""
+        """Host name for the ``User-Agent``."""
         ...
 
 
 def tls_context(options: HttpsOptions) -> ssl.SSLContext:
-    """What every connection to the devices of a group uses.
+    """The TLS context of all connections to the devices of a group.
 
-    Reads ``ca_file``; raises :class:`ValueError` naming it if it cannot be used, because no waiting mends that.
+    Reads ``ca_file``; raises :class:`ValueError` naming it if it cannot be used, because a retry would not help.
     """
     if not options.verify_tls:
         context = ssl.create_default_context()
@@ -70,9 +70,9 @@ def tls_context(options: HttpsOptions) -> ssl.SSLContext:
 class HttpsTransport:
     """Pooled connections to one device; connects on first use.
 
-    ``requests_max`` go out at once. Beside them there is room for one that asks whether the device lives, and for
-    ``reserved`` more, whose callers bring turns of their own. ``attempts_max``: how often a request is sent whose kept
-    connection turns out to be closed; more than one is for requests that may be repeated.
+    At most ``requests_max`` requests are in flight. In addition there are connections for one liveness probe and for
+    ``reserved`` requests, whose callers pass a semaphore of their own. ``attempts_max``: how often a request is sent if
+    a pooled connection turns out to be closed; only for idempotent requests more than 1.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class HttpsTransport:
 
     @property
     def seconds_since_answer(self) -> float:
-        """Since the last answer of any kind, or the beginning."""
+        """Seconds since the last response of any kind, or since creation."""
         return self._now() - self._heard_at_seconds
 
     async def exchange(
@@ -114,14 +114,14 @@ class HttpsTransport:
         headers: Mapping[str, str] | None = None,
         turns: asyncio.Semaphore | None = None,
     ) -> tuple[int, bytes]:
-        """Status and body of the answer to one request; ``path`` is encoded, with its query.
+        """Status and body of the response to one request; ``path`` is encoded and includes the query.
 
-        ``turns``: instead of those that all requests share. Raises :class:`DeviceUnavailable` if there is no whole
-        answer.
+        ``turns``: a semaphore to use instead of the one common to all requests. Raises :class:`DeviceUnavailable` if
+        there is no complete response.
         """
         url = URL(f"https://{self._host}{path}", encoded=True)
         try:
-            # Waiting for a turn is not the device's fault, so it does not count.
+            # The wait for the semaphore is not the device's fault, so the time limit excludes it.
             async with turns or self._turns, asyncio.timeout(timeout_seconds):
                 answer = await self._attempt(method, url, body, headers or {})
         except aiohttp.ConnectionTimeoutError as error:
@@ -138,7 +138,8 @@ class HttpsTransport:
         return answer
 
     async def answers(self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> bool:
-        """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
+        """Whether the device responds at all, with any status. Uses a connection of its own, so it does not queue
+        behind other requests."""
         try:
             await self.exchange(
                 "GET", path, timeout_seconds=timeout_seconds, headers=headers, turns=self._liveness_turn
@@ -148,7 +149,7 @@ class HttpsTransport:
         return True
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Close all connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -156,7 +157,7 @@ class HttpsTransport:
     async def _attempt(
         self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
-        """Again if the connection was gone: a device that was restarted closed those that were kept."""
+        """Send, and retry if the connection was closed: a restarted device has closed all pooled connections."""
         for _ in range(self._attempts_max - 1):
             try:
                 return await self._send(method, url, body, headers)
@@ -167,7 +168,7 @@ class HttpsTransport:
         return await self._send(method, url, body, headers)
 
     async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        """One request over the wire."""
+        """One HTTP request."""
         async with self._connections().request(
             method, url, data=body, headers=headers, allow_redirects=False
         ) as answer:

@@ -1,4 +1,4 @@
-"""What the options of device drivers have in common. Each driver declares its own beside its entry point."""
+"""Options common to device drivers. Each driver declares its own beside its entry point."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,8 @@ from oslo_config import cfg
 
 
 def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
-    """How the agent speaks HTTPS with its devices. ``servers``: what answers it, in the plural; ``request_timeout``:
-    the default of the option of that name, seconds."""
+    """Options of the agent's HTTPS client. ``servers``: what the agent connects to, in the plural, for help texts;
+    ``request_timeout``: the default of the option of that name, seconds."""
     return [
         cfg.StrOpt(
             "ca_file", help=f"PEM file of authorities that signed the {servers}' certificates; else the system's."
@@ -35,7 +35,7 @@ def client_options(*, servers: str, request_timeout: float) -> list[cfg.Opt]:
 
 
 def credential(values: Mapping[str, Any], name: str) -> str:
-    """One that must be given. Raises :class:`ValueError` naming the option."""
+    """A mandatory credential. Raises :class:`ValueError` naming the option."""
     if not values[name]:
         raise ValueError(f"{name}: not set; it is needed to log in to the devices")
     return str(values[name])

@@ -1,15 +1,15 @@
-"""Rates of counters that a device only ever counts up, from two readings. Pure."""
+"""Rates of monotonic counters, from two readings. Pure."""
 
 from collections.abc import Mapping
 
 from evenkeel.core.values import Value
 
 WINDOW_MIN_SECONDS = 1.0
-"""Counters read sooner after one another say little of a rate."""
+"""A shorter time between two readings gives no meaningful rate."""
 
 
 class CounterSample(Value):
-    """Counters at one moment, and the rates found then."""
+    """Counters at one moment, and the rates computed then."""
 
     at_seconds: float
     counters: dict[str, int]
@@ -17,14 +17,14 @@ class CounterSample(Value):
 
 
 class RateMeter:
-    """Keeps the last counters."""
+    """Computes rates; keeps the previous counters."""
 
     def __init__(self) -> None:
         self._last: CounterSample | None = None
 
     def rates(self, at_seconds: float, counters: Mapping[str, int]) -> dict[str, float]:
-        """Growth per second since the last reading, by counter; nothing of a counter that is read for the first time,
-        or fell: it began anew."""
+        """Growth per second since the previous reading, by counter. A counter read for the first time, or one that
+        decreased (it was reset), has no rate."""
         last = self._last
         if last is None:
             rates: dict[str, float] = {}

@@ -1,10 +1,10 @@
-"""Whether one device can be reached, and how not to wait for one that cannot.
+"""Reachability of one device, and how to avoid long waits for one that is unreachable.
 
-- A device that failed is *doubted*: before it is trusted with a long wait again it is asked something small, and
-  whoever needs it meanwhile shares the one question.
-- While work waits for an answer that does not come, the device is asked on a spare connection whether it lives. One
-  that is merely slow does, however long a commit takes it; one that was cut off does not, and the work is given up
-  after two short waits instead of its own long one.
+- A device that failed is *doubted*: before it gets a request with a long time-out again, it must answer a small probe,
+  which all waiting callers share.
+- While a request waits, a liveness probe on a separate connection checks the device. A slow device passes it, however
+  long a commit takes; a disconnected one does not, and the request is abandoned after two short time-outs instead of
+  its own long one.
 """
 
 import asyncio
@@ -20,33 +20,33 @@ T = TypeVar("T")
 
 PROBE_SECONDS = 3.0
 PATIENCE_SECONDS = 0.5
-"""How long devices that are there wait for the answer of one that is doubted."""
+"""How long the group waits for the probe of a doubted device when the other devices are done."""
 
 
 class DeviceClient(Protocol):
-    """How a device is spoken to."""
+    """The client of a device, as needed here."""
 
     @property
     def host(self) -> str:
-        """Its name, for errors."""
+        """The device's name, for errors."""
         ...
 
     @property
     def seconds_since_answer(self) -> float:
-        """Since the last answer of any kind, or the beginning."""
+        """Seconds since the last response of any kind, or since creation."""
         ...
 
     async def probe(self, timeout_seconds: float) -> None:
-        """Return if it answers something small as it should. Raises :class:`DeviceUnavailable`."""
+        """Return if a small request succeeds. Raises :class:`DeviceUnavailable`."""
         ...
 
     async def is_alive(self, timeout_seconds: float) -> bool:
-        """Does it answer at all, whatever it says? Waits for nothing that other requests wait for."""
+        """Whether the device responds at all, with any status, on a connection of its own."""
         ...
 
 
 class DeviceReach:
-    """One device. ``doubt`` is why it counts as out of reach; None while it is trusted."""
+    """One device. ``doubt`` is the reason why it counts as unreachable; None while it is trusted."""
 
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.doubt: DeviceUnavailable | None = None
@@ -57,7 +57,7 @@ class DeviceReach:
         self._look: asyncio.Task[bool] | None = None
 
     async def confirm(self) -> None:
-        """Return if it is trusted or answers a small question. Raises :class:`DeviceUnavailable`."""
+        """Return if the device is trusted or answers the probe. Raises :class:`DeviceUnavailable`."""
         if self.doubt is None:
             return
         if self._question is None or self._question.done():
@@ -69,12 +69,12 @@ class DeviceReach:
 
     @property
     def patience_seconds(self) -> float:
-        """How much longer it is worth waiting for a doubted device."""
+        """Remaining time to wait for a doubted device."""
         return max(0.0, self._asked_at_seconds + PATIENCE_SECONDS - time.monotonic())
 
     async def watch(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of ``work``. It is dropped if the device is found dead meanwhile; what it left open on the device
-        is then in doubt. Raises :class:`DeviceUnavailable`."""
+        """The result of ``work``. It is cancelled if the device stops responding meanwhile; the state of what it left
+        on the device is then unknown. Raises :class:`DeviceUnavailable`."""
         task = asyncio.create_task(work)
         try:
             while True:
@@ -90,7 +90,7 @@ class DeviceReach:
             await ended(task)
 
     async def close(self) -> None:
-        """Ask nothing any more."""
+        """Cancel all probes."""
         await ended(*(task for task in (self._question, self._look) if task is not None))
 
     async def _ask(self) -> DeviceUnavailable | None:
@@ -102,7 +102,7 @@ class DeviceReach:
         return None
 
     def _begin_look(self) -> asyncio.Task[bool]:
-        """The one look under way that everybody shares."""
+        """The current liveness probe, shared by all callers."""
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(self._client.is_alive(self._short_seconds))
         return self._look

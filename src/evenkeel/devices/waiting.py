@@ -1,4 +1,4 @@
-"""Waiting for several things at once."""
+"""Waiting for several tasks."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,8 +8,8 @@ T = TypeVar("T")
 
 
 async def together(*work: Awaitable[T]) -> list[T]:
-    """All results in order. If some fail, the first failure in order is raised after all have ended, so that
-    nothing goes on behind the caller's back."""
+    """All results in order. If some fail, the first failure in order is raised after all have ended, so that none
+    continues unobserved."""
     results = await asyncio.gather(*work, return_exceptions=True)
     found: list[T] = []
     for result in results:
@@ -20,8 +20,8 @@ async def together(*work: Awaitable[T]) -> list[T]:
 
 
 async def ended(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel those under way and wait for their end. What they failed with is for whoever asks them, if anybody does:
-    who was cancelled himself does not."""
+    """Cancel the unfinished tasks and wait for their end. Their exceptions are not raised, only marked as retrieved: a
+    caller that needs them reads them from the tasks."""
     left = [task for task in tasks if not task.done()]
     for task in left:
         task.cancel()

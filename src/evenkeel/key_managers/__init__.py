@@ -1,4 +1,4 @@
-"""Where certificates and their private keys are kept: adapters of the port ``KeyManager``.
+"""Stores of certificates and private keys: adapters of the port ``KeyManager``.
 
-``parsing/`` makes checked values of PEM and PKCS#12; it does not know where they come from.
+``parsing/`` makes validated values of PEM and PKCS#12, independent of the store.
 """

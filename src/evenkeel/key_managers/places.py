@@ -1,4 +1,4 @@
-"""References of the form ``scheme://PROJECT/NAME``: what a key manager has in a folder for each project. Pure."""
+"""References of the form ``scheme://PROJECT/NAME``, for key managers with a folder per project. Pure."""
 
 import re
 
@@ -13,21 +13,22 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class CertificatePlace(Value):
-    """Of one certificate, authority or revocation list."""
+    """The place of one certificate, CA bundle or revocation list."""
 
     scheme: str
-    """The name of the key manager."""
+    """The key manager's name."""
     project_id: str
     name: str
 
     @property
     def reference(self) -> str:
-        """What listeners and pools name it by."""
+        """The reference that listeners and pools use."""
         return f"{self.scheme}://{self.project_id}/{self.name}"
 
 
 def place_of(scheme: str, reference: str) -> CertificatePlace | None:
-    """None for what is no reference to this key manager. Neither part can lead out of its folder."""
+    """The place that a reference names; None if it is not one of this key manager. Path traversal is impossible in both
+    parts."""
     start = f"{scheme}://"
     project_id, slash, name = reference.removeprefix(start).partition("/")
     if not (reference.startswith(start) and slash and _PROJECT.fullmatch(project_id) and is_name(name)):
@@ -36,12 +37,12 @@ def place_of(scheme: str, reference: str) -> CertificatePlace | None:
 
 
 def is_name(name: str) -> bool:
-    """Of something in a project's folder: see :data:`NAME_RULE`."""
+    """Whether the text is a valid name in a project's folder: see :data:`NAME_RULE`."""
     return _NAME.fullmatch(name) is not None
 
 
 def checked_place(scheme: str, project_id: str, name: str) -> CertificatePlace:
-    """Raises :class:`Invalid` naming field and value."""
+    """The place of a project and name. Raises :class:`Invalid` naming field and value."""
     for field, value, rule, allowed in (
         ("project_id", project_id, _PROJECT, PROJECT_RULE),
         ("name", name, _NAME, NAME_RULE),

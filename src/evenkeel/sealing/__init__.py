@@ -1,9 +1,9 @@
-"""Sealed boxes: what is secret on its way from a controller to the one agent process that asked for it.
+"""Sealed boxes: secrets on their way from a controller to the one agent process that requested them.
 
-HPKE (RFC 9180) of the library ``cryptography`` in its base mode, with X25519, HKDF-SHA256 and AES-256-GCM. An agent's
-process makes a key pair at its start and never writes the private part anywhere; a box that is made for its public key
-is of no use to anybody else, nor to itself for anything but what the box was made for. A box does not prove who sealed
-it: that is what the message bus is protected for.
+HPKE (RFC 9180) of the library ``cryptography`` in base mode, with X25519, HKDF-SHA256 and AES-256-GCM. An agent process
+makes a key pair when it starts and never stores the private key. A box can be opened only with the private key that
+belongs to the public key it was sealed for, and only for its purpose. A box does not authenticate its sender; the
+protection of the message bus does.
 """
 
 from evenkeel.sealing.boxes import BOX_BYTES_MAX, BoxPurpose, KeyPair, SealingError, seal

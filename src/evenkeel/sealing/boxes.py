@@ -1,4 +1,4 @@
-"""Seal and open certificates with their keys."""
+"""Sealing and opening certificates with their keys."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from evenkeel.core.ids import AgentId, SessionId, ShardId
 from evenkeel.core.values import Value, Wire
 
 BOX_BYTES_MAX = 2 * 1024 * 1024
-"""Of a sealed box; the largest revocation list as PEM and in JSON takes less."""
+"""Size limit of a sealed box; the largest revocation list as PEM in JSON is smaller."""
 
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 _OVERHEAD_BYTES = 32 + 16
-"""Of a box, beside what is in it: the sender's public key of this one box, and the tag."""
+"""A box's overhead: the ephemeral public key and the tag."""
 
 
 class SealingError(EvenKeelError):
-    """A key that nothing can be sealed for, or a box that is not what was asked for. The text holds nothing of what
-    is in the box."""
+    """A public key that cannot be used, or a box that cannot be opened for this purpose. The text contains no part of
+    the content."""
 
 
 class BoxPurpose(Value):
-    """What a box is for. It opens for nothing else: all of this goes into HPKE's ``info``."""
+    """The purpose of a box. All of this goes into HPKE's ``info``, so the box opens for no other purpose."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -36,12 +36,12 @@ class BoxPurpose(Value):
     """The identity of the content."""
 
     def info(self) -> bytes:
-        """The same bytes only for the same purpose."""
+        """HPKE's ``info``; equal only for equal purposes."""
         return b"evenkeel certificate 1\n" + msgspec.json.encode(self)
 
 
 class _Inside(Wire):
-    """What is encrypted. Fields may be added, as in messages."""
+    """The plaintext. Fields may be added, as in messages."""
 
     kind: CertificateKind
     certificates: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class _Inside(Wire):
 
 
 class KeyPair:
-    """Of one agent's process, in its memory alone."""
+    """The key pair of one agent process, kept in memory only."""
 
     def __init__(self) -> None:
         self._private_key = X25519PrivateKey.generate()
@@ -58,7 +58,7 @@ class KeyPair:
         """32 bytes, for :func:`seal`."""
 
     def open(self, box: bytes, purpose: BoxPurpose) -> CertificateContent:
-        """What is in the box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
+        """The content of a box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""
         if len(box) > BOX_BYTES_MAX:
             raise SealingError(f"the box of {purpose.sha256} has {len(box)} bytes; there may be {BOX_BYTES_MAX}")
         try:
@@ -68,7 +68,7 @@ class KeyPair:
             ValueError,
             RecursionError,
             msgspec.MsgspecError,
-        ):  # none is told: it may name what is inside
+        ):  # details dropped: they may quote the content
             raise SealingError(f"the box of {purpose.sha256} was not sealed for this process and purpose") from None
         return CertificateContent(
             kind=inside.kind,
@@ -80,8 +80,8 @@ class KeyPair:
 
 
 def seal(content: CertificateContent, public_key: bytes, purpose: BoxPurpose) -> bytes:
-    """A box that only the owner of ``public_key`` opens, for this purpose only. Raises :class:`SealingError` if the key
-    is none, or the content is too large or not the one that the purpose names."""
+    """Seal a box that only the holder of the private key can open, for this purpose only. Raises :class:`SealingError`
+    if the public key is invalid, or the content is too large or not the one that the purpose names."""
     if content.sha256 != purpose.sha256:
         raise SealingError(f"content {content.sha256} is not {purpose.sha256}")
     inside = _encoder.encode(
@@ -96,13 +96,13 @@ def seal(content: CertificateContent, public_key: bytes, purpose: BoxPurpose) ->
         raise SealingError(f"content {content.sha256} has {len(inside)} bytes; a box takes {BOX_BYTES_MAX}")
     try:
         return _SUITE.encrypt(inside, X25519PublicKey.from_public_bytes(public_key), purpose.info())
-    except ValueError:  # its length is wrong, or every secret made with it would be the same
+    except ValueError:  # wrong length, or a low-order point, which gives a constant shared secret
         raise SealingError(f"sealing_key: {len(public_key)} bytes that are no public key of X25519") from None
 
 
 def _revealed(secret: Any) -> str:
     if isinstance(secret, PrivateKey):
-        return secret.reveal().decode("latin-1")  # any bytes: an error would tell of them
+        return secret.reveal().decode("latin-1")  # latin-1 encodes any bytes; a decoding error would quote them
     raise NotImplementedError(type(secret).__name__)
 
 

@@ -1,9 +1,9 @@
 """A device driver that configures nothing: the in-memory twin of the real ones, for unit tests and operators' CI.
 
-It keeps the port's promises, guards included: a stale owner is refused, a second pass writes nothing, one refused
-load balancer costs only itself, and orphans go with a complete batch only. It carries no traffic and says so, and it
-reports no operating status and no statistics: load balancers, listeners and pools stay OFFLINE, as in Octavia's no-op
-mode.
+It keeps the port's promises, guards included: it refuses a stale owner, a second pass writes nothing, a refused load
+balancer does not affect others, and only a complete batch removes orphans. It carries no traffic, as its facts state,
+and reports no operating status and no statistics: load balancers, listeners and pools stay OFFLINE, as with Octavia's
+no-op driver.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ def open_group(options: Mapping[str, Any], *, environment: str, group_number: in
 
 
 def _unusable(service: ServiceDefinition) -> str:
-    """As the other drivers say it."""
+    """A problem of the definition, in the words of the other drivers; empty if there is none."""
     try:
         ipaddress.ip_address(service.vip.address)
     except ValueError:
@@ -52,7 +52,7 @@ class NoopGroup:
     """One agent's view of a no-op device."""
 
     def __init__(self, memory: NoopMemory, *, alone: bool = False) -> None:
-        """``alone``: other agents of the group have memories of their own, so what is not in this one says nothing."""
+        """``alone``: other agents of the group have separate memories, so digests of this one would be incomplete."""
         self._memory = memory
         self._alone = alone
 
@@ -69,7 +69,7 @@ class NoopGroup:
         )
 
     async def check(self) -> tuple[DeviceState, ...]:
-        """Always fit."""
+        """Always meets the requirements."""
         problem = "" if self._memory.reachable else "out of reach"
         state = DeviceState(
             name=NAME,
@@ -81,14 +81,14 @@ class NoopGroup:
         return (state,)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
-        """Move the guard of the partition."""
+        """Move the partition's guard."""
         self._reached().take_over(project_id, epoch, session_id)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Keep what the batch says, if the guard is its own."""
+        """Store the batch's definitions, if the batch has the current guard."""
         partition = self._reached().guarded(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
-        # What goes first frees addresses for what comes.
+        # Deletions first: they free addresses.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
         outcomes = tuple(self._apply_one(partition, service) for service in ordered)
         if batch.complete:
@@ -106,31 +106,31 @@ class NoopGroup:
         return service_outcome(service, error)
 
     def _taken(self, service: ServiceDefinition) -> str:
-        """Which of its addresses somebody else has, in words; empty: none."""
+        """The conflict, if another load balancer has one of its addresses; else empty."""
         for vip in (service.vip, *service.additional_vips):
             if (holder := self._memory.holder(vip.address)) not in (None, service.load_balancer_id):
                 return f"address {vip.address} is held by {holder}"
         return ""
 
     async def observe(self) -> Observation:
-        """The device, and digests of what it holds: no status."""
+        """The device, and digests of what it holds; no statuses."""
         memory = self._reached()
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
     async def changed(self) -> None:
-        """It cannot tell."""
+        """Never returns: there are no notifications."""
         await asyncio.Event().wait()
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """Tenants with load balancers, addresses of members, and whatever a test has set."""
+        """Tenants with load balancers, member addresses, and values set by a test."""
         used = self._reached().used()
         return {name: used[name] for name in metrics if name in used}
 
     def forget(self, project_id: ProjectId) -> None:
-        """Nothing is remembered here."""
+        """No effect: nothing is cached."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """No effect: nothing is open."""
 
     def _reached(self) -> NoopMemory:
         if not self._memory.reachable:

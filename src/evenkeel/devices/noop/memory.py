@@ -1,4 +1,4 @@
-"""What a no-op device group holds: definitions by partition, and guards. Agents that share one share a device."""
+"""The state of a no-op device group: definitions by partition, and guards. Agents that share one share a device."""
 
 import hashlib
 
@@ -11,18 +11,18 @@ from evenkeel.core.service import ServiceDefinition
 
 
 class Partition:
-    """One tenant's part: the guard's epoch, and what was applied by load balancer."""
+    """One tenant's partition: the guard, and the applied definition of each load balancer."""
 
     def __init__(self) -> None:
         self.epoch: int | None = None
         self.session_id = ""
         self.holds: dict[str, ServiceDefinition] = {}
         self.foreign: set[str] = set()
-        """Things somebody else put there, which are never touched."""
+        """Objects of other owners, which are never touched."""
 
 
 class NoopMemory:
-    """The device's side: like a real one, it refuses stale owners and addresses that are taken."""
+    """The device's side: like a real one, it refuses stale owners and addresses in use."""
 
     def __init__(self) -> None:
         self.partitions: dict[str, Partition] = {}
@@ -30,17 +30,19 @@ class NoopMemory:
         self.incarnation = "1"
         """See :attr:`evenkeel.core.messages.DeviceState.incarnation`; set by tests."""
         self.figures: dict[str, float] = {}
-        """By capacity metric: what is used besides what the partitions hold, such as load; set by tests."""
+        """Utilization by capacity metric, in addition to what the partitions hold; set by tests."""
 
     def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
-        """Move the guard up to this owner. Raises :class:`StaleOwner` if it is newer, or as new and another's."""
+        """Move the guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or of the same epoch and
+        another session."""
         partition = self.partitions.setdefault(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
         partition.epoch, partition.session_id = epoch, session_id
         return partition
 
     def guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
-        """The partition that this owner guards. Raises :class:`StaleOwner`; :class:`GuardLost` if nobody newer does."""
+        """The partition that this owner guards. Raises :class:`StaleOwner` if there is a newer owner,
+        :class:`GuardLost` if the guard is older or absent."""
         partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
         if partition.epoch != epoch:
@@ -48,7 +50,7 @@ class NoopMemory:
         return partition
 
     def used(self) -> dict[str, float]:
-        """By capacity metric. What needs traffic or networks is said only if it was set."""
+        """By capacity metric. Metrics of traffic and networks only if a test set them."""
         held = [tuple(partition.holds.values()) for partition in self.partitions.values() if partition.holds]
         nodes = sum(
             len({member.address for service in services for pool in service.pools for member in pool.members})
@@ -58,7 +60,7 @@ class NoopMemory:
         return {name: counted.get(name, 0) + self.figures.get(name, 0.0) for name in {*counted, *self.figures}}
 
     def digests(self) -> dict[str, str]:
-        """By load balancer that is held: a digest of its definition."""
+        """By load balancer: a digest of its definition."""
         return {
             load_balancer_id: hashlib.sha256(msgspec.json.encode(service)).hexdigest()
             for partition in self.partitions.values()
@@ -75,7 +77,8 @@ class NoopMemory:
 
 
 def _refuse_stale(project_id: ProjectId, partition: Partition, epoch: int, session_id: SessionId) -> None:
-    """Epochs grow with every owner, so one that two sessions hold was given twice: neither may write under it."""
+    """Raises :class:`StaleOwner`. Each takeover has a higher epoch, so one with two sessions was assigned twice, and
+    the second is refused."""
     if partition.epoch is None or partition.epoch < epoch:
         return
     if partition.epoch > epoch or partition.session_id != session_id:

@@ -1,7 +1,7 @@
-"""The key manager ``barbican``: OpenStack's, read over its HTTP API (v1) with keystoneauth.
+"""The key manager ``barbican``: OpenStack Barbican, read over its HTTP API (v1) with keystoneauth.
 
-References are those that Octavia takes: of a secret that holds PKCS#12 (or everything in PEM), or of a container of
-type ``certificate``, whose parts are secrets. It needs the extra ``barbican``, which brings keystoneauth.
+References are those that Octavia accepts: of a secret with PKCS#12 (or everything in PEM), or of a container of type
+``certificate``, whose parts are secrets. Needs the extra ``barbican``, which installs keystoneauth.
 """
 
 from evenkeel.key_managers.barbican.key_manager import BarbicanKeyManager

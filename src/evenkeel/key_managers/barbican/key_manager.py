@@ -1,4 +1,4 @@
-"""The port ``KeyManager`` over Barbican."""
+"""The port ``KeyManager``, implemented with Barbican."""
 
 from evenkeel.core.blocking import BlockingCalls
 from evenkeel.core.certificates import AuthorityBundle, CertificateBundle, RevocationList, Secret
@@ -10,24 +10,24 @@ from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certific
 
 CERTIFICATE, PRIVATE_KEY = "certificate", "private_key"
 INTERMEDIATES, PASSPHRASE = "intermediates", "private_key_passphrase"
-"""The names of a certificate container's parts."""
+"""Names of the secrets in a certificate container."""
 
 
 class BarbicanKeyManager:
-    """Reads in a few threads, each read within ``timeout_seconds``."""
+    """Reads in a thread pool, each read within ``timeout_seconds``."""
 
     def __init__(self, reader: SecretReader, *, timeout_seconds: float) -> None:
         self._reader = reader
         self._calls = BlockingCalls("Barbican", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        """A PKCS#12 or PEM secret, or a container of type ``certificate``."""
+        """Reads a PKCS#12 or PEM secret, or a container of type ``certificate``."""
         return await self._calls.run(lambda: self._certificate(reference, project_id))
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """Secrets in PEM."""
+        """Reads secrets in PEM."""
 
         def work() -> AuthorityBundle:
             certificates = self._reader.secret(reference, project_id)
@@ -39,13 +39,13 @@ class BarbicanKeyManager:
         return await self._calls.run(work)
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
-        """A secret in PEM."""
+        """Reads a secret in PEM."""
         return await self._calls.run(
             lambda: read_revocation_list(reference, self._reader.secret(reference, project_id))
         )
 
     def close(self) -> None:
-        """Start nothing more."""
+        """Refuse new reads."""
         self._calls.close()
 
     def _certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:

@@ -10,20 +10,20 @@ _REFERENCE = re.compile(
 
 
 class BarbicanReference(NamedTuple):
-    """What a reference names. The host in it is passed over: a tenant wrote it, and our login goes to the configured
-    Barbican only."""
+    """The object that a reference names. The reference's host is ignored: a tenant wrote it, and our credentials must
+    go only to the configured Barbican."""
 
     kind: Literal["secrets", "containers"]
     id: str
 
     @property
     def path(self) -> str:
-        """Below Barbican's endpoint."""
+        """The path below Barbican's endpoint."""
         return f"/v1/{self.kind}/{self.id}"
 
 
 def parsed_reference(reference: str) -> BarbicanReference | None:
-    """None for what is no reference to Barbican."""
+    """The parsed reference; None if it is not one of Barbican's."""
     found = _REFERENCE.fullmatch(reference)
     if found is None:
         return None

@@ -17,18 +17,18 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.key_managers.barbican.references import BarbicanReference, parsed_reference
 
 SECRET_BYTES_MAX = REVOCATION_LIST_BYTES_MAX + 1
-"""The largest thing that is read, and one more so that what is too large is told as that."""
+"""The largest secret that is read; one byte over the limit, so that a larger one is reported as too large."""
 PARTS_MAX = 20
 _CHUNK_BYTES = 64 * 1024
 _NOT_READABLE = frozenset({403, 404, 406, 410})
-"""Not there, or not for this project. 406: a secret without a payload of the kind that it says it has."""
+"""Absent, or not readable for this project. 406: the secret has no payload of its declared content type."""
 
 AdapterOf = Callable[[ProjectId], Adapter]
-"""A keystoneauth adapter of Barbican's endpoint, logged in for that project."""
+"""A keystoneauth adapter of Barbican's endpoint, authenticated for that project."""
 
 
 class SecretReader:
-    """Reads in the name of a project: Barbican decides what it may read.
+    """Reads in the name of a project: Barbican decides what the project may read.
 
     Every method raises :class:`CertificateNotFound` naming ``reference``, and :class:`KeyManagerUnavailable`.
     """
@@ -37,7 +37,8 @@ class SecretReader:
         self._adapter_of = adapter_of
 
     def secret(self, reference: str, project_id: ProjectId, *, told_as: str = "") -> bytes:
-        """What is in a secret. ``told_as``: the reference to name instead, where the secret is a part of something."""
+        """The payload of a secret. ``told_as``: the reference to name in errors, if the secret is a part of a
+        container."""
         told = told_as or reference
         place = _place(reference, "secrets", told)
         described = self._json(place.path, project_id, told)
@@ -47,7 +48,7 @@ class SecretReader:
         return self._get(f"{place.path}/payload", kind, project_id, told)
 
     def parts(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
-        """Names and references of what is in a container of type ``certificate``."""
+        """Names and references of the secrets in a container of type ``certificate``."""
         place = _place(reference, "containers", reference)
         container = self._json(place.path, project_id, reference)
         listed = container.get("secret_refs")
@@ -66,7 +67,7 @@ class SecretReader:
     def _get(self, path: str, accept: str, project_id: ProjectId, told: str) -> bytes:
         try:
             adapter = self._adapter_of(project_id)
-            # log: keystoneauth would write what it gets at level debug
+            # log=False: at level debug keystoneauth would log the response
             answer = adapter.get(
                 path, headers={"Accept": accept}, log=False, stream=True, redirect=False, raise_exc=False
             )
@@ -80,7 +81,7 @@ class SecretReader:
 
 
 def _check_status(status: int, told: str) -> None:
-    """Raises for what is no success; 0: there is none. Texts of answers are dropped."""
+    """Raises for an unsuccessful status; 0: no response. Response texts are dropped."""
     if status in _NOT_READABLE:
         raise CertificateNotFound(told)
     if status == 401:

@@ -1,8 +1,8 @@
 """The key manager ``directory``: encrypted files below one folder per project.
 
-A reference is ``directory://PROJECT/NAME``. Files are encrypted with a key that is not in the directory, so that a copy
-of it (a backup, a disk thrown away) tells nothing but names of projects and certificates. All controllers read the
-same directory: it is for one machine, or on a file system that they share.
+A reference is ``directory://PROJECT/NAME``. The encryption key is not in the directory, so a copy of the directory (a
+backup, a discarded disk) reveals only the names of projects and certificates. All controllers read the same directory:
+it is for one host, or on a file system that the controllers share.
 """
 
 from evenkeel.key_managers.directory.encryption import Encryption, read_key_file

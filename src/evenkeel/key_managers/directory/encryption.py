@@ -18,7 +18,7 @@ _FILE_BYTES_MAX = 64 * 1024
 
 
 class Undecryptable(Exception):
-    """None of the keys decrypts it, or it was changed or moved."""
+    """No key decrypts the content, or it was modified or moved."""
 
 
 class Encryption:
@@ -28,12 +28,13 @@ class Encryption:
         self._ciphers = tuple(AESGCM(key) for key in keys)
 
     def encrypted(self, content: bytes, place: str) -> bytes:
-        """``place``: where it will be, which is needed to decrypt it: what is moved elsewhere is of no use there."""
+        """``place``, where the content is stored, is authenticated data: content moved elsewhere cannot be
+        decrypted."""
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + nonce + self._ciphers[0].encrypt(nonce, content, place.encode())
 
     def decrypted(self, content: bytes, place: str) -> bytes:
-        """Raises :class:`Undecryptable`."""
+        """The plaintext. Raises :class:`Undecryptable`."""
         sealed = content.removeprefix(_VERSION)
         if sealed != content and len(sealed) > _NONCE_BYTES:
             for cipher in self._ciphers:
@@ -45,8 +46,8 @@ class Encryption:
 
 
 def read_key_file(path: Path) -> Encryption:
-    """One key a line, 32 bytes in base64 (``openssl rand -base64 32``); the first one encrypts, the others are former
-    ones. Raises :class:`ValueError` naming the file; nothing of what is in it is told."""
+    """Reads one key per line, 32 bytes in base64 (``openssl rand -base64 32``); the first one encrypts, the others are
+    former keys. Raises :class:`ValueError` naming the file, without its contents."""
     try:
         mode, text = path.stat().st_mode, path.read_bytes()[:_FILE_BYTES_MAX]
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Encrypted files below one folder per project, for their owner alone, each written whole or not at all."""
+"""Encrypted files below one folder per project, accessible to their owner only, each written atomically."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ class SealedFiles:
         self._encryption = encryption
 
     def read(self, place: CertificatePlace) -> bytes | None:
-        """None if there is none."""
+        """The decrypted content; None if there is no file."""
         try:
             descriptor = os.open(self._path(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -35,11 +35,12 @@ class SealedFiles:
         return self._encryption.decrypted(content, place.reference)
 
     def changed_at(self, place: CertificatePlace) -> float:
-        """When it was written, seconds since 1970."""
+        """The time of the last write, seconds since 1970."""
         return self._path(place).stat().st_mtime
 
     def write(self, place: CertificatePlace, content: bytes, *, replace: bool) -> None:
-        """Raises :class:`Conflict` if there is one, unless ``replace``, or if the project has too many."""
+        """Raises :class:`Conflict` if the file exists and ``replace`` is false, or if the project has too many
+        files."""
         path = self._path(place)
         self._root.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
         path.parent.mkdir(exist_ok=True, mode=DIRECTORY_MODE)
@@ -59,7 +60,7 @@ class SealedFiles:
         _flush_directory(path.parent)
 
     def delete(self, place: CertificatePlace) -> bool:
-        """Was there one?"""
+        """Whether the file existed."""
         try:
             self._path(place).unlink()
         except FileNotFoundError:
@@ -68,7 +69,7 @@ class SealedFiles:
         return True
 
     def places(self, project_id: str | None) -> Iterator[CertificatePlace]:
-        """By project and name."""
+        """All places, sorted by project and name."""
         with contextlib.suppress(FileNotFoundError):
             folders = sorted(self._root.iterdir()) if project_id is None else [self._root / project_id]
             for folder in folders:
@@ -95,7 +96,7 @@ def _places_in(folder: Path) -> Iterator[CertificatePlace]:
 
 
 def _flush_directory(path: Path) -> None:
-    """So that what was renamed or removed stays so when the power fails."""
+    """Makes renames and removals durable across a power failure."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

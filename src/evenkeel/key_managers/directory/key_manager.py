@@ -1,4 +1,4 @@
-"""The ports ``KeyManager`` and ``CertificateStore`` over sealed files."""
+"""The ports ``KeyManager`` and ``CertificateStore``, implemented with encrypted files."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -30,17 +30,17 @@ from evenkeel.key_managers.places import CertificatePlace, checked_place, place_
 T = TypeVar("T")
 
 TIMEOUT_SECONDS = 20.0
-"""A PKCS#12 file may take half of it."""
+"""Parsing a PKCS#12 file may take half of it."""
 LISTED_MAX = 1000
 
 
 class SealedContent(Wire):
-    """What is in a file, encrypted. Everything in it has been checked before it was written."""
+    """The content of a file before encryption. It was validated before it was written."""
 
     kind: CertificateKind
     sha256: str
     certificates: tuple[str, ...] = ()
-    """PEM, as are the others: of a certificate itself and its intermediates, or of authorities."""
+    """PEM, as are the other texts: a certificate and its intermediates, or CA certificates."""
     private_key: str = ""
     revocation_list: str = ""
     facts: CertificateFacts | None = None
@@ -50,7 +50,7 @@ class SealedContent(Wire):
 
 
 class DirectoryKeyManager:
-    """Reads and keeps certificates below ``root``."""
+    """Reads and stores certificates below ``root``."""
 
     def __init__(self, root: Path, encryption: Encryption, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._files = SealedFiles(root, encryption)
@@ -100,7 +100,7 @@ class DirectoryKeyManager:
         return await self._run(place, work)
 
     async def kept(self, project_id: str | None) -> tuple[KeptCertificate, ...]:
-        """See the port. Raises :class:`Invalid` if there are more than can be shown at once."""
+        """See the port. Raises :class:`Invalid` if there are more than one list may contain."""
         if project_id is not None:
             checked_place(SCHEME, project_id, "any")
 
@@ -128,11 +128,12 @@ class DirectoryKeyManager:
             raise NotFound("Certificate", place.reference)
 
     def close(self) -> None:
-        """Start nothing more."""
+        """Refuse new calls."""
         self._calls.close()
 
     async def _read(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:
-        """Raises :class:`CertificateNotFound` also for another project's, and for what is of another kind."""
+        """The content of a file. Raises :class:`CertificateNotFound`, also for another project's and for one of another
+        kind."""
         place = place_of(SCHEME, reference)
         if place is None or place.project_id != project_id:
             raise CertificateNotFound(reference)
@@ -171,7 +172,7 @@ class DirectoryKeyManager:
 
 
 def _checked(new: NewCertificate, reference: str) -> SealedContent:
-    """Raises :class:`CertificateError`."""
+    """The validated content. Raises :class:`CertificateError`."""
     if new.kind is CertificateKind.REVOCATION_LIST:
         found = read_revocation_list(reference, new.content.reveal())
         return SealedContent(kind=new.kind, revocation_list=found.content, sha256=found.sha256)

@@ -1,6 +1,6 @@
-"""Certificates, keys, authorities and revocation lists: read and checked. Pure but for PKCS#12, see there.
+"""Certificates, keys, CA certificates and revocation lists: parsed and validated. Pure except for PKCS#12, see there.
 
-Whatever is given, the answer is a value or a :class:`CertificateError`; nothing of a key is in any text.
+For any input, the result is a value or a :class:`CertificateError`; no error text contains any part of a key.
 """
 
 from evenkeel.key_managers.parsing.authorities import authority_bundle, read_revocation_list

@@ -1,4 +1,4 @@
-"""Authorities that clients' and servers' certificates are verified with, and what the first one has revoked."""
+"""CA certificates for verifying clients and members, and the revocation list of the first one."""
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -23,15 +23,15 @@ from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pem import check_size, taken_apart
 
 _KIND = b"authority\n"
-"""Comes before the certificates in an identity: a server that signs for itself, and is believed by its own certificate,
-has the same one as a certificate with a key, which is another content. No DER begins like this."""
+"""Prefix of a CA bundle's digest input. Without it, a self-signed server certificate used as a CA would have the same
+digest as the same certificate with its key. No DER begins like this."""
 
 
 def authority_bundle(
     reference: str, authority: bytes, revocation_list: tuple[str, bytes] | None = None
 ) -> AuthorityBundle:
-    """Of PEM files; ``revocation_list``: its reference and content. As with Octavia the first certificate must have
-    signed it. Raises :class:`CertificateError` naming the reference of what is wrong."""
+    """The CA bundle in PEM files; ``revocation_list``: its reference and content. As in Octavia, the first certificate
+    must have signed it. Raises :class:`CertificateError` naming the reference at fault."""
     check_size(authority, AUTHORITY_BYTES_MAX, reference)
     blocks = taken_apart(authority).certificates
     if not blocks:
@@ -53,7 +53,7 @@ def authority_bundle(
 
 
 def _authority(block: bytes, reference: str, number: int) -> x509.Certificate:
-    """One that can verify others, or itself: a server that signs for itself is known by its own certificate."""
+    """One certificate that may issue others, or a self-signed server certificate, which verifies itself."""
     try:
         certificate = loaded(block)
         public_key_of(certificate)
@@ -65,7 +65,7 @@ def _authority(block: bytes, reference: str, number: int) -> x509.Certificate:
 
 
 def read_revocation_list(reference: str, content: bytes) -> RevocationList:
-    """Of a PEM file with one list. Raises :class:`CertificateError`."""
+    """The revocation list in a PEM file, which must contain exactly one. Raises :class:`CertificateError`."""
     found = _read_list(reference, content)
     return RevocationList(
         content=found.public_bytes(Encoding.PEM).decode("ascii"),

@@ -1,4 +1,4 @@
-"""A certificate, its intermediates and its key, from PEM: held against each other."""
+"""A certificate, its intermediates and its key, from PEM: parsed and checked against each other."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ def certificate_bundle(
     intermediates: bytes = b"",
     passphrase: Secret | None = None,
 ) -> CertificateBundle:
-    """Of PEM files. ``certificate`` may hold intermediates after the certificate, and the key if there is no
+    """The bundle in PEM files. ``certificate`` may also contain the intermediates, and the key if there is no
     ``private_key``. Raises :class:`CertificateError` naming ``reference``."""
     key_file = private_key.reveal() if private_key else b""
     for content in (certificate, key_file, intermediates):
@@ -72,7 +72,8 @@ def _checked(
 
 
 def _check_served(certificate: x509.Certificate, number: int) -> None:
-    """Do devices serve it? Raises :class:`Unusable` naming the intermediate certificate; number 0 is none."""
+    """Check that devices can serve the certificate. ``number``: of the intermediate certificate, 0 for the leaf. Raises
+    :class:`Unusable`."""
     try:
         public_key_of(certificate)
         check_signature(certificate)
@@ -81,7 +82,7 @@ def _check_served(certificate: x509.Certificate, number: int) -> None:
 
 
 def digest_of(contents: Iterable[bytes]) -> str:
-    """Of DER, which says its own length, so that no two sequences have the same bytes."""
+    """SHA-256 of concatenated DER values. DER encodes its length, so different sequences have different bytes."""
     digest = hashlib.sha256()
     for content in contents:
         digest.update(content)

@@ -1,4 +1,4 @@
-"""Chains of certificates: in order, each link an authority's, and signed with what devices and clients take."""
+"""Certificate chains: order, CA flags and signature algorithms."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,11 +13,11 @@ from evenkeel.key_managers.parsing.foreign import FOREIGN
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 DIGEST_BYTES_MIN = 28
-"""OpenSSL's security level 2, at which HAProxy loads certificates, refuses signatures over less: MD5, SHA-1."""
+"""OpenSSL's security level 2, at which HAProxy loads certificates, refuses shorter digests: MD5, SHA-1."""
 
 
 def check_chain(reference: str, chain: Sequence[x509.Certificate]) -> None:
-    """Is each one an authority that has signed the one before it? Raises :class:`ChainOutOfOrder`."""
+    """Check that each certificate is a CA's and has signed the one before it. Raises :class:`ChainOutOfOrder`."""
     for number, (signed, issuer) in enumerate(pairwise(chain), start=1):
         if not has_signed(issuer, signed):
             raise ChainOutOfOrder(reference, f"Number {number} has not.")
@@ -28,7 +28,8 @@ def check_chain(reference: str, chain: Sequence[x509.Certificate]) -> None:
 
 
 def check_signature(certificate: x509.Certificate) -> None:
-    """Raises :class:`Unusable` for digests that devices do not take; nobody looks at those of self-signed ones."""
+    """Raises :class:`Unusable` for digests that devices refuse; signatures of self-signed certificates are not
+    verified."""
     try:
         digest = certificate.signature_hash_algorithm
     except FOREIGN as error:
@@ -38,7 +39,7 @@ def check_signature(certificate: x509.Certificate) -> None:
 
 
 def has_signed(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
-    """Is ``signed`` issued by ``issuer``, by name and signature?"""
+    """Whether ``issuer`` issued ``signed``, by name and signature."""
     try:
         signed.verify_directly_issued_by(issuer)
     except FOREIGN:
@@ -47,13 +48,13 @@ def has_signed(issuer: x509.Certificate, signed: x509.Certificate) -> bool:
 
 
 def is_self_signed(certificate: x509.Certificate) -> bool:
-    """By name and signature."""
+    """Whether the certificate is its own issuer, by name and signature."""
     return has_signed(certificate, certificate)
 
 
 def is_authority(certificate: x509.Certificate) -> bool:
-    """May it sign certificates? By basic constraints and key usage (RFC 5280, 4.2.1.9 and 4.2.1.3), or as a root from
-    before there were extensions."""
+    """Whether the certificate may sign certificates, by basic constraints and key usage (RFC 5280, 4.2.1.9 and
+    4.2.1.3), or as a version 1 root, which has no extensions."""
     try:
         usage = _extension(certificate, x509.KeyUsage)
         constraints = _extension(certificate, x509.BasicConstraints)
@@ -67,7 +68,7 @@ def is_authority(certificate: x509.Certificate) -> bool:
 
 
 def may_sign_lists(certificate: x509.Certificate) -> bool:
-    """By its key usage (RFC 5280, 4.2.1.3)."""
+    """Whether the certificate may sign revocation lists, by key usage (RFC 5280, 4.2.1.3)."""
     try:
         usage = _extension(certificate, x509.KeyUsage)
     except FOREIGN:

@@ -1,6 +1,5 @@
-"""How much work decrypting a PKCS#8 key (RFC 5958) asks for, read from its DER before it is done: the file says it, and
-whoever wrote the file may have said a thousand million rounds.
-"""
+"""The cost of decrypting a PKCS#8 key (RFC 5958), read from its DER before decrypting: the file sets the cost, and an
+attacker's file could ask for 10^9 rounds."""
 
 import base64
 import binascii
@@ -8,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 ROUNDS_MAX = 1_000_000
-"""Of PBKDF2; NIST's and OWASP's advice is 600,000. About half a second."""
+"""PBKDF2 iterations; NIST and OWASP recommend 600,000. About half a second."""
 SCRYPT_COST_MAX = 1 << 20
-"""Cost, block size and parallelization multiplied; OpenSSL writes an eighth of it. 128 MiB and half a second."""
+"""Product of scrypt's cost, block size and parallelization; OpenSSL's default is an eighth of it. 128 MiB and half a
+second."""
 _SEQUENCE, _INTEGER = 0x30, 0x02
 _DEPTH_MAX = 8
 
 
 def work_factor_exceeded(pem: bytes) -> bool:
-    """Do the parameters of the encryption ask for more than the limits? What is no DER does not: it is refused by who
-    parses it."""
+    """Whether the encryption's parameters exceed the limits. False for invalid DER, which the parser refuses later."""
     body = b"".join(line for line in pem.splitlines() if line and b":" not in line and not line.startswith(b"-"))
     try:
         der = base64.b64decode(body)
@@ -27,13 +26,13 @@ def work_factor_exceeded(pem: bytes) -> bool:
 
 
 def _asks_too_much(numbers: Sequence[int]) -> bool:
-    """The integers of one sequence: of PBKDF2 (RFC 8018) the rounds and perhaps the length of the key; of scrypt
-    (RFC 7914) cost, block size, parallelization and perhaps that length."""
+    """Whether the integers of one sequence exceed the limits: of PBKDF2 (RFC 8018) the iterations and optionally the
+    key length; of scrypt (RFC 7914) cost, block size, parallelization and optionally the key length."""
     return max(numbers) > ROUNDS_MAX or (len(numbers) >= 3 and prod(numbers[:3]) > SCRYPT_COST_MAX)
 
 
 def _parameters(der: bytes, depth: int) -> Iterator[list[int]]:
-    """The integers of each sequence; octet strings (salts, what is encrypted) are passed over."""
+    """The integers of each sequence; octet strings (salts, ciphertext) are skipped."""
     numbers = []
     for tag, content in _elements(der):
         if tag == _INTEGER:
@@ -45,7 +44,7 @@ def _parameters(der: bytes, depth: int) -> Iterator[list[int]]:
 
 
 def _elements(der: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tags and contents of one level; ends at the first that is cut short."""
+    """Tags and contents of one level, up to the first truncated element."""
     at = 0
     while at + 2 <= len(der):
         tag, length = der[at], der[at + 1]

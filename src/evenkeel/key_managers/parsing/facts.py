@@ -1,4 +1,4 @@
-"""What a certificate says of itself."""
+"""Facts of a certificate."""
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -11,20 +11,21 @@ from evenkeel.key_managers.parsing.foreign import FOREIGN
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
-"""OpenSSL's security level 2, which distributions set, refuses less; more costs a device seconds a handshake."""
+"""OpenSSL's security level 2, the default of distributions, refuses smaller keys; larger ones cost a device seconds per
+handshake."""
 CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
-"""What TLS 1.3 has for signatures (RFC 8446, 4.2.3), and every device type serves."""
+"""The ECDSA curves of TLS 1.3 (RFC 8446, 4.2.3), which every device type supports."""
 NAMES_MAX = 1000
 NAME_CHARACTERS_MAX = 253
-"""Of a host's name (RFC 1035, 2.3.4). HAProxy refuses a listener with a certificate of a very long one."""
+"""Length of a host name (RFC 1035, 2.3.4). HAProxy refuses a listener whose certificate has a very long one."""
 
 
 class Unusable(Exception):
-    """Why a certificate cannot be used though it can be parsed."""
+    """Why a certificate that can be parsed cannot be used."""
 
 
 def loaded(pem: bytes) -> x509.Certificate:
-    """One PEM block. Raises :class:`Unusable`."""
+    """The certificate in one PEM block. Raises :class:`Unusable`."""
     try:
         return x509.load_pem_x509_certificate(pem)
     except FOREIGN as error:
@@ -32,7 +33,7 @@ def loaded(pem: bytes) -> x509.Certificate:
 
 
 def facts_of(certificate: x509.Certificate) -> CertificateFacts:
-    """Raises :class:`Unusable`, also for kinds and sizes of keys that no device serves."""
+    """The certificate's facts. Raises :class:`Unusable`, also for key types and sizes that no device supports."""
     try:
         key = public_key_of(certificate)
         dns_names, addresses = _alternative_names(certificate)
@@ -54,7 +55,7 @@ def facts_of(certificate: x509.Certificate) -> CertificateFacts:
 
 
 def public_key_of(certificate: x509.Certificate) -> PublicKey:
-    """Raises :class:`Unusable`."""
+    """The certificate's public key. Raises :class:`Unusable`."""
     try:
         key = certificate.public_key()
     except FOREIGN as error:
@@ -73,12 +74,12 @@ def public_key_of(certificate: x509.Certificate) -> PublicKey:
 
 
 def pem_of(certificate: x509.Certificate) -> str:
-    """As PEM, without what stood around it."""
+    """The certificate as PEM, without text around the block."""
     return certificate.public_bytes(Encoding.PEM).decode("ascii")
 
 
 def der_of(certificate: x509.Certificate) -> bytes:
-    """As DER."""
+    """The certificate as DER."""
     return certificate.public_bytes(Encoding.DER)
 
 

@@ -1,4 +1,4 @@
-"""What the library raises at bytes it cannot read."""
+"""Exceptions that ``cryptography`` raises for input it cannot parse."""
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -15,4 +15,4 @@ FOREIGN = (
     x509.InvalidVersion,
     CryptographyDeprecationWarning,  # where warnings are errors
 )
-"""Their texts are dropped: they are OpenSSL's, and may quote what was read."""
+"""Their texts are dropped: they come from OpenSSL, and may quote the input."""

@@ -1,4 +1,4 @@
-"""Private keys: read with or without a passphrase, and held against their certificate."""
+"""Private keys: parsed with or without a passphrase, and checked against their certificate."""
 
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import (
@@ -22,7 +22,7 @@ from evenkeel.key_managers.parsing.facts import PublicKey
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 KEY_BYTES_MAX = 8 * 1024
-"""An RSA key of 8192 bits, encrypted, has 6.6 KiB. Checking one takes time that grows with the cube of its size."""
+"""An encrypted RSA key of 8192 bits has 6.6 KiB. The time to check a key grows with the cube of its size."""
 PASSPHRASE_BYTES_MAX = 1024
 _PKCS8_ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
@@ -30,7 +30,7 @@ LoadedKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 
 def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> LoadedKey:
-    """The key in a PEM block; a passphrase for a key that is not encrypted is passed over.
+    """The key in a PEM block; a passphrase is ignored if the key is not encrypted.
 
     Raises :class:`CertificateError`.
     """
@@ -50,19 +50,19 @@ def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> L
 
 
 def is_encrypted(pem: bytes) -> bool:
-    """PKCS#8's way, or OpenSSL's traditional one."""
+    """Whether the key is encrypted, as PKCS#8 or in OpenSSL's traditional format."""
     return _PKCS8_ENCRYPTED in pem or b"Proc-Type: 4,ENCRYPTED" in pem
 
 
 def check_match(key: LoadedKey, public: PublicKey, reference: str) -> None:
-    """Raises :class:`PrivateKeyMismatch`."""
+    """Check that the key belongs to the public key. Raises :class:`PrivateKeyMismatch`."""
     form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
     if key.public_key().public_bytes(*form) != public.public_bytes(*form):
         raise PrivateKeyMismatch(reference)
 
 
 def written_out(key: LoadedKey) -> PrivateKey:
-    """Unencrypted PKCS#8 in PEM."""
+    """The key as unencrypted PKCS#8 in PEM."""
     return PrivateKey(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
@@ -71,5 +71,5 @@ def _check_passphrase(pem: bytes, passphrase: Secret | None, reference: str) -> 
         raise PassphraseNeeded(reference)
     if len(passphrase.reveal()) > PASSPHRASE_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its passphrase may have {PASSPHRASE_BYTES_MAX} bytes.")
-    if _PKCS8_ENCRYPTED in pem and work_factor_exceeded(pem):  # the traditional way has one round
+    if _PKCS8_ENCRYPTED in pem and work_factor_exceeded(pem):  # OpenSSL's traditional format has one round
         raise PrivateKeyUnreadable(reference, "Its encryption takes too much work.")

@@ -1,4 +1,4 @@
-"""PEM files taken apart by what their blocks are (RFC 7468), before anything of them is parsed."""
+"""PEM files split into blocks by label (RFC 7468), before any block is parsed."""
 
 import re
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from evenkeel.core.errors import CertificateTooLarge
 from evenkeel.core.values import Value
 
 _BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----(?:[^-]|-(?!----))*-----END \1-----")
-"""What is inside ends at the next five dashes, so that rubbish costs one pass."""
+"""A block's body ends at the next five dashes, so malformed input is scanned only once."""
 
 
 class PemFile(Value):
-    """The blocks of a file in their order."""
+    """The blocks of a file, in order."""
 
     certificates: tuple[bytes, ...] = ()
     private_keys: tuple[bytes, ...] = ()
@@ -19,7 +19,7 @@ class PemFile(Value):
 
 
 def taken_apart(content: bytes) -> PemFile:
-    """The blocks that matter; text between them, and other blocks (such as EC PARAMETERS), are passed over."""
+    """The relevant blocks; text between blocks and other blocks (such as EC PARAMETERS) are ignored."""
     blocks = list(_blocks(content))
     return PemFile(
         certificates=_of(blocks, b"CERTIFICATE", b"X509 CERTIFICATE"),
@@ -29,7 +29,7 @@ def taken_apart(content: bytes) -> PemFile:
 
 
 def check_size(content: bytes, limit_bytes: int, reference: str) -> None:
-    """Raises :class:`CertificateTooLarge`."""
+    """Raises :class:`CertificateTooLarge` for content over the limit."""
     if len(content) > limit_bytes:
         raise CertificateTooLarge(reference, f"There may be {limit_bytes} bytes, and there are {len(content)}.")
 

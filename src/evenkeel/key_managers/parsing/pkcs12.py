@@ -1,7 +1,8 @@
-"""PKCS#12 files (RFC 7292) as PEM, in a process of their own.
+"""PKCS#12 files (RFC 7292) converted to PEM, in a process of their own.
 
-A file of a few kilobytes can name rounds of key derivation, or hold primes, that keep the library busy for hours, and
-some of that is inside what it has to decrypt first. Nothing stops a thread in the library; a process can be killed.
+A file of a few kilobytes can request key derivation rounds, or contain primes, that keep the library busy for hours,
+and part of that is encrypted, so it cannot be checked before. A thread inside the library cannot be stopped; a process
+can be killed.
 """
 
 import base64
@@ -19,19 +20,19 @@ from evenkeel.key_managers.parsing.keys import PASSPHRASE_BYTES_MAX
 from evenkeel.key_managers.parsing.pem import check_size
 
 READ_SECONDS = 10.0
-"""Usual files take a fifth of a second, most of it the start of the process."""
+"""Usual files take 0.2 s, most of it the start of the process."""
 _OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
-"""How a process ends that was longer on processors than it may be."""
+"""Signals that end a process over its CPU time limit."""
 CHILD = "evenkeel.key_managers.parsing.pkcs12_child"
 
 
 class Pkcs12Parts(Value):
-    """What the child process found, in PEM."""
+    """The child process's output, in PEM."""
 
     certificate: bytes
     private_key: bytes
     intermediates: list[bytes]
-    """In the order of the chain."""
+    """In chain order."""
 
     def __repr__(self) -> str:
         return "<Pkcs12Parts: hidden>"
@@ -40,13 +41,14 @@ class Pkcs12Parts(Value):
 def pkcs12_bundle(
     reference: str, content: bytes, passphrase: Secret | None = None, *, timeout_seconds: float = READ_SECONDS
 ) -> CertificateBundle:
-    """Blocks for at most ``timeout_seconds``. Raises :class:`CertificateError` naming ``reference``."""
+    """The bundle in a PKCS#12 file. Blocks for at most ``timeout_seconds``. Raises :class:`CertificateError` naming
+    ``reference``."""
     check_size(content, CERTIFICATE_BYTES_MAX, reference)
     word = passphrase.reveal() if passphrase else b""
     if len(word) > PASSPHRASE_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its passphrase may have {PASSPHRASE_BYTES_MAX} bytes.")
     try:
-        done = subprocess.run(  # noqa: S603  # this interpreter, a module of ours
+        done = subprocess.run(  # noqa: S603  # runs this interpreter with a module of ours
             [sys.executable, "-m", CHILD],
             input=base64.b64encode(word) + b"\n" + content,
             stdout=subprocess.PIPE,
@@ -68,7 +70,7 @@ def pkcs12_bundle(
 
 
 def any_bundle(reference: str, content: Secret, passphrase: Secret | None = None) -> CertificateBundle:
-    """Of one file that holds everything, PEM or PKCS#12. Raises :class:`CertificateError` naming ``reference``."""
+    """The bundle in one file, PEM or PKCS#12. Raises :class:`CertificateError` naming ``reference``."""
     file = content.reveal()
     if b"-----BEGIN " in file:
         return certificate_bundle(reference, file, passphrase=passphrase)

@@ -1,5 +1,5 @@
-"""The process that reads one PKCS#12 file: from standard input the passphrase in base64, a line break and the file; to
-standard output its parts. It ends with 1 if there is nothing to tell, and says nothing else."""
+"""The process that parses one PKCS#12 file. Standard input: the passphrase in base64, a line break and the file;
+standard output: the parts. Exits with 1, without output, if the file cannot be parsed."""
 
 import base64
 import os
@@ -18,18 +18,18 @@ from evenkeel.key_managers.parsing.foreign import FOREIGN
 from evenkeel.key_managers.parsing.pkcs12 import Pkcs12Parts
 
 ADDRESS_SPACE_BYTES = 1 << 30
-"""The process itself takes a third of it; a file may ask for any amount of memory."""
+"""The process itself uses a third of it; a file can request any amount of memory."""
 CPU_SECONDS = 2
-"""Of its time on processors; it takes a fifth of a second to start, and a million rounds of key derivation half a one.
-Whoever refers to a thousand files has a thousand read again and again."""
+"""CPU time limit. The process needs 0.2 s to start, and a million rounds of key derivation take 0.5 s. Kept low because
+one tenant can refer to a thousand files, which are all read again regularly."""
 NICENESS = 5
-"""Everything else that controllers do goes first."""
+"""The controllers' other work has priority."""
 
 
 def main() -> int:
-    """Read, tell."""
+    """Read, parse, write the parts."""
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold the key
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would contain the key
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     os.nice(NICENESS)
     word, _, content = sys.stdin.buffer.read().partition(b"\n")
@@ -42,14 +42,14 @@ def main() -> int:
 
 
 def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
-    """Raises one of :data:`FOREIGN`."""
-    with warnings.catch_warnings(action="ignore"):  # about files in BER, which older tools write
+    """The parts of a file. Raises one of :data:`FOREIGN`."""
+    with warnings.catch_warnings(action="ignore"):  # BER, which older tools write, causes warnings
         try:
             bundle = load_pkcs12(content, passphrase or None)
         except ValueError:
             if passphrase:
                 raise
-            bundle = load_pkcs12(content, b"")  # no passphrase and an empty one are not the same to writers of files
+            bundle = load_pkcs12(content, b"")  # some writers use an empty passphrase for "none"
     if bundle.key is None or bundle.cert is None:
         raise ValueError("no key or no certificate")
     chain = in_order(bundle.cert.certificate, [item.certificate for item in bundle.additional_certs])
@@ -61,8 +61,8 @@ def parts_of(content: bytes, passphrase: bytes) -> Pkcs12Parts:
 
 
 def in_order(leaf: x509.Certificate, others: Iterable[x509.Certificate]) -> Iterator[x509.Certificate]:
-    """Sorted into the chain, because the bags of a file have no order; those that are not of it come last, for the
-    check of the chain to find."""
+    """The certificates sorted into the chain, because a file's bags are unordered; those outside the chain come last,
+    so that the later check of the chain finds them."""
     left, last = [other for other in others if other != leaf], leaf
     while issuer := next((other for other in left if has_signed(other, last)), None):
         left.remove(issuer)

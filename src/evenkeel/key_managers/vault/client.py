@@ -1,4 +1,4 @@
-"""hvac's client with limits: answers are read up to a size, redirects are not followed, errors hold no bodies."""
+"""hvac's client with limits: responses are limited in size, redirects are not followed, errors contain no bodies."""
 
 from typing import Any
 
@@ -12,26 +12,26 @@ from evenkeel.core.certificates import REVOCATION_LIST_BYTES_MAX
 from evenkeel.core.values import Value
 
 ANSWER_BYTES_MAX = 3 * REVOCATION_LIST_BYTES_MAX
-"""The largest thing that is read, in hexadecimal as castellan writes it, and what is around it."""
+"""The largest content in hexadecimal, as castellan stores it, with the JSON around it."""
 _CHUNK_BYTES = 64 * 1024
 
 
 class VaultAddress(Value):
-    """Where Vault is."""
+    """Vault's address and connection settings."""
 
     url: str
     ca_file: str | None
-    """Certificates of the authorities that vouch for it; None: the system's."""
+    """CA certificates to verify Vault's certificate with; None: the system's."""
     namespace: str | None
     timeout_seconds: float
-    """For connecting, and for each part of an answer."""
+    """For connecting, and for each read of a response."""
 
 
 class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
-    """Answers decoded JSON. Raises :class:`hvac.exceptions.VaultError`, :class:`requests.RequestException`."""
+    """Returns decoded JSON. Raises :class:`hvac.exceptions.VaultError`, :class:`requests.RequestException`."""
 
     def get_login_token(self, response: dict[str, Any]) -> str:
-        """Of the answer to a login. Raises :class:`exceptions.UnexpectedError`."""
+        """The token in a login response. Raises :class:`exceptions.UnexpectedError`."""
         token = (response.get("auth") or {}).get("client_token")
         if not isinstance(token, str):
             raise exceptions.UnexpectedError("an answer that is not understood")
@@ -40,7 +40,7 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
     def request(
         self, method: str, url: str, headers: Any = None, raise_exception: bool = True, **kwargs: Any
     ) -> dict[str, Any]:
-        """See the base; ``raise_exception`` is always so."""
+        """As in the base class, but ``raise_exception`` is always true."""
         answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)
         with answer:
             status, content = answer.status_code, _limited(answer)
@@ -55,20 +55,20 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
 
 
 def vault_client(address: VaultAddress) -> hvac.Client:
-    """Not logged in; nothing is sent yet. Several threads may use it."""
+    """An unauthenticated client, which sends nothing yet. Thread-safe."""
     return hvac.Client(
         url=address.url,
         token="",
         verify=address.ca_file or True,
         timeout=address.timeout_seconds,
         namespace=address.namespace,
-        allow_redirects=False,  # they would take our token to another host
+        allow_redirects=False,  # a redirect would send our token to another host
         adapter=LimitedAdapter,
     )
 
 
 def _is_explained(content: bytes) -> bool:
-    """Has the answer errors? That there is no such secret is no error to Vault."""
+    """Whether a 404 contains errors; for a secret that does not exist, Vault returns none."""
     try:
         return bool(msgspec.json.decode(content, type=dict[str, Any]).get("errors"))
     except msgspec.DecodeError:

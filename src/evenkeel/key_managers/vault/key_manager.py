@@ -1,4 +1,4 @@
-"""The port ``KeyManager`` over Vault."""
+"""The port ``KeyManager``, implemented with Vault."""
 
 import base64
 import binascii
@@ -19,17 +19,17 @@ from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certific
 from evenkeel.key_managers.vault.secrets import SecretFolders
 
 CERTIFICATE, PRIVATE_KEY, INTERMEDIATES = "certificate", "private_key", "intermediates"
-PASSPHRASE = "private_key_passphrase"  # noqa: S105  # the name of a field
+PASSPHRASE = "private_key_passphrase"  # noqa: S105  # a field name
 REVOCATION_LIST = "revocation_list"
-"""PEM, called as the parts of Barbican's certificate containers."""
+"""Fields in PEM, named like the secrets in Barbican's certificate containers."""
 PKCS12 = "pkcs12"
-"""Base64."""
+"""A field in base64."""
 VALUE = "value"
-"""Hexadecimal: everything in one file, as castellan keeps it."""
+"""A field in hexadecimal with everything in one file, as castellan stores it."""
 
 
 class VaultKeyManager:
-    """Reads in a few threads, each read within ``timeout_seconds``."""
+    """Reads in a thread pool, each read within ``timeout_seconds``."""
 
     def __init__(self, folders: SecretFolders, *, timeout_seconds: float) -> None:
         self._folders = folders
@@ -63,11 +63,11 @@ class VaultKeyManager:
         return await self._calls.run(work)
 
     def close(self) -> None:
-        """Start nothing more."""
+        """Refuse new reads."""
         self._calls.close()
 
     def _file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:
-        """What the secret has under this name, or castellan's one file."""
+        """The secret's field of this name, or castellan's single field."""
         fields = self._folders.fields(reference, project_id)
         if name in fields:
             return fields[name].encode()

@@ -1,4 +1,4 @@
-"""Logging in to Vault, and again before the token expires or when it was revoked. Blocking."""
+"""Login to Vault, renewed before the token expires or after it was revoked. Blocking."""
 
 import threading
 import time
@@ -19,38 +19,38 @@ TOKEN_BYTES_MAX = 64 * 1024
 
 
 class AuthMethod(StrEnum):
-    """How Vault knows us."""
+    """Vault's auth methods."""
 
     APPROLE = "approle"
-    """By a role id and a secret id."""
+    """With a role id and a secret id."""
     JWT = "jwt"
-    """By a token of another authority, which is in a file."""
+    """With a JWT of another issuer, read from a file."""
     KUBERNETES = "kubernetes"
-    """By the token of a service account, which is in a file."""
-    TOKEN = "token"  # noqa: S105  # a word, no secret
-    """By a token of Vault's that somebody else renews in a file, such as Vault Agent."""
+    """With a Kubernetes service account token, read from a file."""
+    TOKEN = "token"  # noqa: S105  # the method's name, not a secret
+    """With a Vault token in a file that another process renews, such as Vault Agent."""
 
 
 class VaultLogin(Value):
-    """What is shown to Vault."""
+    """Login parameters."""
 
     method: AuthMethod
     path: str
-    """Where the method is mounted."""
+    """Mount path of the auth method."""
     role: str = ""
-    """Role id of ``approle``; name of the role of ``jwt`` and ``kubernetes``."""
+    """The role id for ``approle``; the role's name for ``jwt`` and ``kubernetes``."""
     secret_id: Secret | None = None
-    """Of ``approle``."""
+    """For ``approle`` only."""
     token_file: Path | None = None
-    """Of the other methods; read at each login."""
+    """For the other methods; read at each login."""
 
 
 class LoginRefused(Exception):
-    """Why there is no login; holds nothing of what was shown."""
+    """The reason for a failed login, without any credentials."""
 
 
 class LoggedIn:
-    """A client with a token: every thread's calls go through :meth:`call`."""
+    """An authenticated client: all threads' calls go through :meth:`call`."""
 
     def __init__(self, client: hvac.Client, login: VaultLogin, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
@@ -61,8 +61,8 @@ class LoggedIn:
         self._renew_at = float("-inf")
 
     def call(self, work: Callable[[hvac.Client], T]) -> T:
-        """What ``work`` returns or raises, with a token that Vault takes: :class:`exceptions.Forbidden` means that its
-        policy forbids it. Raises :class:`LoginRefused`."""
+        """The result or exception of ``work``, run with a valid token; so :class:`exceptions.Forbidden` means that the
+        token's policy forbids it. Raises :class:`LoginRefused`."""
         number = self._log_in_after(self._logins if self._clock() >= self._renew_at else -1)
         try:
             return work(self._client)
@@ -73,17 +73,18 @@ class LoggedIn:
         return work(self._client)
 
     def _log_in_after(self, number: int) -> int:
-        """Log in unless somebody has since login ``number``; which login it is now. -1: no need."""
+        """Log in, unless another thread has done so since login ``number``; returns the number of the current login.
+        -1: no login needed."""
         with self._lock:
             if number == self._logins:
                 lifetime_seconds = self._log_in()
-                # a half: what takes long, and clocks that differ, find a token that is still good
+                # half the lifetime: long requests and clock differences still find the token valid
                 self._renew_at = self._clock() + (lifetime_seconds / 2 if lifetime_seconds else float("inf"))
                 self._logins += 1
             return self._logins
 
     def _is_taken(self) -> bool:
-        """Does Vault take the token at all?"""
+        """Whether Vault accepts the token at all."""
         try:
             self._client.auth.token.lookup_self()
         except exceptions.Forbidden:
@@ -91,7 +92,7 @@ class LoggedIn:
         return True
 
     def _log_in(self) -> float:
-        """Seconds that the token lives; 0: for ever. Raises :class:`LoginRefused`."""
+        """Log in; returns the token's lifetime in seconds, 0: unlimited. Raises :class:`LoginRefused`."""
         try:
             if self._login.method is AuthMethod.TOKEN:
                 self._client.token = self._token()
@@ -101,9 +102,9 @@ class LoggedIn:
             raise LoginRefused(f"refuses the controllers' login by {self._login.method}") from None
 
     def _shown(self) -> dict[str, Any]:
-        """The answer to a login."""
+        """The response to a login."""
         auth, login = self._client.auth, self._login
-        self._client.token = ""  # an old one that is sent along is refused before the login is looked at
+        self._client.token = ""  # Vault refuses a login that carries an expired token
         if login.method is AuthMethod.APPROLE:
             secret = login.secret_id.reveal().decode() if login.secret_id else None
             answer = auth.approle.login(login.role, secret, mount_point=login.path)

@@ -1,4 +1,4 @@
-"""Secrets in the folders of projects. Blocking."""
+"""Secrets in per-project folders. Blocking."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ SCHEME = "vault"
 
 
 class SecretFolders:
-    """Below ``folder`` of the secrets engine at ``mount_point`` is a folder for each project."""
+    """The projects' folders, below ``folder`` of the secrets engine mounted at ``mount_point``."""
 
     def __init__(self, session: LoggedIn, *, mount_point: str, folder: str) -> None:
         self._session = session
@@ -23,8 +23,8 @@ class SecretFolders:
         self._folder = folder
 
     def fields(self, reference: str, project_id: ProjectId) -> Mapping[str, str]:
-        """What is in the newest version of a secret. Raises :class:`CertificateNotFound` also for another project's,
-        and :class:`KeyManagerUnavailable`."""
+        """The fields of a secret's newest version. Raises :class:`CertificateNotFound`, also for another project's
+        secret, and :class:`KeyManagerUnavailable`."""
         place = place_in_project(reference, project_id)
         if place is None:
             raise CertificateNotFound(reference)
@@ -41,14 +41,14 @@ class SecretFolders:
             raise CertificateNotFound(reference) from None
         except LoginRefused as error:
             raise KeyManagerUnavailable(f"Vault {error}") from None
-        except (exceptions.VaultError, OSError) as error:  # requests raises some of its own, and plain ones of files
+        except (exceptions.VaultError, OSError) as error:  # OSError includes requests' exceptions and those of files
             raise KeyManagerUnavailable(f"Vault is out of reach or failing ({type(error).__name__})") from None
         return _texts(found)
 
 
 def place_in_project(reference: str, project_id: ProjectId) -> CertificatePlace | None:
-    """Of ``vault://PROJECT/NAME``, or of a name alone, such as castellan's ids; None for what is no reference to Vault,
-    or to another project's."""
+    """The place that ``vault://PROJECT/NAME`` or a name alone (such as castellan's ids) refers to; None if it is no
+    reference to Vault, or one of another project."""
     place = place_of(SCHEME, f"{SCHEME}://{project_id}/{reference}" if is_name(reference) else reference)
     return place if place is not None and place.project_id == project_id else None
 
