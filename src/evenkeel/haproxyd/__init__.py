@@ -1,6 +1,6 @@
-"""The device daemon: runs beside HAProxy on a host and makes it a device that several agents may manage.
+"""The device daemon: runs beside HAProxy on a host and makes it a device that several agents can manage.
 
-It alone owns HAProxy's files, processes and sockets. Agents hand it configurations over HTTPS (:mod:`wire`); it keeps
-the newest epoch of each partition on disk and refuses older owners. One HAProxy (master and worker) per partition.
-It imports nothing of Even Keel but the core's values.
+It alone owns HAProxy's files, processes and sockets. Agents send it configurations over HTTPS (:mod:`wire`). It records
+on disk the newest epoch of each partition and refuses requests of older owners. Each partition has a HAProxy of its own
+(master and workers). Of Even Keel it imports only the core's values.
 """

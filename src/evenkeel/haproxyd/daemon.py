@@ -1,4 +1,4 @@
-"""The whole daemon: partitions and their HAProxys, and everything around them that agents talk to."""
+"""The daemon as a whole: the partitions and their HAProxys, the API, observation and maintenance."""
 
 import asyncio
 import contextlib
@@ -33,11 +33,12 @@ log = structlog.get_logger(__name__)
 
 RESTORE_EVERY_SECONDS = 3.0
 RESTORE_SHARE_MAX = 0.05
-"""Of the time; with thousands of partitions it is looked less often."""
+"""Upper bound of the share of time spent on looking for removed files; with thousands of partitions the interval
+grows."""
 
 
 class HaproxyDaemon:
-    """Start it, stop it; HAProxys outlive it. Raises :class:`ValueError` for settings that cannot be used."""
+    """Start and stop the daemon; HAProxys outlive it. Raises :class:`ValueError` for settings that cannot be used."""
 
     def __init__(self, settings: DaemonSettings, http: HttpSettings) -> None:
         self._settings = settings
@@ -81,9 +82,10 @@ class HaproxyDaemon:
         self._endpoint_file: Path | None = None
 
     async def start(self) -> str:
-        """Adopt or start the HAProxys; the URL, once each was tried. Raises :class:`ValueError`, :class:`OSError`.
+        """Adopt or start the HAProxys; return the URL once each start was tried. Raises :class:`ValueError`,
+        :class:`OSError`.
 
-        Answers before that: one tenant's HAProxy that is slow to start keeps no other tenant waiting.
+        The API serves before that, so that one tenant's slow HAProxy does not delay the others.
         """
         self.partitions.forbidden_addresses.check()
         self._lock = lock(self._settings.state_dir)
@@ -108,7 +110,7 @@ class HaproxyDaemon:
         return url
 
     async def stop(self) -> None:
-        """Leave; every HAProxy goes on."""
+        """Stop the daemon; every HAProxy keeps running."""
         if self._endpoint_file:
             self._endpoint_file.unlink(missing_ok=True)
         await self._server.stop()
@@ -125,7 +127,7 @@ class HaproxyDaemon:
             self._lock.close()
 
     def about(self) -> wire.About:
-        """Who this is."""
+        """Identity, version and problems of this daemon."""
         return wire.About(
             name=self._settings.name,
             daemon_version=_version(),
@@ -142,7 +144,7 @@ class HaproxyDaemon:
         return self._counters[name]
 
     async def _observe(self) -> wire.DaemonObservation:
-        """Raises :class:`DaemonRefused` while HAProxys are not adopted yet: they would be taken for dead."""
+        """Raises :class:`DaemonRefused` until HAProxys have been adopted: before that they would appear to be down."""
         if not self._started:
             raise DaemonRefused("busy", "the daemon is looking for its HAProxys; try again later")
         return await self._observer.observe()
@@ -153,11 +155,11 @@ class HaproxyDaemon:
             try:
                 await self._observer.observe()
                 await self.partitions.maintain()
-            except Exception:  # what one look stumbles over must not be the last one
+            except Exception:  # an error in one observation must not end the loop
                 log.exception("observation failed; retrying")
 
     async def _restore_regularly(self) -> None:
-        """Put back what somebody takes away under the running daemon."""
+        """Restore, at intervals, files that were removed while the daemon runs."""
         took_seconds = 0.0
         while True:
             await asyncio.sleep(max(RESTORE_EVERY_SECONDS, took_seconds / RESTORE_SHARE_MAX))
@@ -174,14 +176,15 @@ class HaproxyDaemon:
             took_seconds = time.monotonic() - began_at_seconds
 
     def _lock_again(self) -> None:
-        """Raises :class:`ValueError` if another daemon has begun where our state directory was."""
+        """Raises :class:`ValueError` if another daemon has started on our state directory's path."""
         if self._lock is not None and not os.fstat(self._lock.fileno()).st_nlink:
             held, self._lock = self._lock, lock(self._settings.state_dir)
             held.close()
 
 
 def lock(state_dir: Path) -> IO[str]:
-    """Two daemons on one state would pull at the same HAProxys. Raises :class:`ValueError` if there is another."""
+    """Lock the state directory, because two daemons on one state would manage the same HAProxys. Raises
+    :class:`ValueError` if another daemon holds the lock."""
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = (state_dir / "lock").open("w")
     try:

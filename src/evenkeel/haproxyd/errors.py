@@ -1,4 +1,4 @@
-"""Errors of the daemon that more than one folder raises or handles; what a caller is told: :mod:`api.refusals`."""
+"""Errors of the daemon that more than one package raises or handles; :mod:`api.refusals` maps them to responses."""
 
 from evenkeel.core.errors import EvenKeelError
 
@@ -12,7 +12,7 @@ class PartitionUnknown(EvenKeelError):
 
 
 class InvalidChange(EvenKeelError):
-    """The whole request is not understood; the text names field, value and what is allowed."""
+    """The request as a whole is invalid; the text names field, value and what is allowed."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -24,7 +24,7 @@ class HaproxyDown(EvenKeelError):
 
 
 class HaproxyRefused(EvenKeelError):
-    """HAProxy understood and said no. ``reason``: its own words, without paths and contents."""
+    """HAProxy refused it. ``reason``: HAProxy's message, without paths and contents."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -32,4 +32,4 @@ class HaproxyRefused(EvenKeelError):
 
 
 class PartitionFailed(EvenKeelError):
-    """The daemon could not make it so; the partition holds what it held before. The text says what is the matter."""
+    """The daemon failed to apply the change; the partition holds what it held before. The text gives the cause."""

@@ -1,4 +1,4 @@
-"""What the core of the daemon needs from its surroundings, and what it tells them."""
+"""Interfaces that the daemon's core requires, and the events it emits."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,24 +11,24 @@ class WorkerCli(Protocol):
     """The runtime API of a partition's current worker."""
 
     async def command(self, text: str) -> str:
-        """One command's answer. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
+        """The answer to one command. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
         ...
 
     async def of_worker(self, pid: int, text: str) -> str:
-        """The same of any worker, also of an old one that only ends its connections."""
+        """The answer of a given worker, which may be an old one that only finishes its connections."""
         ...
 
 
 class FrontendCounters(Protocol):
-    """Totals that outlive workers."""
+    """Totals that survive the replacement of workers."""
 
     async def carry_over(self, cli: WorkerCli) -> None:
-        """The worker is about to be replaced: remember what it counted. Its trouble is its own, not the reload's."""
+        """Read the worker's counters before it is replaced. Errors are handled here and do not fail the reload."""
         ...
 
 
 class PartitionEvent(Value):
-    """A server's health changed; without a server: the partition's HAProxy as a whole."""
+    """The health of a server changed; without a server: the state of the partition's HAProxy."""
 
     partition: str
     backend: str = ""
@@ -38,12 +38,12 @@ class PartitionEvent(Value):
 
 
 class NoCounters:
-    """Remembers nothing."""
+    """Counts nothing."""
 
     async def carry_over(self, cli: WorkerCli) -> None:
         """Nothing to do."""
 
 
 MakeCounters = Callable[[str, Path], FrontendCounters]
-"""Of a partition's name, and a folder for its counters."""
+"""Takes a partition's name, and a directory for its counters."""
 OnEvent = Callable[[PartitionEvent], None]

@@ -1,4 +1,4 @@
-"""What the daemon is told at its start. Every wait has an end and every size a limit."""
+"""Settings of the daemon. Every wait has a timeout and every size a limit."""
 
 import re
 from pathlib import Path
@@ -9,116 +9,118 @@ from evenkeel.haproxyd import wire
 
 
 class DaemonSettings(Value):
-    """Where things are, how HAProxy is run, and how much is taken.
+    """Paths, HAProxy's settings, and limits.
 
-    ``run_dir`` holds the Unix sockets, so it must be short (:data:`RUN_DIR_CHARS_MAX`).
+    ``run_dir`` contains the Unix sockets, so its path must be short (:data:`RUN_DIR_CHARS_MAX`).
     """
 
     name: str
-    """This daemon's name: what its HAProxys are called among their peers."""
+    """This daemon's name: its HAProxys' name among their peers."""
     state_dir: Path
     run_dir: Path
     keys_dir: Path | None = None
-    """Where the daemon makes its folder for private keys; None: in memory, if it can (:mod:`disk.keys_dir`)."""
+    """The directory in which the daemon creates its directory for private keys; None: in memory, if possible
+    (:mod:`disk.keys_dir`)."""
     haproxy: Path | None = None
-    """The HAProxy to run; None: the system's, else the one of the optional package."""
+    """The HAProxy to run; None: the system's, else that of the optional package."""
 
     user: str = ""
     group: str = ""
-    """What all workers run as; empty: each partition's as its own user, if the daemon may
+    """The user and group of all workers; empty: a user of its own for each partition, if the daemon has the privileges
     (:mod:`haproxy.worker_users`)."""
     worker_uid_first: int | None = None
-    """First of those users' ids, which are those of their groups too; None: a range that nobody should have."""
+    """First of those users' ids, which are also their groups' ids; None: a range that is normally unused."""
     worker_uid_count: int = 5000
     memory_max_mib: int = 2048
-    """Address space of one process of HAProxy's with one thread. One with less than 256 could not even end a reload
-    that was refused."""
+    """Limit of the address space of one HAProxy process with one thread. With less than 256, a process could not even
+    finish a refused reload."""
     threads: int = 1
     maxconn: int | None = None
-    """Connections that one HAProxy takes at once; None: as many as memory and the limit of open files allow."""
+    """Maximum of concurrent connections of one HAProxy; None: as many as memory and the limit of open files allow."""
     hard_stop_after_seconds: int = 600
-    """How long connections may go on after the configuration they were made under was replaced."""
+    """How long old connections may last after the configuration they were accepted under was replaced."""
     worker_max_reloads: int = 24
-    """How many reloads a worker's old connections outlive. A worker that is left for them keeps some 10 to 20 MB."""
+    """Number of reloads after which a worker with old connections is terminated. Such a worker uses 10 to 20 MB."""
 
     peers_address: str = ""
-    """Where other hosts' HAProxys reach those of this one, to share stick tables; empty: they don't."""
+    """Address at which other hosts' HAProxys reach those of this one, to share stick tables; empty: no peers."""
     peers_port_first: int = 10300
     peers_port_last: int = 12299
 
     addresses: AddressRules = STRICT
-    """Which ones tenants' load balancers may send to and listen at."""
+    """Addresses that tenants' load balancers may send to and listen on."""
     management_addresses: tuple[str, ...] = ()
-    """More addresses of this host that no load balancer may listen at; the API's and the peers' never are."""
+    """Further addresses of this host on which no load balancer may listen; the API's and the peers' are always
+    excluded."""
 
     start_timeout_seconds: float = 30.0
     reload_timeout_seconds: float = 60.0
     check_timeout_seconds: float = 60.0
     command_timeout_seconds: float = 5.0
     guard_timeout_seconds: float = 20.0
-    """How long a takeover waits for a change of an older owner that is under way."""
+    """How long a takeover waits for an older owner's change in progress."""
     owner_wait_seconds: float = 30.0
-    """How long a daemon that begins leaves a HAProxy that runs as it is, for its owner to say what it is to do."""
+    """How long a daemon that has started leaves a running HAProxy unchanged, waiting for its owner's configuration."""
     restart_min_seconds: float = 0.2
     restart_max_seconds: float = 30.0
-    """How long a HAProxy that died waits for its next start: the shortest, doubled each time up to the longest."""
+    """Pauses before the restart of a HAProxy that died: the shortest, doubled each time up to the longest."""
     steady_after_seconds: float = 30.0
-    """A HAProxy that ran this long is in no crash loop."""
+    """After this time, a HAProxy is no longer considered to be in a crash loop."""
 
     partitions_max: int = 5000
     load_balancers_max: int = 200
     servers_max: int = 10_000
-    """Of one backend."""
+    """Per backend."""
     lines_max: int = 5000
-    """Of one frontend or backend."""
+    """Per frontend or backend."""
     line_chars_max: int = 4000
-    """More than the longest list of ciphers."""
+    """Longer than the longest list of ciphers."""
     files_max: int = 2000
-    """Of one load balancer: a listener may have 200 certificates."""
+    """Per load balancer: a listener may have 200 certificates."""
     file_bytes_max: int = 2 * 1024 * 1024
-    """More than the largest revocation list as PEM."""
+    """Larger than the largest revocation list as PEM."""
     certificate_bytes_max: int = 128 * 1024
-    """With its key and intermediates."""
+    """Including key and intermediates."""
     files_bytes_max: int = 64 * 1024 * 1024
-    """Of one load balancer: they are kept in memory."""
+    """Per load balancer: files are kept in memory."""
     answer_bytes_max: int = 64 * 1024 * 1024
-    """What is read of one answer of HAProxy's."""
+    """Maximum size of an answer of HAProxy."""
 
     @property
     def health_log_socket(self) -> Path:
-        """Where every HAProxy says what became of its servers: datagrams, one message each."""
+        """The socket to which every HAProxy logs its servers' health: datagrams, one message each."""
         return self.jail_dir / "health"
 
     @property
     def metrics_socket(self) -> Path:
-        """Where HAProxys pass on what their listeners for Prometheus are asked."""
+        """The socket to which HAProxys forward requests of their listeners for Prometheus."""
         return self.jail_dir / "metrics"
 
     @property
     def address_space_mib(self) -> int:
-        """Of a process with that many threads, for each of which the C library reserves a heap and a stack."""
+        """For a process with that many threads: the C library reserves a heap and a stack for each."""
         return self.memory_max_mib + (self.threads - 1) * THREAD_MIB
 
     @property
     def jail_dir(self) -> Path:
-        """What workers of another user see as ``/`` (:mod:`disk.run_dir`)."""
+        """The directory that workers of another user see as ``/`` (:mod:`disk.run_dir`)."""
         return self.run_dir / "workers" / "root"
 
     @property
     def partitions_dir(self) -> Path:
-        """A folder per partition."""
+        """Contains a directory per partition."""
         return self.state_dir / "partitions"
 
 
 THREAD_MIB = 128
 RUN_DIR_CHARS_MAX = 60
-"""A Unix socket's path ends at 107 bytes, and HAProxy adds to it while it binds."""
+"""A Unix socket's path has at most 107 bytes, and HAProxy appends to it while it binds."""
 _PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")
-"""What needs no quotes in HAProxy's configuration."""
+"""Paths that need no quotes in HAProxy's configuration."""
 
 
 def check_settings(settings: DaemonSettings) -> None:
-    """Raises :class:`ValueError` naming the option that cannot be used."""
+    """Raises :class:`ValueError` naming the invalid option."""
     paths = {"state_dir": settings.state_dir, "run_dir": settings.run_dir, "keys_dir": settings.keys_dir}
     for what, path in paths.items():
         if path is not None and not _PATH.fullmatch(str(path)):

@@ -20,10 +20,10 @@ They are refused with ``stale_owner`` if a newer owner holds the guard, and with
 but the sender does not either: it then moves the guard and sends a PUT. Every error is a
 :class:`DaemonRefusal`.
 
-An agent of the previous version sends no session. Its PUT raises the guard, as POST does.
+Agents of the previous version send no session. Their PUT raises the guard, as POST does.
 
-Lines are HAProxy configuration as its manual has it, without indentation, every word quoted where need be by whoever
-rendered it. The daemon refuses lines with control characters, and names that do not match :data:`NAME`. Lines refer
+Lines are HAProxy configuration as in its manual, without indentation; the driver that renders them quotes words where
+needed. The daemon refuses lines with control characters, and names that do not match :data:`NAME`. Lines refer
 to files by their bare name.
 """
 
@@ -37,25 +37,26 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,126}$"
 NOTE_CHARS_MAX = 65_536
 
 PEERS_SECTION = "evenkeel"
-"""Name of the peers section that is in every configuration, for stick tables."""
+"""Name of the peers section, which every configuration has, for stick tables."""
 
 How = Literal["nothing", "runtime", "reload"]
-"""How a change was applied: it was so already; by runtime API commands; by a reload (a new worker)."""
+"""How a change was applied: nothing had to change; by runtime API commands; by a reload (a new worker)."""
 
 
-# -- what a partition is to hold ----------
+# -- configuration ----------
 
 
 class Bind(Wire):
-    """Where a frontend listens."""
+    """An address and port on which a frontend listens."""
 
     address: str
     port: int
 
 
 class Frontend(Wire):
-    """One listener. ``maxconn`` None: no limit of its own. ``bind_arguments`` follow every ``bind``. ``metrics``: it
-    sends to no backend, but answers requests for ``/metrics`` with figures of its load balancer (Prometheus)."""
+    """One listener. ``maxconn`` None: no limit of its own. ``bind_arguments`` are appended to every ``bind``.
+    ``metrics``: it has no backend, but answers requests for ``/metrics`` with its load balancer's metrics
+    (Prometheus)."""
 
     name: str
     binds: tuple[Bind, ...]
@@ -66,10 +67,10 @@ class Frontend(Wire):
 
 
 class BackendServer(Wire):
-    """One member. A name never gets another address: a changed address is another name.
+    """One member. A name always means the same address: a server with a changed address has another name.
 
-    ``arguments``: the rest of the ``server`` line, from checks to cookies, word by word. ``ping_address``: where the
-    echoes of :class:`Ping` go, if not where traffic goes.
+    ``arguments``: the rest of the ``server`` line, from checks to cookies, word by word. ``ping_address``: the target
+    of :class:`Ping`, if it differs from the traffic's.
     """
 
     name: str
@@ -84,7 +85,7 @@ class BackendServer(Wire):
 
 class Ping(Wire):
     """The daemon checks the servers of a backend by ICMP echo. ``delay`` and ``timeout`` in seconds; no answer is
-    waited for longer than 10 s. ``rise``, ``fall``: results in a row."""
+    waited for longer than 10 s. ``rise``, ``fall``: consecutive results."""
 
     delay: int
     timeout: int
@@ -93,7 +94,7 @@ class Ping(Wire):
 
 
 class Backend(Wire):
-    """One pool. ``dynamic``: its servers may come and go while it runs (a dynamic balancing algorithm, and no
+    """One pool. ``dynamic``: servers can be added and removed at runtime (a dynamic balancing algorithm, and no
     argument that servers added later would lack)."""
 
     name: str
@@ -104,11 +105,11 @@ class Backend(Wire):
 
 
 class File(Wire):
-    """A file that lines name. Certificates hold private keys: never logged, never answered.
+    """A file that lines refer to. Certificates contain private keys, which are never logged and never in a response.
 
-    ``sha256``: the identity of the content, opaque to the daemon; empty for what is always sent. Empty ``content`` of a
-    certificate: as the partition holds it, of the same load balancer, name and ``sha256``. If it does not, the load
-    balancer is left as it is, and its outcome names what is lacking.
+    ``sha256``: the identity of the content, opaque to the daemon; empty for content that is always sent. Empty
+    ``content`` of a certificate: the content held for the same load balancer, name and ``sha256``. If it is not held,
+    the load balancer is left unchanged, and its outcome names what is lacking.
     """
 
     name: str
@@ -121,10 +122,10 @@ class File(Wire):
 
 
 class LoadBalancerConfig(Wire):
-    """All of one load balancer at one revision. Names are unique in the partition.
+    """One load balancer at one revision. Names are unique in the partition.
 
-    ``note``: opaque to the daemon; the driver finds it again in every observation (:attr:`PartitionStatus.notes`). At
-    most :data:`NOTE_CHARS_MAX` characters.
+    ``note``: opaque to the daemon, which returns it to the driver in every observation (:attr:`PartitionStatus.notes`).
+    At most :data:`NOTE_CHARS_MAX` characters.
     """
 
     id: str
@@ -138,7 +139,7 @@ class LoadBalancerConfig(Wire):
 class HaproxyPeer(Wire):
     """Another HAProxy that holds the same partition and shares its stick tables.
 
-    ``certificate``: by which it is verified, PEM; not secret. Peers speak TLS and trust nobody else.
+    ``certificate``: verifies the peer, PEM; not secret. Peers use TLS and trust only each other's certificates.
     """
 
     name: str
@@ -150,8 +151,8 @@ class HaproxyPeer(Wire):
 class PartitionChange(Wire):
     """What a partition is to hold, from the owner at ``epoch``.
 
-    ``state_id``: from the answer when the sender moved the guard. ``removed``: ids of load balancers to remove; PATCH
-    only. ``peers`` None: unchanged.
+    ``state_id``: from the response to the request that moved the guard. ``removed``: ids of load balancers to remove;
+    PATCH only. ``peers`` None: unchanged.
     """
 
     epoch: int
@@ -163,7 +164,7 @@ class PartitionChange(Wire):
 
 
 class LoadBalancerOutcome(Wire):
-    """The result for one load balancer. With an ``error``, the partition still holds of it what it held before.
+    """The result for one load balancer. With an ``error``, the partition still holds its previous state.
 
     ``lacking``: :attr:`File.sha256` of files that were sent without their content and are not held.
     """
@@ -175,11 +176,12 @@ class LoadBalancerOutcome(Wire):
 
 
 class Receipt(Wire):
-    """The change is on disk and in the running process. One outcome per load balancer named in the request,
-    removed ones included.
+    """The change is on disk and in the running process. One outcome per load balancer named in the request, removed
+    ones included.
 
-    ``peer``: this HAProxy as its peers must name it; None if the daemon was given no address for peers. ``repaired``:
-    by load balancer id, for people: what was changed by hand or removed, and put right, since the last receipt.
+    ``peer``: this HAProxy's own entry, as its peers have to be configured with it; None if the daemon has no address
+    for peers. ``repaired``: by load balancer id, for operators: manual changes and removed files that were repaired
+    since the last receipt.
     """
 
     outcomes: tuple[LoadBalancerOutcome, ...]
@@ -190,10 +192,10 @@ class Receipt(Wire):
 
 
 class GuardState(Wire):
-    """The owner of a partition: the newest epoch that it has seen, and the session that had it.
+    """The owner of a partition: the newest epoch seen, and its session.
 
-    ``owner``: which environment and device group; a daemon gives all partitions of a prefix to one. ``state_id``: in
-    answers, see :attr:`About.state_id`.
+    ``owner``: environment and device group; all partitions with one prefix belong to one owner. ``state_id``: in
+    responses, see :attr:`About.state_id`.
     """
 
     epoch: int
@@ -202,24 +204,24 @@ class GuardState(Wire):
     state_id: str = ""
 
 
-# -- what is there ----------
+# -- state ----------
 
 
 class About(Wire):
-    """The daemon and its HAProxy. ``problem``: why it can start or reload no HAProxy, for people; empty when it can.
-    ``note``: what is less secure than it could be."""
+    """The daemon and its HAProxy. ``problem``: why no HAProxy can be started or reloaded, for operators; empty when it
+    can. ``note``: what is less secure than possible."""
 
     name: str
     daemon_version: str
     haproxy_version: str
     problem: str = ""
     installation_id: str = ""
-    """Made with the state directory: tells this daemon from every other one, whatever its address."""
+    """Made with the state directory: distinguishes this daemon from all others, whatever its address."""
     state_id: str = ""
-    """Made anew whenever the daemon may hold something else than it was told last: with each start, because the state
-    directory may be an older copy, and when somebody took the directory away while it ran."""
+    """Changes whenever the daemon may hold something else than agents last sent: at each start, because the state
+    directory may be an older copy, and when the directory was removed while the daemon runs."""
     owners: dict[str, str] = {}
-    """Whose the partitions are, by the part of their names before the last ``_``."""
+    """Owners of the partitions, by prefix: the part of their names before the last ``_``."""
     note: str = ""
 
 
@@ -230,31 +232,31 @@ class PartitionSummary(Wire):
     epoch: int
     load_balancers: int
     problem: str = ""
-    """Why its HAProxy does not run as configured, for people."""
+    """Why its HAProxy does not run as configured, for operators."""
 
 
 class PartitionList(Wire):
-    """All of them, by name."""
+    """All partitions, sorted by name."""
 
     partitions: tuple[PartitionSummary, ...]
 
 
 class PartitionConfig(Wire):
-    """One partition as it is configured."""
+    """The configuration of one partition."""
 
     name: str
     epoch: int
     session_id: str = ""
     owner: str = ""
     load_balancers: tuple[LoadBalancerConfig, ...] = ()
-    """With the contents of certificate files left empty."""
+    """The contents of certificate files are empty."""
     peer: HaproxyPeer | None = None
     peers: tuple[HaproxyPeer, ...] = ()
     problem: str = ""
 
 
 class ServerStatus(Wire):
-    """``checked``: False if nothing checks it, so that ``up`` means nothing but "not in maintenance"."""
+    """``checked``: False if the server is not checked; ``up`` then only means "not in maintenance"."""
 
     name: str
     up: bool
@@ -273,7 +275,7 @@ class BackendStatus(Wire):
 
 
 class FrontendStatus(Wire):
-    """One listener: whether it listens, and totals since it was made, over reloads and restarts."""
+    """One listener: whether it listens, and totals since it was created, across reloads and restarts."""
 
     name: str
     load_balancer_id: str
@@ -286,7 +288,7 @@ class FrontendStatus(Wire):
 
 
 class PartitionStatus(Wire):
-    """One partition's health. Without frontends and backends, and with a ``problem``, if its HAProxy does not run."""
+    """One partition's health. If its HAProxy does not run, there are no frontends and backends, but a ``problem``."""
 
     name: str
     load_balancer_ids: tuple[str, ...] = ()
@@ -296,12 +298,11 @@ class PartitionStatus(Wire):
     notes: dict[str, str] = {}
     """:attr:`LoadBalancerConfig.note` by load balancer id, of those that have one; also while HAProxy does not run."""
     digests: dict[str, str] = {}
-    """By load balancer id: of all that is held of it. Equal for equal :class:`LoadBalancerConfig` on any daemon."""
+    """Digests of the held load balancers, by id. Equal for equal :class:`LoadBalancerConfig` on any daemon."""
 
 
 class DaemonObservation(Wire):
-    """Everything at once. ``event``: number of the newest event it includes; ``state_id``: see
-    :attr:`About.state_id`."""
+    """All partitions. ``event``: number of the newest event it includes; ``state_id``: see :attr:`About.state_id`."""
 
     event: int
     state_id: str = ""
@@ -322,9 +323,9 @@ class DaemonEvent(Wire):
 
 
 class DaemonEvents(Wire):
-    """Events after the number that was asked for, oldest first; empty when ``wait`` seconds passed without one.
+    """Events with a higher number than the requested one, oldest first; empty when ``wait`` seconds passed without one.
 
-    ``missed``: some in between are no longer kept, so the whole observation is to be read.
+    ``missed``: some events in between are no longer available, so the client has to read the whole observation.
     """
 
     newest: int
@@ -333,7 +334,7 @@ class DaemonEvents(Wire):
 
 
 class JournalEntry(Wire):
-    """One attempt to write."""
+    """One write attempt."""
 
     number: int
     time: float
@@ -342,13 +343,13 @@ class JournalEntry(Wire):
     epoch: int
     accepted: bool
     how: str = ""
-    """:data:`How`, ``guard``, or why it was refused."""
+    """:data:`How`, ``guard``, or the reason for the refusal."""
     load_balancer_ids: tuple[str, ...] = ()
     """At most 50."""
 
 
 class Journal(Wire):
-    """The last attempts to write, oldest first; the daemon keeps a bounded number."""
+    """The most recent write attempts, oldest first; the daemon keeps a bounded number."""
 
     entries: tuple[JournalEntry, ...] = ()
 
@@ -360,17 +361,17 @@ RefusalCode = Literal[
     "invalid",  # 400: ``reason`` names field, value and what is allowed
     "not_found",  # 404
     "stale_owner",  # 409: ``epoch`` is the guard's
-    "not_guarded",  # 409: take over and put everything; ``epoch`` is the guard's, None: there is none
-    "too_far",  # 409: the guard, at ``epoch``, is not raised by so much at once
-    "other_owner",  # 409: the partitions are another device group's
+    "not_guarded",  # 409: move the guard and PUT everything; ``epoch`` is the guard's, None: there is none
+    "too_far",  # 409: the guard, at ``epoch``, may not be raised by this many epochs at once
+    "other_owner",  # 409: the partitions belong to another device group
     "too_large",  # 413
-    "failed",  # 500: the daemon could not; ``reason`` says what
-    "busy",  # 503: try again later
+    "failed",  # 500: the daemon failed; ``reason`` gives the cause
+    "busy",  # 503: retry later
 ]
 
 
 class DaemonRefusal(Wire):
-    """Why a request was refused; it changed nothing."""
+    """Why a request was refused; nothing was changed."""
 
     code: RefusalCode
     reason: str

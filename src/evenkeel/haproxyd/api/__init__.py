@@ -1,1 +1,1 @@
-"""The daemon's HTTPS API: routes, who may use them, and errors as answers."""
+"""The daemon's HTTPS API: routes, authentication, and mapping of errors to responses."""

@@ -1,7 +1,7 @@
-"""Who may talk to the daemon: one name and password per agent (HTTP basic), in a password file of ``name:hash`` lines.
+"""Authentication of agents: one name and password per agent (HTTP basic), in a password file of ``name:hash`` lines.
 
-A password that was verified once is remembered as a keyed digest, so a request costs no scrypt. Others wait for their
-turn (:mod:`evenkeel.serving.login_queue`), and wrong ones are answered late. Passwords are never logged.
+A verified password is cached as a keyed digest, so that later requests need no scrypt. Other attempts are queued
+(:mod:`evenkeel.serving.login_queue`), and the answer to a wrong password is delayed. Passwords are never logged.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 PASSWORD_CHARS_MIN = 12
 WRONG_SECONDS = 0.5
-"""How much later a wrong password is answered."""
+"""Delay of the answer to a wrong password."""
 
 
 class WrongCredentials(Exception):
@@ -41,7 +41,7 @@ class WrongCredentials(Exception):
 
 
 def add_agent(file: Path, name: str, password: str) -> None:
-    """Append a name, or give it another password; the file is replaced as a whole, mode 0600.
+    """Add an agent, or change its password. Replaces the whole file, mode 0600.
 
     Raises :class:`ValueError` naming what is not allowed.
     """
@@ -55,8 +55,8 @@ def add_agent(file: Path, name: str, password: str) -> None:
 
 
 def read_hashes(file: Path) -> dict[str, PasswordHash]:
-    """By name; of a name that is there twice the last line counts. Raises :class:`OSError`; :class:`Invalid` naming
-    the line, never its content."""
+    """Password hashes by agent name; if a name occurs twice, the last line counts. Raises :class:`OSError`;
+    :class:`Invalid` naming the line, never its content."""
     return dict(agent for _, agent in parse_lines(read_private(file), _agent_of))
 
 
@@ -71,7 +71,7 @@ def _agent_of(line: str) -> tuple[str, PasswordHash]:
 
 
 class Credentials:
-    """The file, and what was verified against it. Raises :class:`ValueError` if it cannot be used."""
+    """The password file and the cache of verified passwords. Raises :class:`ValueError` if the file cannot be used."""
 
     def __init__(self, file: Path) -> None:
         self._file = WatchedFile("credentials_file", file, read_hashes)
@@ -80,7 +80,8 @@ class Credentials:
         self._checks = LoginQueue()
 
     async def agent(self, authorization: str, *, peer: str) -> str:
-        """The agent's name, from the header. Raises :class:`WrongCredentials`, :class:`TooManyAttempts`."""
+        """The agent's name, from the Authorization header. Raises :class:`WrongCredentials`,
+        :class:`TooManyAttempts`."""
         name, password = _basic(authorization)
         if self._file.refresh():
             self._verified.clear()
@@ -93,7 +94,7 @@ class Credentials:
             await asyncio.sleep(WRONG_SECONDS)
             raise WrongCredentials
         if self._file.content.get(name) is not known:
-            raise TooManyAttempts  # the file has changed meanwhile: it may have another password now
+            raise TooManyAttempts  # the file changed in the meantime, and the password may have changed with it
         self._verified[name] = digest
         return name
 

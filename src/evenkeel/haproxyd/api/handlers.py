@@ -1,4 +1,6 @@
-"""What each route does. Thin: reads the request, calls, answers; errors become refusals in :mod:`api.server`."""
+"""One handler per route. Handlers only read the request, call the core and encode the result; :mod:`api.server` maps
+errors to responses.
+"""
 
 import asyncio
 import re
@@ -18,13 +20,13 @@ from evenkeel.haproxyd.health.events import EventRing
 T = TypeVar("T", bound=msgspec.Struct)
 
 AGENT = web.RequestKey("agent", str)
-"""Name of the credential that the request came with."""
+"""Name of the agent whose credentials the request carried."""
 NUMBER_MAX = 2**53
 _NAME = re.compile(wire.NAME)
 
 
 class PartitionOperations(Protocol):
-    """All partitions of this host."""
+    """What the handlers need of the partitions of this host."""
 
     def names(self) -> tuple[str, ...]: ...
 
@@ -36,7 +38,7 @@ class PartitionOperations(Protocol):
 
 
 class Handlers:
-    """One method a route."""
+    """One method per route."""
 
     def __init__(
         self,
@@ -125,7 +127,7 @@ class Handlers:
     async def _change(self, request: web.Request, *, complete: bool) -> web.Response:
         name = _name(request)
         change = await self._body(request, wire.PartitionChange)
-        # its own task: a sender that goes away, or waits no longer, does not stop a change half-way
+        # a task of its own, so that a change is not cancelled half-way when the client disconnects or times out
         task = asyncio.create_task(self._operations.change(name, change, complete=complete))
         self._changes.add(task)
         task.add_done_callback(lambda done: self._changed(request[AGENT], name, change, done))
@@ -171,7 +173,7 @@ class Handlers:
 
 
 def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
-    """As JSON."""
+    """A JSON response."""
     return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
 
 
@@ -183,7 +185,7 @@ def _name(request: web.Request) -> str:
 
 
 def _number(request: web.Request, key: str, most: float) -> float:
-    """A query parameter; 0 if it is absent."""
+    """An integer query parameter; 0 if it is absent."""
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:
         raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")

@@ -1,4 +1,4 @@
-"""How the daemon is reached. Every wait has an end and every size a limit."""
+"""Settings of the HTTPS server. Every wait has a timeout and every size a limit."""
 
 from pathlib import Path
 
@@ -6,37 +6,38 @@ from evenkeel.core.values import Value
 
 
 class HttpSettings(Value):
-    """HTTPS only. ``endpoint_file``: the URL is written there once the daemon answers; removed when it stops."""
+    """Settings of the HTTPS server. ``endpoint_file``: the daemon writes its URL there once it serves, and removes the
+    file when it stops."""
 
     certificate: Path
     key: Path
     credentials_file: Path
     host: str = "0.0.0.0"  # noqa: S104  # agents are on other hosts, and each has to log in over TLS
     port: int = 9443
-    """0 takes a free one."""
+    """0: any free port."""
     endpoint_file: Path | None = None
 
     connections_max: int = 500
-    """Held at once; at most what the limit of open files allows. A new one closes the oldest on which nobody has
-    logged in."""
+    """Maximum of open connections; never more than the limit of open files allows. At the maximum, a new connection
+    closes the oldest unauthenticated one."""
     connections_per_address_max: int = 100
     """0: no limit."""
     header_seconds: float = 10.0
-    """For a TLS handshake, and again for the header of a request, to arrive."""
+    """Timeout of the TLS handshake, and of each request's header."""
     login_seconds: float = 30.0
-    """How long a connection may be nobody's."""
+    """How long a connection may stay unauthenticated."""
     unread_seconds: float = 5.0
-    """How long the rest of a body is taken that was answered already."""
+    """How long the server reads the rest of a request's body after it has sent the response."""
     write_seconds: float = 30.0
-    """For the other side to take some of an answer."""
+    """Timeout of writes: how long the client may take to read a part of the response."""
     body_bytes_max: int = 64 * 1024 * 1024
     body_seconds: float = 30.0
-    """For a request's body to arrive."""
+    """Timeout of a request's body."""
     change_seconds: float = 120.0
-    """For an answer to a change; one that takes longer goes on, and its sender is told to ask again."""
+    """Timeout of the response to a change. A change that takes longer continues; its client is asked to retry."""
     keep_alive_seconds: float = 75.0
     events_wait_seconds_max: float = 60.0
     events_waiting_max: int = 64
-    """Agents that wait for events at the same time."""
+    """Maximum of concurrent long polls for events."""
     observe_every_seconds: float = 15.0
-    """Counters are looked at this often also if nobody asks, so that little is lost if a HAProxy crashes."""
+    """Interval at which counters are read even if no agent asks, so that little is lost when a HAProxy crashes."""

@@ -1,6 +1,6 @@
-"""Who tried to write what: the last writes of all agents, accepted or not, for tests and for people.
+"""The write journal: the most recent write attempts of all agents, accepted or refused, for tests and operators.
 
-Kept in memory and bounded; the names of agents are those of their credentials.
+Kept in memory and bounded. Agents are named as in their credentials.
 """
 
 import time
@@ -15,7 +15,7 @@ LOAD_BALANCERS_NAMED_MAX = 50
 
 
 class WriteJournal:
-    """A ring of entries."""
+    """A ring buffer of entries."""
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -32,7 +32,7 @@ class WriteJournal:
         how: str,
         load_balancer_ids: Iterable[str] = (),
     ) -> None:
-        """Remember one write; the oldest is forgotten for it."""
+        """Add an entry; at the maximum, it replaces the oldest."""
         self._entries.append(
             wire.JournalEntry(
                 number=next(self._numbers),
@@ -47,5 +47,5 @@ class WriteJournal:
         )
 
     def after(self, number: int) -> wire.Journal:
-        """Entries above ``number``, oldest first."""
+        """Entries with a higher number, oldest first."""
         return wire.Journal(entries=tuple(entry for entry in self._entries if entry.number > number))

@@ -1,8 +1,9 @@
-"""aiohttp's HTTP protocol, with the limits that it has none for.
+"""aiohttp's HTTP protocol with limits that aiohttp lacks.
 
-aiohttp bounds the size of a request's header, but keeps who sends none, or half of one, for as long as a kept
-connection, and who does not read for ever; and it logs a traceback for what is no HTTP. A connection on which nobody
-has logged in after some seconds is closed here, whatever it does: there is nothing to be had without.
+aiohttp bounds the size of a request's header, but it keeps a connection without a complete header for as long as the
+keep-alive timeout and one whose client does not read for ever, and it logs a traceback for input that is not HTTP. This
+class adds the timeouts, and closes every connection that is not authenticated within some seconds, whatever its client
+sends.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ class BoundedHandler(web.RequestHandler):
         self._writing: StalledWrites | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Start the timeouts."""
         super().connection_made(transport)
         self.stranger.close = transport.abort
         self._writing = StalledWrites(
@@ -55,7 +56,7 @@ class BoundedHandler(web.RequestHandler):
         self._expect_header()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """End."""
+        """Stop the timeouts."""
         self.stranger.release()
         if self._writing is not None:
             self._writing.stop()
@@ -78,7 +79,7 @@ class BoundedHandler(web.RequestHandler):
     def _header_is_late(self) -> None:
         self._header_timer = None
         if self._current_request is not None or self._messages:
-            return  # it was of the body
+            return  # the data belonged to a body
         self._count("the header of a request did not arrive")
         self._abort()
 
@@ -87,7 +88,7 @@ class BoundedHandler(web.RequestHandler):
             self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Some more; the header has come as a whole when there is a further request."""
+        """Stop the header timeout when a request's header is complete; start it when one begins."""
         before = self._request_count
         super().data_received(data)
         if self._request_count > before:
@@ -98,11 +99,11 @@ class BoundedHandler(web.RequestHandler):
             self._expect_header()
 
     def eof_received(self) -> None:
-        """The client has gone, or will send no more: what it has sent before and nobody looked at is left."""
+        """The client has disconnected or will send nothing more: drop the requests that have not been read yet."""
         self.close()
 
     def pause_writing(self) -> None:
-        """The client does not take as much as there is."""
+        """The client reads more slowly than the server writes."""
         super().pause_writing()
         if self._writing is not None:
             self._writing.watch()
@@ -114,7 +115,7 @@ class BoundedHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what is no HTTP, without a traceback for each."""
+        """Answer input that is not HTTP, without logging a traceback."""
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         self._count("no HTTP request")

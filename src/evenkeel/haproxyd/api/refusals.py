@@ -1,4 +1,4 @@
-"""Errors as answers: each kind's HTTP status, code and text, in one place."""
+"""Mapping of errors to responses: the HTTP status, code and text of each kind of error, in one place."""
 
 import structlog
 from aiohttp import web
@@ -28,7 +28,7 @@ STATUS: dict[wire.RefusalCode, int] = {
 
 
 class DaemonRefused(Exception):
-    """An answer that is a refusal."""
+    """A response that refuses a request."""
 
     def __init__(self, code: wire.RefusalCode, reason: str, *, epoch: int | None = None) -> None:
         super().__init__(reason)
@@ -36,7 +36,7 @@ class DaemonRefused(Exception):
 
 
 def refusal_of(error: Exception) -> wire.DaemonRefusal:
-    """What a caller is told. What nobody foresaw is logged, and told without details."""
+    """The refusal for an error. An unexpected error is logged, and answered without details."""
     refusal = _foreseen(error)
     if refusal is None:
         log.error("request failed", exc_info=error)
@@ -45,7 +45,7 @@ def refusal_of(error: Exception) -> wire.DaemonRefusal:
 
 
 def code_of(error: BaseException) -> wire.RefusalCode:
-    """The code alone."""
+    """Only the error code."""
     refusal = _foreseen(error)
     return refusal.code if refusal else "failed"
 

@@ -1,7 +1,7 @@
-"""The daemon's HTTPS server: the routes, who may use them, and how errors are answered.
+"""The daemon's HTTPS server: routes, authentication, and error responses.
 
-A request is authenticated before its body is read. Connections are kept; what is silent too long is closed, and
-strangers' connections keep no agent out (:mod:`evenkeel.serving.connections`).
+A request is authenticated before its body is read. Connections are kept alive; idle ones are closed, and
+unauthenticated connections cannot crowd out agents (:mod:`evenkeel.serving.connections`).
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from evenkeel.serving.connections import Connection, ConnectionLimits, Connectio
 from evenkeel.serving.refusal_log import RefusalLog
 
 STOP_SECONDS = 1.0
-"""How long requests under way may still take when the daemon stops; who waits for events asks another time."""
+"""How long requests in progress may take when the daemon stops. Clients of long polls retry."""
 
 
 def routes(handlers: Handlers) -> list[web.RouteDef]:
-    """All there are; :mod:`wire` says what each takes and answers."""
+    """All routes; :mod:`wire` defines requests and responses."""
     return [
         web.get("/v1", handlers.about),
         web.get("/v1/partitions", handlers.partitions),
@@ -44,7 +44,7 @@ def routes(handlers: Handlers) -> list[web.RouteDef]:
 def create_app(
     handlers: Handlers, credentials: Credentials, settings: HttpSettings, *, is_ready: Callable[[], bool]
 ) -> web.Application:
-    """The application, for any server. Until ``is_ready``, agents are told to come again."""
+    """The web application, independent of the server. Until ``is_ready``, agents are asked to retry."""
     app = web.Application(
         client_max_size=settings.body_bytes_max,
         middlewares=[_refusals, _authentication(credentials), _readiness(is_ready)],
@@ -54,7 +54,7 @@ def create_app(
 
 
 class HttpsServer:
-    """Listens."""
+    """The listening HTTPS server."""
 
     def __init__(self, app: web.Application, context: ssl.SSLContext, settings: HttpSettings) -> None:
         self._settings = settings
@@ -70,7 +70,7 @@ class HttpsServer:
         self._address = (settings.host, settings.port)
 
     async def start(self) -> str:
-        """Listen; the URL. Raises :class:`ValueError` naming address and port if that is impossible."""
+        """Listen; return the URL. Raises :class:`ValueError` naming address and port if they cannot be bound."""
         await self._runner.setup()
         host, port = self._settings.host, self._settings.port
         try:
@@ -108,14 +108,14 @@ class HttpsServer:
         return BoundedHandler(server, connection, self._settings, self._tally, loop=asyncio.get_running_loop())
 
     async def stop(self) -> None:
-        """Answer what is under way, then close."""
+        """Finish requests in progress, then close."""
         while self._acceptors:
             self._acceptors.pop().close()
         await self._runner.cleanup()
 
 
 async def _bind(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address that the name has. Raises :class:`OSError`."""
+    """A listening socket for each address of the host name. Raises :class:`OSError`."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listening: list[socket.socket] = []
     try:

@@ -1,7 +1,7 @@
-"""Reading requests: a field that this version does not know is refused by name, never dropped in silence.
+"""Decoding of requests: a field that this version does not know is refused by name, never ignored.
 
-The values of :mod:`wire` themselves ignore unknown fields, which is right for answers; a configuration of which a
-part was ignored would be another one than was asked for.
+The structs of :mod:`wire` ignore unknown fields, which is right for responses; but to ignore a part of a configuration
+would apply another configuration than the agent sent.
 """
 
 import functools
@@ -15,11 +15,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class BodyRefused(ValueError):
-    """Not what is expected here; the text names field and rule, and holds nothing of the body's values."""
+    """The body is not of the expected type; the text names field and rule, and contains no values of the body."""
 
 
 def read(content: bytes, kind: type[T]) -> T:
-    """A request's body. Raises :class:`BodyRefused`."""
+    """Decode a request's body. Raises :class:`BodyRefused`."""
     try:
         _decoder(kind).decode(content)
         return msgspec.json.decode(content, type=kind)
@@ -36,7 +36,7 @@ def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 @functools.cache
 def _strict(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The same struct, and those in it, with unknown fields forbidden."""
+    """The same struct type, and those nested in it, with unknown fields forbidden."""
     hints = typing.get_type_hints(kind, include_extras=True)
     fields = [
         (field.name, _strict_type(hints[field.name]), None if not field.required else msgspec.NODEFAULT)
@@ -51,7 +51,7 @@ def _strict_type(hint: Any) -> Any:
     inner = tuple(_strict_type(part) for part in typing.get_args(hint))
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
-        return typing.Union[inner]  # noqa: UP007 - made at run time
+        return typing.Union[inner]  # noqa: UP007 - built at run time
     if origin is tuple:
         return tuple[inner]  # type: ignore[valid-type]
     return hint

@@ -1,4 +1,4 @@
-"""The daemon's side of TLS, and certificates for those who have no authority of their own."""
+"""The daemon's TLS context, and certificates for operators without a CA."""
 
 import os
 import ssl
@@ -11,33 +11,34 @@ from evenkeel.core.values import Value
 
 
 class CertificateFiles(Value):
-    """What ``--init`` makes: PEM files in one folder."""
+    """The files that ``--init`` makes: PEM, in one directory."""
 
     folder: Path
 
     @property
     def authority(self) -> Path:
-        """For the agents: whom to trust."""
+        """The CA certificate, which agents trust."""
         return self.folder / "ca.pem"
 
     @property
     def authority_key(self) -> Path:
-        """For making further hosts' certificates."""
+        """The CA's private key, for issuing certificates to further hosts."""
         return self.folder / "ca.key"
 
     @property
     def certificate(self) -> Path:
-        """This host's, with its chain."""
+        """This host's certificate with its chain."""
         return self.folder / "server.pem"
 
     @property
     def key(self) -> Path:
-        """This host's."""
+        """This host's private key."""
         return self.folder / "server.key"
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """TLS 1.2 or newer. Raises :class:`ValueError` naming the file that cannot be used, never its content."""
+    """A server context for TLS 1.2 or newer. Raises :class:`ValueError` naming the file that cannot be used, never its
+    content."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -52,8 +53,9 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def readable_authority_key(certificate: Path) -> str:
-    """What to do about an authority's key that whoever took this process or a worker of the same user over could read;
-    empty if there is none. A daemon of root's is another matter: its workers cannot read what it can."""
+    """Advice if the CA's private key could be read by an attacker who takes over this process or a worker of the same
+    user; empty if there is no such key. A daemon that runs as root is exempt: its workers run as other users and cannot
+    read its files."""
     key = CertificateFiles(folder=certificate.parent).authority_key
     if os.geteuid() == 0 or not os.access(key, os.R_OK):
         return ""
@@ -61,8 +63,8 @@ def readable_authority_key(certificate: Path) -> str:
 
 
 def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
-    """Make a private authority, unless the folder has one, and a certificate of it for ``names`` (host names and
-    addresses). Raises :class:`ValueError` if this host's certificate is there already."""
+    """Make a private CA, unless the directory has one, and issue a certificate for ``names`` (host names and
+    addresses). Raises :class:`ValueError` if this host has a certificate already."""
     files = CertificateFiles(folder=folder)
     if files.certificate.exists() or files.key.exists():
         raise ValueError(f"{folder}: there is a {files.certificate.name} or {files.key.name} already; nothing was made")

@@ -1,1 +1,1 @@
-"""What the daemon keeps on disk, and how it is written so that it survives the loss of power."""
+"""The daemon's persistent state, and how it is written so that it survives a power failure."""

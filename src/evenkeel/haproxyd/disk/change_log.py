@@ -1,9 +1,9 @@
-"""What a partition holds, on disk: a snapshot, and a log of the changes since.
+"""What a partition holds, on disk: a snapshot and a log of the changes since.
 
-A change is one synced append, which costs the disk one flush; to replace a file costs three. When the log has
-outgrown the snapshot, both are folded into a new one, after the answer. Replaying a log over a snapshot that
-includes it already ends at the same, so a crash between the two steps does no harm. Contents of certificates are kept
-elsewhere (:mod:`disk.kept_contents`). Every function may block.
+A change is one append with fsync, which costs the disk one flush; replacing a file costs three. When the log is larger
+than the snapshot, both are compacted into a new snapshot, after the response. Replaying a log over a snapshot that
+already includes it gives the same result, so a crash between the two steps does no harm. Contents of certificates are
+stored separately (:mod:`disk.kept_contents`). Every function may block.
 """
 
 import contextlib
@@ -20,11 +20,11 @@ from evenkeel.haproxyd.disk.files import StorageBroken, overwrite, read_value, s
 from evenkeel.haproxyd.disk.kept_contents import KeptContents, holds_keys
 
 LOG_BYTES_MIN = 1024 * 1024
-"""A shorter log is not folded, however small the snapshot is."""
+"""A shorter log is not compacted, however small the snapshot is."""
 
 
 class HeldSnapshot(Wire):
-    """Everything at one moment."""
+    """The complete state at one moment."""
 
     load_balancers: tuple[wire.LoadBalancerConfig, ...] = ()
 
@@ -37,28 +37,30 @@ class ChangeLogEntry(Wire):
 
 
 class ChangeLog:
-    """``held.json`` and ``held.log`` of one partition's folder. ``contents``: where those of certificates are kept."""
+    """``held.json`` and ``held.log`` in one partition's directory. ``contents``: where contents of certificates are
+    stored."""
 
     def __init__(self, directory: Path, contents: KeptContents) -> None:
         self._snapshot = directory / "held.json"
         self._old_snapshot = directory / "held.json.old"
-        """One that holds keys, while it is overwritten."""
+        """A snapshot that contains keys, while it is being overwritten."""
         self._log = directory / "held.log"
         self._contents = contents
 
     def prepare(self) -> None:
-        """Make the log, so that appending needs no sync of the folder."""
+        """Create the log, so that later appends need no fsync of the directory."""
         if not self._log.exists():
             self._log.touch(mode=0o600)
             sync_folder(self._log.parent)
 
     @property
     def exists(self) -> bool:
-        """Nobody has taken it away."""
+        """False if the log was removed."""
         return self._log.exists()
 
     def read(self) -> dict[str, wire.LoadBalancerConfig]:
-        """By id; contents of certificates that are gone are empty. Raises :class:`StorageBroken`, :class:`OSError`."""
+        """Load balancers by id; contents of certificates that are lost are empty. Raises :class:`StorageBroken`,
+        :class:`OSError`."""
         snapshot = read_value(self._snapshot, HeldSnapshot) or HeldSnapshot()
         entries = self._entries()
         written = {one.id: one for one in snapshot.load_balancers}
@@ -73,18 +75,18 @@ class ChangeLog:
         return held
 
     def _move_keys(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """The version before wrote keys here. A crash in between does no harm: this is done again."""
+        """Move keys that the previous version stored here. Safe to repeat after a crash."""
         if self._snapshot.exists() and not self._old_snapshot.exists():
             self._old_snapshot.hardlink_to(self._snapshot)
         self._write_snapshot(held)
-        overwrite(self._log)  # without the end of a line: nothing that would be read
+        overwrite(self._log)  # without a newline, so that it is not read as an entry
         os.truncate(self._log, 0)
         wipe(self._old_snapshot)
 
     def _entries(self) -> list[ChangeLogEntry]:
         with contextlib.suppress(FileNotFoundError):
             *lines, torn = self._log.read_bytes().split(b"\n")
-            if torn:  # power went while it was written: nobody was told that it was done
+            if torn:  # a torn write: power failed before the change was acknowledged
                 os.truncate(self._log, sum(len(line) + 1 for line in lines))
             try:
                 return [msgspec.json.decode(line, type=ChangeLogEntry) for line in lines]
@@ -93,7 +95,7 @@ class ChangeLog:
         return []
 
     def append(self, changed: Iterable[wire.LoadBalancerConfig], removed: Iterable[str]) -> None:
-        """On disk when this returns; if it raises :class:`OSError`, nothing was changed."""
+        """Durable when this returns; if it raises :class:`OSError`, nothing was changed."""
         written = tuple(map(self._contents.keep, changed))
         line = msgspec.json.encode(ChangeLogEntry(changed=written, removed=tuple(removed))) + b"\n"
         descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -109,23 +111,24 @@ class ChangeLog:
             os.close(descriptor)
 
     def compact(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Begin the log anew if it is long. ``held``: what snapshot and log come to."""
+        """Compact the log if it is long. ``held``: the state that snapshot and log give together."""
         if _size(self._log) <= max(LOG_BYTES_MIN, _size(self._snapshot)):
             return
         self.write(held)
 
     def write(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """All of it, whatever is there."""
+        """Write the complete state, whatever is on disk."""
         self._write_snapshot(held)
         os.truncate(self._log, 0)
 
     def rewrite(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """All of it, and all contents, whatever is there."""
+        """Write the complete state and all contents, whatever is on disk."""
         self._contents.rewrite()
         self.write(held)
 
     def remove_unused_contents(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Nobody names the others any more. ``held``: as for :meth:`compact`. Raises :class:`OSError`."""
+        """Remove the contents that no load balancer refers to. ``held``: as for :meth:`compact`. Raises
+        :class:`OSError`."""
         self._contents.remove_others(held)
 
     def _write_snapshot(self, held: Iterable[wire.LoadBalancerConfig]) -> None:

@@ -1,4 +1,4 @@
-"""Files that are whole at any moment, and on disk when that is said. Every function may block."""
+"""Atomic and durable file operations. Every function may block."""
 
 import contextlib
 import os
@@ -14,14 +14,14 @@ _ZEROS_AT_ONCE = 1 << 20
 
 
 class StorageBroken(EvenKeelError):
-    """A file of the daemon's cannot be understood; the text names it."""
+    """A file of the daemon cannot be parsed; the text names it."""
 
     def __init__(self, path: Path, error: Exception) -> None:
         super().__init__(f"{path.name} of partition {path.parent.name} cannot be read: {type(error).__name__}")
 
 
 def read_text(path: Path) -> str | None:
-    """None: there is none that could be read."""
+    """None if there is no readable file."""
     try:
         return path.read_text()
     except (OSError, UnicodeDecodeError):
@@ -29,7 +29,7 @@ def read_text(path: Path) -> str | None:
 
 
 def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir: Path | None = None) -> None:
-    """Replace a file: whoever reads it sees the old or the new one, whole."""
+    """Replace a file atomically: readers see the old or the new content, complete."""
     temporary = (temporary_dir or path.parent) / f".{path.name}.new"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -47,15 +47,15 @@ def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir:
 
 
 def wipe(path: Path) -> None:
-    """Overwrite a file that held keys, then remove it; no link is followed. What a file system or device keeps of old
-    blocks is beyond this."""
+    """Overwrite a file that contained keys, then remove it; symbolic links are not followed. Copies that a file system
+    or device keeps of old blocks are out of reach."""
     with contextlib.suppress(FileNotFoundError):
         overwrite(path)
         path.unlink()
 
 
 def overwrite(path: Path) -> None:
-    """Zeros in the place of all that is in a file; on disk when this returns."""
+    """Overwrite a file with zeros; durable when this returns."""
     descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "wb") as file:
         rest = os.fstat(file.fileno()).st_size
@@ -66,7 +66,7 @@ def overwrite(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """What was made, renamed or removed in it is on disk when this returns."""
+    """fsync a directory: files created, renamed or removed in it are durable when this returns."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -75,7 +75,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_value(path: Path, kind: type[T]) -> T | None:
-    """None: there is no such file. Raises :class:`StorageBroken`."""
+    """None if there is no such file. Raises :class:`StorageBroken`."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:

@@ -1,9 +1,9 @@
-"""Which daemon this is, and which life of it: what agents compare to know whether it still holds what they told it.
+"""The identity of this daemon and of its current run, by which agents detect that it may no longer hold what they sent.
 
-The installation is made with the state directory and survives restarts. The life (``state_id``) is made at each start:
-whether the state directory is as the last daemon left it, an older copy or another one's, cannot be seen from inside,
-and to look at everything again costs an agent one request a partition that changes nothing. The life stands on disk
-too, so that a directory that was removed or replaced under a running daemon is noticed.
+The installation id is made with the state directory and survives restarts. The run's id (``state_id``) is made at each
+start: the daemon cannot tell whether the state directory is as it left it, an older copy or another daemon's, and a
+full comparison costs an agent one request per partition that changes nothing. The run's id is also on disk, so that a
+directory that was removed or replaced while the daemon runs is detected.
 """
 
 import secrets
@@ -19,14 +19,14 @@ log = structlog.get_logger(__name__)
 
 
 class IdentityFile(Wire):
-    """``identity.json``."""
+    """Content of ``identity.json``."""
 
     installation_id: str
     state_id: str
 
 
 class DaemonIdentity:
-    """Of one daemon. Every function may block; what cannot be written is tried again by :meth:`is_current`."""
+    """The identity of one daemon. Every method may block; :meth:`is_current` retries a write that failed."""
 
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "identity.json"
@@ -35,16 +35,16 @@ class DaemonIdentity:
 
     @property
     def installation_id(self) -> str:
-        """Of the state directory."""
+        """Identifies the state directory."""
         return self._told.installation_id
 
     @property
     def state_id(self) -> str:
-        """Of this life."""
+        """Identifies this run."""
         return self._told.state_id
 
     def begin(self) -> None:
-        """A new life, of the installation that is there."""
+        """Start a new run of the installation."""
         try:
             found = read_value(self._path, IdentityFile)
         except StorageBroken as error:
@@ -55,7 +55,7 @@ class DaemonIdentity:
         self._write()
 
     def is_current(self) -> bool:
-        """Is the state directory still the one of this life? One that could not be written says nothing."""
+        """Whether the state directory is still the one of this run; True if the identity could not be written."""
         if not self._written:
             self._write()
             return True
@@ -65,7 +65,7 @@ class DaemonIdentity:
             return False
 
     def renew(self) -> None:
-        """Agents are to look at everything again."""
+        """Make a new ``state_id``, so that agents compare everything again."""
         self._told = msgspec.structs.replace(self._told, state_id=secrets.token_hex(16))
         self._write()
 

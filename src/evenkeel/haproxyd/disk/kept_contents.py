@@ -1,6 +1,6 @@
-"""Contents of certificate files that a partition holds, private keys included: each a file of its own, in the folder of
-keys (:mod:`disk.keys_dir`). What is held is written without them, and names them by a word that tells nothing of them,
-but by which it is seen that a file was damaged: such a content is gone, and is sent again.
+"""Contents of certificate files that a partition holds, private keys included: one file each, in the directory for keys
+(:mod:`disk.keys_dir`). The partition's state on disk has a placeholder in their place: it reveals nothing of the
+content, but allows damage to be detected. A damaged content counts as lost, and the agent sends it again.
 
 Every function may block.
 """
@@ -21,37 +21,39 @@ from evenkeel.haproxyd.disk.files import read_text, write_file
 log = structlog.get_logger(__name__)
 
 _MARK = "kept:"
-"""Before the word that stands for a content; no PEM begins so."""
+"""Prefix of the placeholder; no PEM starts with it."""
 _WORD_DIGITS = 32
 _WORD = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
 _SALT_DIGITS = 16
 
 
 class KeptContents:
-    """Of one partition."""
+    """The certificate contents of one partition."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._words: dict[str, str] = {}
-        """By content."""
+        """Placeholders by content."""
 
     def keep(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        """As it is to be written. Its contents are there when this returns. Raises :class:`OSError`."""
+        """The load balancer with placeholders for contents. The contents are on disk when this returns. Raises
+        :class:`OSError`."""
         return _with_contents(one, self._word_for)
 
     def restore(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-        """As it was before :meth:`keep`; contents that are gone are empty."""
+        """The reverse of :meth:`keep`; contents that are lost are empty."""
         return _with_contents(one, self._content_of)
 
     def rewrite(self) -> None:
-        """The folder may have been taken away: what is kept next is written whatever was there."""
+        """Forget what was written, because the directory may have been removed: the next contents are written in any
+        case."""
         self._words = {}
 
     def remove_others(self, held: Iterable[wire.LoadBalancerConfig]) -> None:
-        """Those of these load balancers are needed, and no others. Raises :class:`OSError`."""
+        """Remove the contents of all other load balancers. Raises :class:`OSError`."""
         contents = {file.content for one in held for file in one.files if file.kind == "certificate"}
         self._words = {content: word for content, word in self._words.items() if content in contents}
-        with contextlib.suppress(FileNotFoundError):  # the folder was taken away
+        with contextlib.suppress(FileNotFoundError):  # the directory was removed
             for name in {path.name for path in self.folder.iterdir()} - set(self._words.values()):
                 (self.folder / name).unlink(missing_ok=True)
 
@@ -76,17 +78,17 @@ class KeptContents:
 
 
 def _word_of(content: str, salt: str) -> str:
-    """The salt, and as many digits of a digest: enough to see damage."""
+    """The salt and a truncated digest: enough to detect damage."""
     return salt + hashlib.sha256(f"{salt} {content}".encode()).hexdigest()[: _WORD_DIGITS - _SALT_DIGITS]
 
 
 def is_written_out(content: str) -> bool:
-    """Is it a content itself, as the version before wrote it, and no word for one?"""
+    """Whether this is a content, as the previous version wrote it, and not a placeholder."""
     return bool(content) and not content.startswith(_MARK)
 
 
 def holds_keys(one: wire.LoadBalancerConfig) -> bool:
-    """Did the version before write it?"""
+    """Whether it contains keys instead of placeholders, as the previous version wrote it."""
     return any(file.kind == "certificate" and is_written_out(file.content) for file in one.files)
 
 

@@ -1,7 +1,7 @@
-"""Where private keys lie while they are needed: in a folder of a memory file system, if the host has one.
+"""The directory for private keys in use: in a memory file system, if the host has one.
 
-What is there is gone when the host is started anew, and agents send it again. It is no protection from who is root, nor
-from swap space.
+Its content is lost when the host reboots; agents then send it again. It does not protect keys from root, nor from being
+swapped out.
 """
 
 import hashlib
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from evenkeel.haproxyd.settings import DaemonSettings
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is the daemon's own, see prepare
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the directory in it is the daemon's own, see prepare
 _MEMORY_TYPES = frozenset(("ramfs", "tmpfs"))
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def keys_dir_of(settings: DaemonSettings) -> Path:
-    """The daemon's own: below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or where every Linux has
-    some; else in the state directory. Blocks shortly."""
+    """The daemon's own directory for keys: below ``keys_dir`` if that is set; else in memory, below ``run_dir`` or
+    ``/dev/shm``; else in the state directory. Blocks shortly."""
     return (settings.keys_dir or _base_of(settings)) / _name_of(settings.state_dir)
 
 
@@ -28,12 +28,12 @@ def _base_of(settings: DaemonSettings) -> Path:
 
 
 def _name_of(state_dir: Path) -> str:
-    """Two daemons have two."""
+    """A name that differs between two daemons on one host."""
     return f"evenkeel-keys-{hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:16]}"
 
 
 def is_in_memory(path: Path) -> bool:
-    """Is what is written below it gone with the power? Blocks shortly."""
+    """Whether the path is in a memory file system. Blocks shortly."""
     while not path.exists():
         path = path.parent
     device = path.stat().st_dev
@@ -42,7 +42,7 @@ def is_in_memory(path: Path) -> bool:
         lines = _MOUNTS.read_text(errors="replace").splitlines()
     except OSError:
         return False
-    for line in lines:  # proc(5): its third field is the device, the first after the hyphen the type
+    for line in lines:  # proc(5): the third field is the device, the first after the hyphen the file system type
         mount, _, source = line.partition(" - ")
         if mount.split()[2:3] == [number]:
             return source.split(maxsplit=1)[0] in _MEMORY_TYPES
@@ -50,8 +50,8 @@ def is_in_memory(path: Path) -> bool:
 
 
 def prepare(folder: Path) -> None:
-    """Make it, for the daemon's user alone. Blocks. Raises :class:`ValueError` if somebody else made it,
-    :class:`OSError`."""
+    """Create it, accessible to the daemon's user only. Blocks. Raises :class:`ValueError` if it belongs to another
+    user, :class:`OSError`."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -1,9 +1,9 @@
-"""The folder of Unix sockets, and in it the one that workers of other users are shut into.
+"""The directory of Unix sockets, and in it the chroot directory of workers that run as other users.
 
-A worker that is shut in (chroot) sees three things there: where it says what becomes of its servers, where it asks for
-figures for Prometheus, and where it hands its stick tables to the next worker. It knows them by their whole paths, so a
-link in that folder leads from the folder's own path back to it. Only who is shut in gets there: the folder around it is
-the daemon's alone.
+A worker in the chroot has three sockets: it logs its servers' health to one, requests Prometheus metrics at another,
+and passes its stick tables to the next worker at the third. HAProxy uses their absolute paths, so a symbolic link in
+the chroot maps the directory's own path back to it. No other process reaches the chroot: only the daemon's user may
+enter the directory around it.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 def prepare(settings: DaemonSettings) -> None:
-    """Make the folders, whatever the umask. Blocks. Raises :class:`OSError`."""
+    """Create the directories, whatever the umask. Blocks. Raises :class:`OSError`."""
     jail = settings.jail_dir
     settings.run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     _folder(jail.parent, 0o700)

@@ -1,27 +1,27 @@
-"""A partition's folder. What is said to be on disk has been synced: it survives the loss of power.
+"""A partition's directory. "On disk" means synced with fsync: it survives a power failure.
 
 ========================  ============================================================================================
-``guard.json``            whose it is, and who the peers are; written before anything else changes
-``held.json, held.log``   what was accepted, and changes since; the truth after a restart (:mod:`disk.change_log`)
-``conf/haproxy.cfg``      composed of them; ``conf/local.cfg`` leads to ``local.cfg`` while HAProxy takes that
+``guard.json``            owner and peers; written before anything else changes
+``held.json, held.log``   the accepted state and changes since; authoritative after a restart (:mod:`disk.change_log`)
+``conf/haproxy.cfg``      composed of them; ``conf/local.cfg`` links to ``local.cfg`` while HAProxy accepts that
 ``worker.json``           the user that its workers run as (:mod:`haproxy.worker_users`)
-``local.cfg``             the operator's own; never written
-``running.json``          what the process that runs was last told; not synced, because it does not survive either
-``states``                servers' states from before the last reload
-``counters/``             what other parts of the daemon remember of it
-``haproxy.log``           what HAProxy says on its terminal; ``haproxy.log.1``: before the log was begun anew
+``local.cfg``             the operator's own configuration; never written by the daemon
+``running.json``          what the running process last read; not synced, because the process does not survive either
+``states``                server states from before the last reload
+``counters/``             totals of its frontends
+``haproxy.log``           HAProxy's standard output and error; ``haproxy.log.1``: before the last rotation
 ========================  ============================================================================================
 
-What holds private keys is in another folder, in memory if the host has a file system there (:mod:`disk.keys_dir`):
+Private keys are in another directory, in memory if the host has a memory file system (:mod:`disk.keys_dir`):
 
 ========================  ============================================================================================
-``held/``                 contents of certificates that ``held.json`` and ``held.log`` leave out
-``files/``                certificates and lists that the configuration names
-``check/``                a copy for ``haproxy -c`` while it is looked for what HAProxy refuses
-``peer.pem``              what its HAProxy shows its peers (:mod:`network.peer_keys`)
+``held/``                 contents of certificates, which ``held.json`` and ``held.log`` leave out
+``files/``                certificates and lists that the configuration refers to
+``check/``                a copy for ``haproxy -c``, to find what HAProxy refuses
+``peer.pem``              its HAProxy's certificate and key for peers (:mod:`network.peer_keys`)
 ========================  ============================================================================================
 
-Nothing but the daemon's user may read any of it. Every function here may block.
+Only the daemon's user may read any of it. Every function here may block.
 """
 
 import contextlib
@@ -45,8 +45,8 @@ LOG_BYTES_MAX = 4 * 1024 * 1024
 
 
 class GuardFile(Wire):
-    """``session_id``, ``owner`` empty: written by a version that knew none. ``peer_port``: where this HAProxy's peers
-    reach it; 0 if they don't."""
+    """``session_id``, ``owner`` empty: written by a previous version. ``peer_port``: where this HAProxy accepts its
+    peers; 0 if it has none."""
 
     epoch: int
     session_id: str = ""
@@ -56,15 +56,15 @@ class GuardFile(Wire):
 
 
 class WorkerFile(Wire):
-    """``uid``: what its workers run as; 0: nobody of their own."""
+    """``uid``: the user id of its workers; 0: none of their own."""
 
     uid: int = 0
 
 
 class RunningFile(Wire):
-    """What runs. ``digest``: of everything it was told (:func:`digest`); ``places``: where it may be listening.
+    """The running process. ``digest``: of everything it read (:func:`digest`); ``places``: where it may be listening.
 
-    ``master_pid`` with ``master_started`` (clock ticks after boot) is one process for ever.
+    ``master_pid`` and ``master_started`` (clock ticks after boot) together identify one process.
     """
 
     master_pid: int = 0
@@ -75,11 +75,11 @@ class RunningFile(Wire):
 
 
 FileVersion = tuple[int, int]
-"""Which file it is and when it was written."""
+"""Identifies the file and its last modification."""
 
 
 def _file_version(path: Path) -> FileVersion | None:
-    """None: there is none."""
+    """None if there is no such file."""
     try:
         found = path.stat()
     except OSError:
@@ -88,7 +88,7 @@ def _file_version(path: Path) -> FileVersion | None:
 
 
 class PartitionStorage:
-    """One partition's folder, and that of its keys."""
+    """One partition's directory, and its directory for keys."""
 
     def __init__(self, directory: Path, keys_dir: Path) -> None:
         self.directory = directory
@@ -110,7 +110,7 @@ class PartitionStorage:
         self._guard_version: FileVersion | None = None
 
     def prepare(self) -> None:
-        """Make the folders, and move keys out of where the version before had them."""
+        """Create the directories, and move keys from where the previous version stored them."""
         for folder in (self.directory, self.config_dir, self.counters_dir, self.keys_dir, *self._key_folders):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.change_log.prepare()
@@ -118,7 +118,7 @@ class PartitionStorage:
 
     @property
     def keys_missing(self) -> bool:
-        """Did somebody take away a folder for keys?"""
+        """Whether a directory for keys was removed."""
         return not all(folder.is_dir() for folder in self._key_folders)
 
     @property
@@ -126,7 +126,8 @@ class PartitionStorage:
         return self.files_dir, self._contents.folder
 
     def _move_keys(self) -> None:
-        """HAProxy has read those that it uses, and reads them elsewhere the next time."""
+        """The running HAProxy has already read the files that it uses, and reads them at the new place the next
+        time."""
         old = self.directory / self._peer_key.name
         if old.exists():
             if not self._peer_key.exists():
@@ -137,7 +138,7 @@ class PartitionStorage:
                 wipe(path)
             shutil.rmtree(folder, ignore_errors=True)
 
-    # -- what must survive anything
+    # -- durable state
 
     def read_guard(self) -> GuardFile | None:
         """None: the partition was never guarded. Raises :class:`StorageBroken`."""
@@ -146,13 +147,13 @@ class PartitionStorage:
         return found
 
     def write_guard(self, guard: GuardFile) -> None:
-        """On disk when this returns."""
+        """Durable when this returns."""
         write_file(self._guard, msgspec.json.encode(guard), sync=True)
         self._guard_version = _file_version(self._guard)
 
     def find_missing(self) -> str:
-        """What somebody removed or replaced since it was read or written, for people; empty: nothing. Looks at a few
-        names only."""
+        """What was removed or replaced since it was read or written, for operators; empty: nothing. Checks only a few
+        files."""
         for folder in (self.config_dir, self.counters_dir, *self._key_folders):
             if not folder.is_dir():
                 return f"{folder.name} is gone"
@@ -161,53 +162,53 @@ class PartitionStorage:
         return "" if self.change_log.exists else "held.log is gone"
 
     def read_peer_key(self) -> str:
-        """What this HAProxy shows its peers; empty before there was one, or if it cannot be used."""
+        """Its HAProxy's certificate and key for peers; empty if there is none, or if it cannot be used."""
         key = read_text(self._peer_key) or ""
         return key if certificate_of(key) else ""
 
     def write_peer_key(self, key: str) -> None:
-        """On disk when this returns."""
+        """Durable when this returns."""
         write_file(self._peer_key, key.encode(), sync=True)
 
     def read_worker_uid(self) -> int:
-        """What its workers run as; 0: that was not decided, or cannot be read."""
+        """The user id of its workers; 0: not assigned, or not readable."""
         with contextlib.suppress(StorageBroken):
             return (read_value(self._worker, WorkerFile) or WorkerFile()).uid
         return 0
 
     def write_worker_uid(self, uid: int) -> None:
-        """On disk when this returns."""
+        """Durable when this returns."""
         write_file(self._worker, msgspec.json.encode(WorkerFile(uid=uid)), sync=True)
 
-    # -- what HAProxy says
+    # -- HAProxy's output
 
     def trim_log(self) -> None:
-        """Begin an overlong log anew, and keep what it was. HAProxy appends, so it need not be told."""
+        """Rotate an overlong log. HAProxy opened it for appending, so it needs no signal."""
         with contextlib.suppress(FileNotFoundError):
             if self.log.stat().st_size > LOG_BYTES_MAX:
                 shutil.copy(self.log, self.old_log)
                 os.truncate(self.log, 0)
 
-    # -- what HAProxy reads
+    # -- HAProxy's input
 
     def write_files(self, folder: Path, wanted: Mapping[str, str], known: Mapping[str, str]) -> None:
-        """Make these files as wanted, as far as they are not known to be so. Others stay: something may use them."""
+        """Write the files that are not known to be up to date. Other files stay: they may be in use."""
         for name, content in wanted.items():
             if known.get(name) != content:
                 write_file(folder / name, content.encode())
 
     def remove_unused_files(self, wanted: Iterable[str]) -> None:
-        """Nothing uses the other files any more."""
-        with contextlib.suppress(FileNotFoundError):  # the folder was taken away
+        """Remove all other files, which are no longer in use."""
+        with contextlib.suppress(FileNotFoundError):  # the directory was removed
             for name in {path.name for path in self.files_dir.iterdir()} - set(wanted):
                 (self.files_dir / name).unlink(missing_ok=True)
 
     def differing_files(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
-        """Those that somebody changed or removed."""
+        """Files that were changed or removed."""
         return tuple(name for name, content in wanted.items() if read_text(self.files_dir / name) != content)
 
     def link_local(self, *, take: bool) -> None:
-        """Let HAProxy read the operator's file, or not."""
+        """Include the operator's file in HAProxy's configuration, or exclude it."""
         link = self.config_dir / self.local.name
         if take and not link.is_symlink():
             link.symlink_to(Path("..") / self.local.name)
@@ -215,37 +216,37 @@ class PartitionStorage:
             link.unlink(missing_ok=True)
 
     def make_check_dir(self) -> Path:
-        """An empty folder for a check."""
+        """An empty directory for a check."""
         shutil.rmtree(self.check_dir, ignore_errors=True)
         for folder in (self.check_dir, self.check_dir / "conf", self.check_dir / "files"):
             folder.mkdir(mode=0o700)
         return self.check_dir
 
     def remove_check_dir(self) -> None:
-        """The check is over."""
+        """Remove the directory of :meth:`make_check_dir`."""
         shutil.rmtree(self.check_dir, ignore_errors=True)
 
-    # -- what is known of the process
+    # -- the process
 
     def read_running(self) -> RunningFile:
-        """What was told last to the process that may still run; nothing, if that cannot be read."""
+        """What the process that may still run last read; nothing, if that file is not readable."""
         with contextlib.suppress(StorageBroken):
             return read_value(self._running, RunningFile) or RunningFile()
         return RunningFile()
 
     def write_running(self, running: RunningFile) -> None:
-        """Survives the daemon."""
+        """Kept when the daemon ends."""
         write_file(self._running, msgspec.json.encode(running))
 
 
 def partition_names(directory: Path) -> list[str]:
-    """Names of the partitions that have one."""
+    """Names of the partitions that have a directory."""
     with os.scandir(directory) as entries:
         return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
 def digest(*texts: str) -> str:
-    """Of what a process was told."""
+    """Digest of what a process has read."""
     total = hashlib.sha256()
     for text in texts:
         total.update(f"{len(text)} ".encode())

@@ -1,1 +1,1 @@
-"""One HAProxy: its configuration, its processes, and what is read from and told to a running one."""
+"""One HAProxy: its configuration, its processes, and its runtime API."""

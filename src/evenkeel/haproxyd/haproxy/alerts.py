@@ -1,4 +1,4 @@
-"""HAProxy's own words, made fit to be passed on: without paths of this host, line numbers and what is said anyway."""
+"""HAProxy's error messages, without this host's paths, line numbers and redundant text."""
 
 import re
 
@@ -12,7 +12,7 @@ _EMPTY = ("Error(s) found in configuration file", "Fatal errors found in configu
 
 
 def alerts(output: str) -> str:
-    """Why HAProxy refused, from what it printed; empty if it gave no reason."""
+    """The reasons for a refusal, from HAProxy's output; empty if it gave none."""
     said = [found[1] for line in output.splitlines() if (found := _ALERT.match(line.strip()))]
     useful = [cleaned(text) for text in said if not text.startswith(_EMPTY)]
     return "; ".join(dict.fromkeys(useful))[:WORDS_CHARS_MAX]

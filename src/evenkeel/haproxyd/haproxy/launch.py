@@ -1,6 +1,6 @@
-"""Starts a HAProxy master that is no child of the daemon's, so that it goes on when the daemon ends.
+"""Starts a HAProxy master that is not a child of the daemon, so that it keeps running when the daemon ends.
 
-A shell in a session of its own starts it and ends at once; its output goes to a file.
+A shell in a new session starts it and exits at once; HAProxy's output goes to a file.
 """
 
 import asyncio
@@ -11,10 +11,10 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import Binary
 
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}
-"""Nothing of the daemon's own: configuration may expand variables."""
+"""Contains nothing of the daemon's environment, because configuration can expand variables."""
 LOG_BLOCKS_MAX = 131_072
-"""Of 512 bytes: how far HAProxy's log may grow before it is begun anew, should a worker write nothing else. It is not
-ended for it."""
+"""In blocks of 512 bytes (RLIMIT_FSIZE): the maximum size of HAProxy's log between rotations. HAProxy is not killed
+when it reaches the limit."""
 _START = f"""umask 077; ulimit -c 0; trap '' XFSZ; ulimit -f {LOG_BLOCKS_MAX}
 log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!"""
 
@@ -29,8 +29,8 @@ async def launch(
     memory_mib: int,
     arguments: Sequence[str],
 ) -> int:
-    """The master's pid; it may not have read its configuration yet. ``directory``: its working directory;
-    ``memory_mib``: address space of each process. Raises :class:`HaproxyDown`."""
+    """Start a master and return its pid; it may not have read its configuration yet. ``directory``: its working
+    directory; ``memory_mib``: limit of the address space of each process. Raises :class:`HaproxyDown`."""
     shell = await asyncio.create_subprocess_exec(
         "/bin/sh", "-c", _START, "sh", log_path, binary.path, "-W",
         "-S", f"{master_socket},mode,600", "-m", str(memory_mib),
@@ -42,14 +42,14 @@ async def launch(
     try:
         output, _ = await shell.communicate()
     finally:
-        await shell.wait()  # it ends at once, also where nobody waits for HAProxy any more
+        await shell.wait()  # it exits at once, also if the caller was cancelled
     if not output.strip().isdigit():
         raise HaproxyDown("HAProxy could not be started: /bin/sh failed")
     return int(output)
 
 
 def takeover_arguments(worker_pid: int | None, worker_socket: Path) -> list[str]:
-    """Arguments by which a new HAProxy takes the listeners over from an old one's worker, which then finishes its
+    """Arguments by which a new HAProxy takes over the listening sockets of an old worker, which then finishes its
     connections (HAProxy management guide, ``-x`` and ``-sf``)."""
     arguments = ["-x", str(worker_socket)] if worker_socket.exists() else []
     return [*arguments, "-sf", str(worker_pid)] if worker_pid else arguments

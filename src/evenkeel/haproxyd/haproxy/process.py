@@ -1,7 +1,7 @@
-"""One HAProxy, master and workers, as processes that owe nothing to the daemon.
+"""One HAProxy, master and workers, as processes that are independent of the daemon.
 
-It goes on when the daemon ends, however that happens. A later daemon finds it through the master's socket. Its end is
-seen through a pidfd, which needs no parent and never means another process.
+They keep running when the daemon ends, even if it crashes. The next daemon finds them through the master's socket.
+Their exit is detected through a pidfd, which works for processes that are not children and is immune to pid reuse.
 """
 
 import asyncio
@@ -29,12 +29,12 @@ log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.005
 OLD_WORKERS_TIMEOUT_SECONDS = 10.0
-"""How long a reload waits for a worker that it would end."""
+"""How long a reload waits for an old worker that the reload would terminate."""
 OLD_WORKERS_POLL_SECONDS = 0.1
 
 
 class HaproxyProcess:
-    """One HAProxy. ``on_exit`` is called once for each that ended without being told to."""
+    """One HAProxy. ``on_exit`` is called once for each process that ended without being stopped."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class HaproxyProcess:
         self.master_pid = 0
         self.worker_pid: int | None = None
         self._old_workers: frozenset[int] = frozenset()
-        """Those that only end their connections."""
+        """Pids of old workers, which only finish their connections."""
         self.cli = MasterCli(
             master_socket,
             timeout_seconds=settings.command_timeout_seconds,
@@ -71,11 +71,11 @@ class HaproxyProcess:
 
     @property
     def up(self) -> bool:
-        """Has the master not ended, as far as is known?"""
+        """False once the master is known to have ended."""
         return self._pidfd is not None
 
     def is_worker(self, pid: int) -> bool:
-        """Is it the current worker, or one that the master has just started? Reads ``/proc`` for the latter."""
+        """Whether it is the current worker, or one that the master has just started. Reads ``/proc`` for the latter."""
         if pid == self.worker_pid:
             return True
         return self.up and pid not in self._old_workers and parent_pid(pid) == self.master_pid
@@ -85,14 +85,14 @@ class HaproxyProcess:
         self._old_workers = frozenset(processes.workers_leaving)
 
     def last_alert(self) -> str:
-        """The last reason that HAProxy gave for anything; empty: none."""
+        """HAProxy's last error message; empty: none."""
         return self._output.last_alert()
 
     # -- adoption
 
     async def adopt(self, pid: int, started_ticks: int) -> bool:
-        """Take over one that runs already. ``pid``, ``started_ticks``: the master that was there. While that runs, it
-        may be in the middle of a reload, and is given time to answer; then it is ended."""
+        """Adopt a running HAProxy. ``pid``, ``started_ticks``: the last known master. If that process still runs, it
+        may be reloading: it is given time to answer and is then terminated."""
         deadline = time.monotonic() + self._settings.start_timeout_seconds
         while not await self._find_master():
             if not pid or start_ticks(pid) != started_ticks:
@@ -113,7 +113,7 @@ class HaproxyProcess:
         return True
 
     async def _end_unresponsive(self, pid: int) -> None:
-        """One that cannot be talked to (its socket was removed, or it hangs) would be in the way of the next."""
+        """A process that does not answer (its socket was removed, or it hangs) would conflict with the next one."""
         with contextlib.suppress(ProcessLookupError):
             descriptor = os.pidfd_open(pid)
             self._log.warning("haproxy does not answer; ending it", master=pid)
@@ -164,10 +164,10 @@ class HaproxyProcess:
         )
 
     async def _wait_for(self, right: Callable[[Processes], bool], limit_seconds: float) -> Processes:
-        """The processes, once they are right. Raises :class:`HaproxyDown`."""
+        """The processes, once the condition holds. Raises :class:`HaproxyDown`."""
         deadline = time.monotonic() + limit_seconds
         while self.up and time.monotonic() < deadline:
-            with contextlib.suppress(HaproxyDown):  # it is just beginning, or is being re-executed
+            with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
                 seen = await self.cli.processes()
                 if right(seen):
                     return seen
@@ -177,7 +177,7 @@ class HaproxyProcess:
     # -- reload
 
     async def reload(self) -> None:
-        """Returns when a new worker has taken over. Raises :class:`HaproxyRefused` (the old one serves on),
+        """Returns when a new worker has taken over. Raises :class:`HaproxyRefused` (the old worker keeps serving),
         :class:`HaproxyDown`."""
         await asyncio.to_thread(run_dir.prepare, self._settings)
         position = self._output.position()
@@ -185,7 +185,7 @@ class HaproxyProcess:
         async with self.cli.exclusive():
             before = await self.cli.processes()
             answer = ""
-            with contextlib.suppress(HaproxyDown):  # before 2.7 it closes the connection; the list of processes tells
+            with contextlib.suppress(HaproxyDown):  # before 2.7 the connection just closes
                 answer = await self.cli.ask("reload", timeout_seconds=self._settings.reload_timeout_seconds)
             after = await self._wait_for(
                 lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
@@ -197,8 +197,9 @@ class HaproxyProcess:
             raise HaproxyRefused(alerts(answer) or self._output.alerts_since(position))
 
     async def wait_for_old_workers(self) -> None:
-        """Wait, before a reload, for a worker that it would cut: the master ends one that saw too many reloads. Not
-        longer than :data:`OLD_WORKERS_TIMEOUT_SECONDS`. Raises :class:`HaproxyDown`."""
+        """Wait, before a reload, for an old worker whose connections the reload would cut: the master terminates
+        workers after a number of reloads. Waits at most :data:`OLD_WORKERS_TIMEOUT_SECONDS`. Raises
+        :class:`HaproxyDown`."""
         deadline = time.monotonic() + OLD_WORKERS_TIMEOUT_SECONDS
         while (await self.cli.processes()).reloads_leaving >= self._settings.worker_max_reloads:
             if time.monotonic() >= deadline:
@@ -207,8 +208,8 @@ class HaproxyProcess:
             await asyncio.sleep(OLD_WORKERS_POLL_SECONDS)
 
     def reload_obstacle(self) -> str:
-        """Why it can be reloaded no more, because somebody removed what it needs for that, or it cannot read or do
-        what this daemon can; empty: it can be. Blocks shortly."""
+        """Why this process cannot be reloaded: its socket or working directory was removed, or it was started by a
+        daemon with other privileges or of another version; empty if it can be reloaded. Blocks shortly."""
         if not self.up:
             return ""
         if not self._master_socket.exists():
@@ -221,9 +222,9 @@ class HaproxyProcess:
         return ""
 
     async def replace(self, worker_socket: Path) -> None:
-        """Start another one in the place of one that cannot be reloaded. It takes over the listeners by the old
-        worker's own socket; if that is gone, the old worker lets go of them when it is told that somebody else wants
-        them. It then ends its connections. Raises as :meth:`start`, and then the old one goes on."""
+        """Start another HAProxy in place of one that cannot be reloaded. It takes over the listening sockets through
+        the old worker's own socket; if that is gone, the old worker releases them on a signal. The old worker then
+        finishes its connections. Raises as :meth:`start`, and then the old one keeps running."""
         loop = asyncio.get_running_loop()
         old, pids = self._pidfd, (self.master_pid, self.worker_pid)
         if old is None:
@@ -243,7 +244,7 @@ class HaproxyProcess:
     # -- end
 
     async def stop(self) -> None:
-        """End it, with its connections."""
+        """Terminate it and its connections."""
         descriptor, self._pidfd = self._pidfd, None
         self.worker_pid = None
         if descriptor is None:
@@ -255,7 +256,7 @@ class HaproxyProcess:
             os.close(descriptor)
 
     def detach(self) -> None:
-        """Stop watching it; it goes on."""
+        """Stop watching it; it keeps running."""
         descriptor, self._pidfd = self._pidfd, None
         if descriptor is not None:
             asyncio.get_running_loop().remove_reader(descriptor)
@@ -271,6 +272,6 @@ class HaproxyProcess:
         self.detach()
         self.worker_pid = None
         if self._starting:
-            return  # whoever starts it sees it and says why
+            return  # the caller that starts it detects this and reports the cause
         self._log.warning("haproxy exited", master=self.master_pid, last_alert=self.last_alert())
         self._on_exit()

@@ -1,4 +1,6 @@
-"""Other processes: ended by pidfd, which never means another process (pidfd_open(2)), and looked up in ``/proc``."""
+"""Other processes: terminated through a pidfd, which is immune to pid reuse (pidfd_open(2)), and inspected in
+``/proc``.
+"""
 
 import asyncio
 import signal
@@ -8,7 +10,7 @@ STOP_TIMEOUT_SECONDS = 10.0
 
 
 async def terminate(pidfd: int) -> None:
-    """End the process: SIGTERM, and SIGKILL after :data:`STOP_TIMEOUT_SECONDS`."""
+    """Terminate the process: SIGTERM, and SIGKILL after :data:`STOP_TIMEOUT_SECONDS`."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             signal.pidfd_send_signal(pidfd, number)
@@ -19,7 +21,7 @@ async def terminate(pidfd: int) -> None:
 
 
 async def _exits(pidfd: int) -> bool:
-    """Does it end within :data:`STOP_TIMEOUT_SECONDS`?"""
+    """Whether it ends within :data:`STOP_TIMEOUT_SECONDS`."""
     loop = asyncio.get_running_loop()
     exited = asyncio.Event()
     loop.add_reader(pidfd, exited.set)
@@ -33,7 +35,7 @@ async def _exits(pidfd: int) -> bool:
 
 
 def start_ticks(pid: int) -> int:
-    """When a process was started, in clock ticks after boot; 0 if there is none. proc(5), stat, field 22."""
+    """Start time of a process, in clock ticks after boot; 0 if there is none. proc(5), stat, field 22."""
     return _stat(pid, 22)
 
 
@@ -45,6 +47,6 @@ def parent_pid(pid: int) -> int:
 def _stat(pid: int, field: int) -> int:
     try:
         fields = Path(f"/proc/{pid:d}/stat").read_text().rpartition(")")[2].split()
-        return int(fields[field - 3])  # the first two, of which the name may hold spaces, are cut off
+        return int(fields[field - 3])  # the first two fields are cut off, because the command's name may contain spaces
     except (OSError, IndexError):
         return 0

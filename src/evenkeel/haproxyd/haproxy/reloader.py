@@ -1,6 +1,7 @@
-"""Has HAProxy take a new configuration by a new worker: a reload, a first start, or another process in its place.
+"""Applies a new configuration by a new worker: through a reload, a first start, or another process in its place.
 
-A load balancer that HAProxy refuses is left as it was, and the others are tried again without its change.
+A load balancer that HAProxy refuses keeps its previous configuration, and the others are tried again without its
+change.
 """
 
 import asyncio
@@ -27,11 +28,12 @@ from evenkeel.haproxyd.ports import FrontendCounters
 log = structlog.get_logger(__name__)
 
 TRIES_MAX = 4
-"""Reloads for one configuration, each without what the last one showed to be bad; the last is what ran before."""
+"""Maximum of reloads for one configuration. Each leaves out what the previous one showed to be invalid; the last has
+the configuration that ran before."""
 
 
 class Reloader:
-    """Of one partition's HAProxy. One caller at a time."""
+    """Reloads one partition's HAProxy. Not safe for concurrent calls."""
 
     def __init__(
         self,
@@ -57,12 +59,12 @@ class Reloader:
         self._config_check = config_check
         self._commands = commands
         self._refusals = 0
-        """Reloads refused since the last one that was not."""
+        """Refused reloads since the last successful one."""
         self._log = log.bind(partition=partition)
 
     async def write(self, config: HaproxyConfig) -> None:
-        """The files that HAProxy reads. What the process does counts as unknown until it is set again. Raises
-        :class:`OSError`."""
+        """Write the files that HAProxy reads. The process's configuration counts as unknown until it is set again.
+        Raises :class:`OSError`."""
         await asyncio.to_thread(self._write, config)
 
     def _write(self, config: HaproxyConfig) -> None:
@@ -70,8 +72,8 @@ class Reloader:
         self._files.write(config, take_local=bool(self._local.text_to_include()))
 
     async def reload(self, config: HaproxyConfig) -> tuple[dict[str, str], bool]:
-        """Errors by id of load balancers that were left as they were, and whether there is a new worker. Raises
-        :class:`HaproxyDown`, :class:`OSError`."""
+        """Errors by id of the load balancers that kept their previous configuration, and whether there is a new worker.
+        Raises :class:`HaproxyDown`, :class:`OSError`."""
         errors: dict[str, str] = {}
         before = self._state.config if self._state.known else None
         for _ in range(TRIES_MAX):
@@ -92,7 +94,7 @@ class Reloader:
         raise HaproxyDown("HAProxy does not take its configuration, and it cannot be told why")
 
     async def repair_servers(self) -> tuple[Finding, ...]:
-        """After a reload, or of manual changes: what was found and repaired. Raises :class:`NeedsReload`,
+        """Repair servers after a reload or manual changes; returns what was repaired. Raises :class:`NeedsReload`,
         :class:`HaproxyDown`."""
         findings, to_delete = await self._commands.repair_servers(self._state.config)
         self._state.servers_to_delete |= to_delete
@@ -108,12 +110,12 @@ class Reloader:
             await self._replace_process(config)
         elif self._process.up:
             await self._reload_process(config)
-        else:  # kept server states are from before the last reload, which may be long ago
+        else:  # the stored server states are from before the last reload, possibly long ago
             await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
             await self._process.start()
         self._refusals = 0
         await self._state.set_new_worker(config, local)
-        with contextlib.suppress(NeedsReload):  # another one would end no better
+        with contextlib.suppress(NeedsReload):  # another reload would have the same result
             await self.repair_servers()
         await asyncio.to_thread(self._files.remove_unused_files, config)
 
@@ -124,7 +126,7 @@ class Reloader:
         await self._process.reload()
 
     async def _replace_process(self, config: HaproxyConfig) -> None:
-        """If the old one does not answer, its totals since they were last asked for and its server states are lost."""
+        """If the old process does not answer, its server states and what it counted since the last read are lost."""
         try:
             await self._counters.carry_over(self._process.cli)
             await self._keep_server_states(config)
@@ -133,8 +135,8 @@ class Reloader:
         await self._process.replace(self._layout.worker_socket)
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
-        """A refused reload counts against the worker that serves on: enough of them would end its connections at the
-        next good one. So after one, ``haproxy -c`` is asked first."""
+        """The master counts a refused reload against the serving worker: after enough of them, the next successful
+        reload would terminate its connections. So after a refused reload, ``haproxy -c`` runs first."""
         reason = await self._config_check.check(config.load_balancers)
         if reason:
             raise HaproxyRefused(reason)
@@ -144,8 +146,8 @@ class Reloader:
         await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
 
     async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
-        """Load balancers that HAProxy refuses, and why; empty: it is the operator's file, which is left out from now
-        on. Raises :class:`HaproxyDown` if it cannot be found out."""
+        """The load balancers that HAProxy refuses, and why; empty: the cause is the operator's file, which is left out
+        from now on. Raises :class:`HaproxyDown` if the check cannot be run."""
         local = self._local.text_to_include()
         wanted, running = config.load_balancers, self._state.config.load_balancers
         found = await self._config_check.bisect(wanted, running, reason, with_local=bool(local))

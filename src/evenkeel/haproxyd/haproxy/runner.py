@@ -1,10 +1,11 @@
-"""Makes one HAProxy run a configuration, by the smallest means: nothing, runtime commands, or a reload.
+"""Makes one HAProxy run a configuration with the least disruption: nothing, runtime commands, or a reload.
 
-Files are written before HAProxy is told anything, so that a crash of HAProxy at any moment brings up the new state or
-the old one. What the process was last told is kept beside them (``running.json``): a daemon that comes back knows
-whether the process it adopts does as the disk says, and reloads it if it cannot be sure.
+Files are written before HAProxy receives commands, so that after a crash at any moment HAProxy starts with the new or
+the old configuration. The configuration that the process last read is recorded beside them (``running.json``): from it
+a restarted daemon knows whether an adopted process runs what is on disk, and reloads it if that is not certain.
 
-A load balancer that HAProxy refuses stays as it was before; the others are applied. One caller at a time.
+A load balancer that HAProxy refuses keeps its previous configuration; the others are applied. Not safe for concurrent
+calls.
 """
 
 import asyncio
@@ -37,12 +38,12 @@ log = structlog.get_logger(__name__)
 
 
 Repaired = Mapping[str, tuple[str, ...]]
-"""Manual changes that were undone, for people, by load balancer id."""
+"""Manual changes that were undone, as text for operators, by load balancer id."""
 
 
 class ApplyResult(Value):
-    """``errors``: load balancers that are not as wanted but as before, and why. ``problem``: of what is left out for
-    no load balancer's sake, peers or the operator's file."""
+    """``errors``: load balancers that kept their previous configuration, and why. ``problem``: what else was left out,
+    such as peers or the operator's file."""
 
     how: wire.How
     errors: Mapping[str, str] = {}
@@ -51,7 +52,7 @@ class ApplyResult(Value):
 
 
 class HaproxyRunner:
-    """One partition's HAProxy and what it runs."""
+    """One partition's HAProxy and its configuration."""
 
     def __init__(
         self,
@@ -69,12 +70,12 @@ class HaproxyRunner:
         self._layout = layout
         self._log = log.bind(partition=partition)
         self._peer_problem = ""
-        """Why peers do not reach it; empty when they do."""
+        """Why peers cannot connect; empty when they can."""
         self.process = HaproxyProcess(
             partition,
             binary,
             settings,
-            directory=layout.files_dir,  # where HAProxy looks for certificates that servers name
+            directory=layout.files_dir,  # HAProxy resolves certificate names in ``server`` lines relative to it
             config_dir=layout.config_dir,
             log_path=storage.log,
             master_socket=layout.master_socket,
@@ -100,7 +101,7 @@ class HaproxyRunner:
     # -- the process
 
     async def adopt(self, config: HaproxyConfig) -> None:
-        """Take over a HAProxy that runs already, if there is one, and see whether it runs ``config``."""
+        """Adopt a running HAProxy, if there is one, and determine whether it runs ``config``."""
         saved = await asyncio.to_thread(self._storage.read_running)
         if await self.process.adopt(saved.master_pid, saved.master_started):
             self._state.adopt(saved, config, read_text(self._layout.local) or "")
@@ -108,11 +109,11 @@ class HaproxyRunner:
 
     @property
     def state_lost(self) -> bool:
-        """Is there a HAProxy of which nothing on disk tells what it does? The state directory was lost."""
+        """Whether a HAProxy runs although its configuration is not recorded on disk: the state directory was lost."""
         return self._state.lost and self.process.up
 
     async def retire(self) -> bool:
-        """An empty HAProxy ends once nobody's connections are left in old workers. True: there is none any more."""
+        """Stop an empty HAProxy once its old workers have no connections left. True: it has ended."""
         if not self.process.up or self._state.config.load_balancers:
             return True
         try:
@@ -124,7 +125,7 @@ class HaproxyRunner:
         return idle
 
     async def stop(self) -> None:
-        """End HAProxy and all its connections."""
+        """Terminate HAProxy and all its connections."""
         await self.process.stop()
         self._forget()
 
@@ -135,11 +136,12 @@ class HaproxyRunner:
     # -- files
 
     def forget_files(self) -> None:
-        """Those that HAProxy reads may be gone: the next pass writes them all."""
+        """Write all files in the next pass, because those on disk may be gone."""
         self._files.forget()
 
     async def write_outdated_files(self) -> None:
-        """Write what HAProxy reads at its next start, if commands went ahead of it. Raises :class:`OSError`."""
+        """Write the files for HAProxy's next start, if runtime commands have changed the process since. Raises
+        :class:`OSError`."""
         if self._files.outdated:
             await asyncio.to_thread(self._write_outdated_files)
 
@@ -149,11 +151,11 @@ class HaproxyRunner:
             self._files.remove_unused_files(self._state.config)
             self._state.save()
 
-    # -- what it runs
+    # -- configuration
 
     async def apply(self, config: HaproxyConfig, *, verify: bool) -> ApplyResult:
-        """Make it run this. ``verify``: and undo manual changes. Raises :class:`HaproxyDown` if HAProxy can't be
-        brought to serve, :class:`OSError`."""
+        """Apply a configuration. ``verify``: also undo manual changes. Raises :class:`HaproxyDown` if HAProxy cannot be
+        made to serve, :class:`OSError`."""
         if not self.process.up:
             self._forget()
             if not config.load_balancers:
@@ -169,14 +171,14 @@ class HaproxyRunner:
         return ApplyResult(how=how, errors=errors, problem=self._problem(), repaired=repaired)
 
     def _bindable(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
-        """Without what cannot be bound now, so that HAProxy never tries; errors by load balancer."""
+        """The configuration without what cannot be bound now, so that HAProxy does not try; errors by load balancer."""
         config, self._peer_problem = with_bindable_peer(config, self._state.binds)
         running = self._state.config
         errors = {} if self._state.binds_unknown else unbindable(config, running, self._state.binds)
         return without(config, running, errors), errors
 
     async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
-        """What it took, and errors by load balancer."""
+        """How the change was applied, and errors by load balancer."""
         step = await self._plan(config, verify=verify)
         if step.commands and not step.reason:
             if await self._apply_at_runtime(config, step):
@@ -189,7 +191,7 @@ class HaproxyRunner:
         if config == self._state.config:
             return "nothing", {}
         how: wire.How = "runtime" if ping_changed(self._state.config, config) else "nothing"
-        await self._reloader.write(config)  # a revision, or checks that are not HAProxy's
+        await self._reloader.write(config)  # only a revision changed, or checks that the daemon performs
         await self._state.set(config)
         return how, {}
 
@@ -208,18 +210,19 @@ class HaproxyRunner:
         return plan(self._state.config, config, await self._binary(), self._state.servers_to_delete)
 
     async def _changed_by_others(self) -> str:
-        """Has somebody else reloaded HAProxy, or the operator changed the file of theirs? Empty: neither."""
+        """Why HAProxy has to be reloaded: it was reloaded from outside, or the operator's file changed. Empty:
+        neither."""
         worker = (await self.process.cli.processes()).worker_pid
         if worker != self.process.worker_pid:
             return "somebody else reloaded haproxy"
         return "local.cfg changed" if self._local.text_to_include() != self._state.local else ""
 
     async def _apply_at_runtime(self, config: HaproxyConfig, step: RuntimePlan) -> bool:
-        """True: the process runs this. False: it is not known what it runs.
+        """True: the process runs this configuration. False: its configuration is unknown.
 
-        HAProxy's files follow (:meth:`write_outdated_files`) when the answer has been given, and so does what the next
-        daemon is told: nothing but a reload or a start reads the files, and both write them before; a daemon that
-        finds nothing told reloads.
+        HAProxy's files and ``running.json`` are written after the response (:meth:`write_outdated_files`): only a
+        reload or a start reads the files, and both write them first; a restarted daemon that finds no ``running.json``
+        reloads.
         """
         await asyncio.to_thread(self._state.mark_unknown)
         for command in step.commands:
@@ -230,7 +233,7 @@ class HaproxyRunner:
         return True
 
     async def _delete_idle_servers(self) -> None:
-        """Delete servers that are out of service and have no connections any more; a reload does it in any case."""
+        """Delete servers that are out of service and have no connections left; a reload removes them in any case."""
         if not self.process.up or not self._state.known:
             return
         for backend, name in self._state.servers_to_delete:
@@ -244,7 +247,8 @@ class HaproxyRunner:
     # -- manual changes
 
     async def _verify(self) -> tuple[wire.How, Repaired]:
-        """Look at the files and the process, and undo manual changes: what it took, and what was found."""
+        """Compare the files and the process with the configuration, and undo manual changes; returns how, and what was
+        found."""
         await self.write_outdated_files()
         running = self._state.config
         files = await self._repair_files()
@@ -263,8 +267,8 @@ class HaproxyRunner:
         return how, _repaired([*files, *_texts(findings)])
 
     async def _repair_files(self) -> list[tuple[str, str]]:
-        """Load balancers and what was found. HAProxy read the files long ago: it is the next worker that they matter
-        for."""
+        """Findings by load balancer. The running HAProxy has already read the files: they matter for the next
+        worker."""
         running = self._state.config
         changed = await asyncio.to_thread(self._files.find_changed, running)
         if changed:
@@ -279,7 +283,7 @@ def _texts(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _repaired(found: Iterable[tuple[str, str]]) -> Repaired:
-    """By load balancer; what is no load balancer's own is in the log only."""
+    """Findings by load balancer; those that belong to none are only logged."""
     repaired: dict[str, tuple[str, ...]] = {}
     for load_balancer_id, text in found:
         if load_balancer_id:

@@ -1,4 +1,6 @@
-"""What one HAProxy does now, as far as the daemon knows, and what the next daemon is told of it (``running.json``)."""
+"""The configuration that one HAProxy runs, as far as the daemon knows, and its record for the next daemon
+(``running.json``).
+"""
 
 import asyncio
 
@@ -12,31 +14,32 @@ from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
 
 
 class RunningState:
-    """Of one partition. What writes raises :class:`OSError`."""
+    """The running state of one partition. Methods that write raise :class:`OSError`."""
 
     def __init__(self, storage: PartitionStorage, files: ConfigFiles, process: HaproxyProcess) -> None:
         self._storage = storage
         self._files = files
         self._process = process
         self._saved = False
-        """Does the disk tell the next daemon what runs?"""
+        """Whether the record on disk is current."""
         self.config = HaproxyConfig()
         self.known = False
-        """Does the process do exactly :attr:`config`?"""
+        """Whether the process runs exactly :attr:`config`."""
         self.local = ""
         """The operator's file as HAProxy read it."""
         self.binds: Binds = frozenset()
-        """Where the process may be listening."""
+        """Addresses on which the process may be listening."""
         self.binds_unknown = False
-        """May it be listening elsewhere, too? It was adopted, and does something else than the disk says."""
+        """Whether it may be listening elsewhere, too: it was adopted and runs another configuration than the one on
+        disk."""
         self.lost = False
-        """Was it adopted without anything on disk that tells what it does?"""
+        """Whether it was adopted without any record of its configuration."""
         self.servers_to_delete: ServersToDelete = frozenset()
-        """Servers in maintenance that stay in the process until their connections have ended."""
+        """Servers in maintenance that remain in the process until their connections have ended."""
 
     def adopt(self, saved: RunningFile, config: HaproxyConfig, local: str) -> None:
-        """The process was found running. ``saved``: what an earlier daemon knew of it; ``config``: what it should do;
-        ``local``: the operator's file that it may have read."""
+        """Adopt a running process. ``saved``: the record of an earlier daemon; ``config``: the configuration it should
+        run; ``local``: the operator's file that it may have read."""
         self.binds = frozenset((address, port) for address, port in saved.places)
         self.local = local
         same_worker = saved.worker_pid == self._process.worker_pid
@@ -52,28 +55,28 @@ class RunningState:
         self.binds_unknown = self.lost = False
 
     def mark_unknown(self) -> None:
-        """The process is about to be changed: until :meth:`set`, nobody can be sure what it does. Blocks."""
+        """Mark the configuration as unknown until :meth:`set`, because the process is about to be changed. Blocks."""
         if self._saved:
             self._storage.write_running(self._file(""))
         self.known = self._saved = False
 
     async def set(self, config: HaproxyConfig) -> None:
-        """The process does exactly this, and the next daemon may know."""
+        """The process runs exactly this configuration; record it."""
         self.set_unsaved(config)
         await asyncio.to_thread(self.save)
 
     def set_unsaved(self, config: HaproxyConfig) -> None:
-        """The process does exactly this; the next daemon is told later, by :meth:`save`."""
+        """The process runs exactly this configuration; :meth:`save` records it later."""
         self.config, self.known = config, True
 
     async def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
-        """A new worker has read this configuration, and ``local`` of the operator's."""
+        """A new worker has read this configuration, and ``local``, the operator's file."""
         self.binds, self.binds_unknown, self.lost = binds_of(config), False, False
         self.local, self.servers_to_delete = local, frozenset()
         await self.set(config)
 
     def save(self) -> None:
-        """Tell the next daemon. Blocks."""
+        """Write the record for the next daemon. Blocks."""
         self._storage.write_running(self._file(self._files.digest(self.config, self.local)))
         self._saved = True
 

@@ -1,10 +1,11 @@
-"""Who HAProxy's workers run as: those that read what tenants' clients send, so whoever takes one over must find little.
+"""The users that HAProxy's workers run as. Workers parse input of tenants' clients, so a compromised worker must gain
+little.
 
-A daemon that was started as root gives each partition's workers a user id of their own, and shuts them into a folder
-that holds nothing but the sockets they talk to (:mod:`disk.run_dir`). Masters stay root's: they read configurations,
-keys and sockets for each new worker, and no tenant's client talks to one. A daemon of another user runs its workers as
-itself, and says so. Not root but able to set user ids is not enough: a worker would keep that ability, because only a
-process that was root loses its capabilities with its user.
+A daemon that runs as root gives each partition's workers a user id of their own, and a chroot that contains only the
+sockets they use (:mod:`disk.run_dir`). Masters run as root: they read configurations, keys and sockets for each new
+worker, and are not reachable by tenants' clients. A daemon of another user runs workers as its own user, and reports
+that. CAP_SETUID without root is not sufficient: workers would keep the capability, because the kernel drops
+capabilities at a change of user only for a process that was root.
 """
 
 import asyncio
@@ -20,31 +21,31 @@ from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.settings import DaemonSettings
 
 CAPABILITIES = {"CAP_CHOWN": 0, "CAP_FOWNER": 3, "CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_CHROOT": 18}
-"""What a master needs to start workers of another user, to give them their socket, and to end them: bits of a
-capability set (linux/capability.h)."""
+"""The capabilities that a master needs to start workers of another user, to give them their socket, and to terminate
+them: bits of a capability set (linux/capability.h)."""
 FREE_IDS = (1_879_048_192, 60_578)
-"""First ids of ranges that nothing else should have (systemd, "Users, Groups, UIDs and GIDs"); the second, which is
+"""First ids of ranges that are normally unused (systemd, "Users, Groups, UIDs and GIDs"); the second range, which is
 short, for containers with 65,536 ids."""
 FREE_IDS_END = {1_879_048_192: 2_147_483_647, 60_578: 61_184}
 ID_MAX = 2**32 - 2
 
 
 class WorkerUser(Value):
-    """What one partition's workers run as."""
+    """The user that one partition's workers run as."""
 
     uid: int
     gid: int
 
 
 class WorkerUsers:
-    """Who has which id. Nothing here waits, so none is given to two.
+    """Assigns user ids to partitions. No method awaits, so an id is never assigned twice.
 
-    Raises :class:`ValueError` for settings that cannot be had.
+    Raises :class:`ValueError` for settings that cannot be fulfilled.
     """
 
     def __init__(self, settings: DaemonSettings) -> None:
         self.shared_reason = missing_privileges(privileges_of(os.getpid()))
-        """Why workers run as the daemon's own user, for people; empty if they don't."""
+        """Why workers run as the daemon's own user, for operators; empty if they do not."""
         self._fixed: WorkerUser | None = None
         self._ids = range(0)
         self._partitions: dict[int, str] = {}
@@ -57,17 +58,18 @@ class WorkerUsers:
 
     @property
     def separate(self) -> bool:
-        """Do workers run as somebody else?"""
+        """Whether workers run as other users than the daemon."""
         return not self.shared_reason
 
     def restore(self, partition: str, uid: int) -> WorkerUser | None:
-        """The user that a partition had; None if it cannot have it now."""
+        """The user that a partition had; None if it is no longer available."""
         if self._fixed or not uid or uid not in self._ids:
             return self._fixed
         return _own(uid) if self._partitions.setdefault(uid, partition) == partition else None
 
     def assign(self, partition: str) -> WorkerUser | None:
-        """One of its own, or the one for all; None: the daemon's. Raises :class:`PartitionFailed` if none is left."""
+        """A user id of the partition's own, or the shared one; None: the daemon's. Raises :class:`PartitionFailed` if
+        none is left."""
         if self._fixed or not self._ids:
             return self._fixed
         has = (uid for uid, holder in self._partitions.items() if holder == partition)
@@ -80,7 +82,7 @@ class WorkerUsers:
         return _own(uid)
 
     def release(self, partition: str, uid: int) -> None:
-        """The partition needs it no more."""
+        """Make the partition's user id available again."""
         if self._partitions.get(uid) == partition:
             del self._partitions[uid]
 
@@ -89,21 +91,21 @@ class WorkerUsers:
 
 
 class PartitionUser:
-    """Of one partition: on disk before it is used, so that it stays the same."""
+    """The worker user of one partition: written to disk before it is used, so that it never changes."""
 
     def __init__(self, partition: str, storage: PartitionStorage, users: WorkerUsers) -> None:
         self._partition = partition
         self._storage = storage
         self._users = users
         self.user: WorkerUser | None = None
-        """None: the daemon's."""
+        """None: the daemon's user."""
 
     def read(self) -> None:
-        """As the disk has it. Blocks."""
+        """Read it from disk. Blocks."""
         self.user = self._users.restore(self._partition, self._storage.read_worker_uid())
 
     async def ensure(self) -> None:
-        """One, if workers have any. Raises :class:`PartitionFailed`, :class:`OSError`."""
+        """Assign a user, if workers have users of their own. Raises :class:`PartitionFailed`, :class:`OSError`."""
         if self.user is not None or not self._users.separate:
             return
         user = self._users.assign(self._partition)
@@ -112,12 +114,12 @@ class PartitionUser:
         self.user = user
 
     async def rewrite(self) -> None:
-        """The disk has it no more. Raises :class:`OSError`."""
+        """Write it again, because it was removed from disk. Raises :class:`OSError`."""
         if self.user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, self.user.uid)
 
     async def release(self) -> None:
-        """No worker is left; another partition may have it."""
+        """Release the user once no worker is left, so that another partition can have it."""
         if self.user is not None:
             await asyncio.to_thread(self._storage.write_worker_uid, 0)
             self._users.release(self._partition, self.user.uid)
@@ -125,7 +127,7 @@ class PartitionUser:
 
 
 class Privileges(Value):
-    """A process's effective user, and which of :data:`CAPABILITIES` it has."""
+    """A process's effective user id, and which of :data:`CAPABILITIES` it has."""
 
     uid: int
     capabilities: frozenset[str]
@@ -142,7 +144,7 @@ def privileges_of(pid: int) -> Privileges:
 
 
 def missing_privileges(privileges: Privileges) -> str:
-    """Why who has these cannot run others as somebody else; empty if it can."""
+    """Why a process with these privileges cannot run workers as another user; empty if it can."""
     if privileges.uid != 0:
         return "not started as root"
     lacking = sorted(CAPABILITIES.keys() - privileges.capabilities)
@@ -154,8 +156,7 @@ def _own(uid: int) -> WorkerUser:
 
 
 def _named(settings: DaemonSettings, missing_privileges: str) -> WorkerUser | None:
-    """The one user and group for all that somebody wants; None: that is the daemon's own. Raises
-    :class:`ValueError`."""
+    """The configured user and group for all workers; None: the daemon's own. Raises :class:`ValueError`."""
     try:
         account = pwd.getpwnam(settings.user) if settings.user else pwd.getpwuid(os.geteuid())
         gid = grp.getgrnam(settings.group).gr_gid if settings.group else account.pw_gid
@@ -173,7 +174,7 @@ def _named(settings: DaemonSettings, missing_privileges: str) -> WorkerUser | No
 
 
 def _range(settings: DaemonSettings) -> range:
-    """The ids for partitions; empty: there are none to choose from. Raises :class:`ValueError`."""
+    """The range of ids for partitions; empty: workers have no ids of their own. Raises :class:`ValueError`."""
     first, count = settings.worker_uid_first, settings.worker_uid_count
     if first is not None:
         ids = range(first, first + count)
@@ -185,7 +186,7 @@ def _range(settings: DaemonSettings) -> range:
 
 
 def _are_mapped(ids: range) -> bool:
-    """Has this user namespace all of them? user_namespaces(7)"""
+    """Whether this user namespace maps all of them. user_namespaces(7)"""
     if not ids or ids[0] < 1 or ids[-1] > ID_MAX:
         return False
     for name in ("uid_map", "gid_map"):

@@ -1,1 +1,1 @@
-"""The health of servers and of HAProxys: what is observed, pinged, and told to agents."""
+"""The health of servers and of HAProxys: observation, ICMP checks, events and metrics."""

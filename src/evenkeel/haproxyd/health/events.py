@@ -1,7 +1,7 @@
-"""Events, numbered, for agents that wait for them (long polling).
+"""Numbered events, for agents that wait for them (long polling).
 
-Bounded: the ring holds the last :data:`EVENTS_MAX`; who asks for older ones is told that some are missing. Numbers
-rise over restarts of the daemon, so a client need not know that there was one.
+Bounded: the ring buffer holds the last :data:`EVENTS_MAX`; a request for older events is answered with a flag that some
+are missing. Numbers keep increasing over restarts of the daemon, so that clients need not detect a restart.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ TEXT_CHARS_MAX = 500
 
 
 class EventRing:
-    """The newest events, and those who wait for the next."""
+    """The newest events, and the requests that wait for the next one."""
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
@@ -32,11 +32,11 @@ class EventRing:
 
     @property
     def newest(self) -> int:
-        """Number of the newest event; of none, before the first."""
+        """Number of the newest event; before the first, the number before it."""
         return self._newest
 
     def add(self, event: PartitionEvent) -> None:
-        """Number it and wake up everybody who waits."""
+        """Number the event and wake all waiting requests."""
         if len(self._events) == EVENTS_MAX:
             self._before = self._events[0].number
         self._newest = next(self._numbers)
@@ -54,7 +54,8 @@ class EventRing:
         self._arrived = asyncio.Event()
 
     async def after(self, number: int, wait_seconds: float) -> wire.DaemonEvents:
-        """Events above ``number``; waits for the first if there is none. ``newest`` is the number to ask after next."""
+        """Events with a higher ``number``; waits for the first if there is none. ``newest``: the number for the next
+        request."""
         if number == self._newest and wait_seconds > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._arrived.wait(), wait_seconds)

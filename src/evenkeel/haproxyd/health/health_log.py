@@ -1,8 +1,8 @@
-"""What the HAProxys say about their servers' health, within a fraction of a second: one datagram socket for all.
+"""HAProxys' log messages about their servers' health, within a fraction of a second: one datagram socket for all.
 
-A hint, not the truth: datagrams may be lost, and whoever looks at the servers' states finds the same. Tolerant: a
-line that is not understood is ignored. The tag of a line is the partition (``log-tag``). Only HAProxy's workers can
-reach the socket, and only the current worker of a partition is believed.
+The messages are hints: datagrams can be lost, and reading the servers' states gives the same information. Lines that
+cannot be parsed are ignored. The tag of a line names the partition (``log-tag``). Only HAProxy's workers can reach the
+socket, and only messages of a partition's current worker are accepted.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from evenkeel.haproxyd.ports import PartitionEvent
 log = structlog.get_logger(__name__)
 
 DATAGRAM_BYTES_MAX = 2048
-"""HAProxy's lines end at 1,024; what is longer is not read."""
+"""HAProxy's lines have at most 1,024 bytes; longer datagrams are truncated."""
 DATAGRAMS_AT_ONCE = 64
 _SCM_CREDENTIALS = 2
 _CREDENTIALS = struct.Struct("=iII")
 """``struct ucred``: pid, uid, gid; unix(7)."""
 _TAG = re.compile(r"(?:.* |<\d{1,3}>)(?P<tag>[A-Za-z0-9][\w.:-]{0,126})\[\d{1,10}", re.DOTALL)
 _HEALTH = re.compile(r"(?:Backup )?Server (?P<backend>[^\s/]+)/(?P<server>[^\s/]+) is (?P<state>UP|DOWN)\b")
-"""Not "was DOWN and now enters maintenance": that was somebody's wish."""
+"""Does not match "was DOWN and now enters maintenance", which is not a result of a health check."""
 
 
 class HealthLine(Value):
-    """A server that changed."""
+    """A server whose health changed."""
 
     tag: str
     backend: str
@@ -42,7 +42,7 @@ class HealthLine(Value):
 
 
 def parse_health_line(datagram: bytes) -> HealthLine | None:
-    """What a line says of a server; None if it says nothing of the kind."""
+    """The server and its health from a line; None if the line is about something else."""
     if len(datagram) > DATAGRAM_BYTES_MAX:
         return None
     before, _, text = datagram.decode(errors="replace").strip().partition("]: ")
@@ -60,16 +60,17 @@ def parse_health_line(datagram: bytes) -> HealthLine | None:
 
 
 def any_process(partition: str, pid: int) -> bool:
-    """Every sender is believed."""
+    """Accept every sender."""
     return True
 
 
 class HealthLogListener:
-    """The listening end, in a folder that is there. HAProxys run as well without it.
+    """The receiving socket, in an existing directory. HAProxys also work without it.
 
     ``is_worker``: whether a process is the current worker of a partition's HAProxy. Lines of other senders are ignored,
-    whatever they say of themselves: an old worker that an attacker took over, or another tenant's, has nothing to say
-    of a partition. ``others_write``: workers run as other users; the folder then keeps everybody else out.
+    whatever their content, so that an old worker or one of another tenant that an attacker controls cannot report
+    health for a partition. ``others_write``: workers run as other users; the directory then keeps all other processes
+    out.
     """
 
     def __init__(
@@ -87,19 +88,20 @@ class HealthLogListener:
         self._socket: socket.socket | None = None
 
     async def start(self) -> None:
-        """Listen; takes the place of a socket that an earlier daemon left. Raises :class:`OSError`."""
+        """Listen, replacing the socket of an earlier daemon. Raises :class:`OSError`."""
         self._path.unlink(missing_ok=True)
         self._socket = self._bound_socket()
         asyncio.get_running_loop().add_reader(self._socket, self._receive, self._socket)
 
     async def restore(self) -> None:
-        """Listen again if somebody removed the socket. Raises :class:`OSError`."""
+        """Listen again if the socket was removed. Raises :class:`OSError`."""
         if self._socket is not None and not self._path.exists():
             self._stop_listening()
             await self.start()
 
     def _bound_socket(self) -> socket.socket:
-        """For its owner alone from the first moment. The kernel tells who sent each datagram (unix(7), SO_PASSCRED)."""
+        """Accessible to the owner only from its creation. The kernel attaches the sender's credentials to each datagram
+        (unix(7), SO_PASSCRED)."""
         bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         umask = os.umask(0o177)
         try:
@@ -128,11 +130,11 @@ class HealthLogListener:
             self._socket = None
 
     def _receive(self, bound: socket.socket) -> None:
-        """What has arrived, but no more than :data:`DATAGRAMS_AT_ONCE`: others have work to do, too."""
+        """Receive at most :data:`DATAGRAMS_AT_ONCE`, so that the event loop is not blocked."""
         for _ in range(DATAGRAMS_AT_ONCE):
             try:
                 datagram, ancillary, _, _ = bound.recvmsg(DATAGRAM_BYTES_MAX + 1, socket.CMSG_SPACE(_CREDENTIALS.size))
-            except OSError:  # nothing more
+            except OSError:  # no more datagrams
                 return
             self._received(datagram, _sender_pid(ancillary))
 
@@ -150,7 +152,7 @@ class HealthLogListener:
 
 
 def _sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
-    """As the kernel tells it; 0: it does not."""
+    """The sender's pid from the kernel; 0 if there is none."""
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, _SCM_CREDENTIALS) and len(content) == _CREDENTIALS.size:
             pid, _, _ = _CREDENTIALS.unpack(content)

@@ -1,20 +1,20 @@
-"""When a server that is pinged is up. Pure.
+"""Up and down states of a server that is checked by ICMP. Pure.
 
-HAProxy's rule: ``fall`` failures in a row make it down, ``rise`` successes in a row make it up; and one result is
-enough for a server that was never checked.
+HAProxy's rule: ``fall`` consecutive failures mark it down, ``rise`` consecutive successes mark it up; for a server
+without any result, one result is enough.
 """
 
 from evenkeel.core.values import Value
 
 
 class HealthState(Value):
-    """``up`` None: no result yet. ``against``: results in a row that contradict it."""
+    """``up`` None: no result yet. ``against``: number of consecutive results that contradict it."""
 
     up: bool | None = None
     against: int = 0
 
     def after(self, answered: bool, *, rise: int, fall: int) -> "HealthState":
-        """With one more result."""
+        """The state after one more result."""
         if self.up is None:
             return HealthState(up=answered)
         if answered == self.up:

@@ -1,7 +1,7 @@
-"""One ICMP echo request, by whatever socket this host allows.
+"""One ICMP echo request, with any kind of socket that this host allows.
 
-Unprivileged sockets where the host allows them (``net.ipv4.ping_group_range``), else raw ones (CAP_NET_RAW). What goes
-wrong on this host (no socket, no memory, no permission) says nothing about a server, and is an error of its own.
+Unprivileged sockets where the host allows them (``net.ipv4.ping_group_range``), else raw ones (CAP_NET_RAW). Local
+failures (no socket, memory or permission) say nothing about the server, and raise an error of their own.
 """
 
 import errno
@@ -14,14 +14,14 @@ NOT_PERMITTED = "no socket permitted; allow net.ipv4.ping_group_range, or give C
 LOCAL_ERRORS = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EPERM, errno.EACCES}
 )
-"""Errors of this host; others, such as a missing route, say that the server cannot be reached."""
+"""Errors of this host; others, such as a missing route, mean that the server cannot be reached."""
 
 SendPing = Callable[[str, float], Awaitable[bool]]
-"""Address and limit in seconds: did it answer? Raises :class:`PingImpossible`."""
+"""Takes an address and a timeout in seconds; returns whether it answered. Raises :class:`PingImpossible`."""
 
 
 class PingImpossible(Exception):
-    """This host cannot send a ping now; the text says why. It says nothing about the server."""
+    """This host cannot send a ping now; the text gives the reason. The server's health is unknown."""
 
 
 class IcmpPing:
@@ -31,7 +31,7 @@ class IcmpPing:
         self._privileged = False
 
     async def __call__(self, address: str, timeout_seconds: float) -> bool:
-        """Did it answer? Raises :class:`PingImpossible`."""
+        """Whether the address answered. Raises :class:`PingImpossible`."""
         for privileged in (self._privileged, not self._privileged):
             try:
                 kind = icmplib.ICMPv6Socket if icmplib.is_ipv6_address(address) else icmplib.ICMPv4Socket
@@ -55,7 +55,7 @@ async def _answers(icmp: icmplib.AsyncSocket, address: str, timeout_seconds: flo
 
 
 def _raise_if_local(error: icmplib.ICMPLibError) -> None:
-    """Raises :class:`PingImpossible` if the error, which keeps the kernel's as its context, is this host's."""
+    """Raises :class:`PingImpossible` if the error is local; the kernel's error is its context."""
     cause = error.__context__
     if isinstance(cause, OSError) and cause.errno in LOCAL_ERRORS:
         raise PingImpossible(cause.strerror or "no socket") from error

@@ -1,8 +1,8 @@
-"""Figures of one load balancer for Prometheus, from what its HAProxy's worker says. Pure.
+"""Prometheus metrics of one load balancer, from the statistics of its HAProxy's worker. Pure.
 
-HAProxy's own exporter tells of its whole process, which is every load balancer of the tenant. Names and labels are
-Octavia's (``octavia_listener_…``, ``octavia_pool_…``, ``octavia_member_…``); those of its ``octavia_loadbalancer_…``
-that are of a process are not there, the others are sums. Columns: HAProxy management guide, 9.1 and "show stat".
+HAProxy's own exporter covers the whole process, which serves every load balancer of the tenant. Names and labels are
+Octavia's (``octavia_listener_…``, ``octavia_pool_…``, ``octavia_member_…``); of ``octavia_loadbalancer_…``,
+process-wide metrics are left out and the others are sums. Columns: HAProxy management guide, 9.1 and "show stat".
 """
 
 import csv
@@ -20,7 +20,7 @@ Row = Mapping[str, str]
 
 
 class Figure(Value):
-    """A metric and the column that it is from. ``scale``: what the column is multiplied by."""
+    """A metric and its source column. ``scale``: factor applied to the column's value."""
 
     name: str
     column: str
@@ -137,7 +137,8 @@ RESPONSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "other")
 
 
 def metrics(load_balancer: wire.LoadBalancerConfig, statistics: str) -> str:
-    """The page for a load balancer, of the worker's answer to :data:`STATISTICS`; others in it are left out."""
+    """The metrics page of a load balancer, from the worker's answer to :data:`STATISTICS`; other load balancers in it
+    are ignored."""
     rows = {(row["pxname"], row["svname"]): row for row in csv.DictReader(statistics.lstrip("# \n").splitlines())}
     listeners = _found(rows, ((one.name, "FRONTEND") for one in load_balancer.frontends))
     pools = _found(rows, ((one.name, "BACKEND") for one in load_balancer.backends))
@@ -198,7 +199,7 @@ def _states(kind: str, rows: list[Row], labels: Callable[[Row], str]) -> Iterato
 
 
 def _state(status: str) -> str:
-    """``UP 1/3`` is on its way down, ``no check`` is taken for up."""
+    """``UP 1/3`` (going down) and ``no check`` count as up."""
     word = status.split(" ", 1)[0]
     return {"OPEN": "UP", "FULL": "UP", "no": "UP", "STOP": "DOWN"}.get(word, word)
 

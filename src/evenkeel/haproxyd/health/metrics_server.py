@@ -1,8 +1,8 @@
-"""Answers what listeners for Prometheus are asked: HAProxys pass the requests on, over a Unix socket.
+"""Answers requests to listeners for Prometheus, which HAProxys forward over a Unix socket.
 
-A HAProxy's worker gets figures of its own partition only, whoever has taken it over: the kernel tells who connects, and
-the partition that the path names must be that worker's. The path's other part is a listener's name, which stands for
-its load balancer.
+Even a compromised worker gets metrics of its own partition only: the kernel identifies the connecting process, and it
+must be a worker of the partition that the path names. The rest of the path is a listener's name, which identifies the
+load balancer.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from evenkeel.haproxyd.health.observed_partition import ObservedPartition, Obser
 log = structlog.get_logger(__name__)
 
 KEPT_SECONDS = 5.0
-"""How long the statistics of a partition count as new: it costs a HAProxy of 10,000 servers a sixth of a second to
-tell them."""
+"""How long statistics of a partition are cached: reading them costs a HAProxy with 10,000 servers a sixth of a
+second."""
 CONNECTIONS_MAX = 256
 HEAD_BYTES_MAX = 64 * 1024
 LIMIT_SECONDS = 15.0
@@ -35,7 +35,7 @@ _REASONS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavail
 
 
 class _Statistics:
-    """What a partition's worker said, and the pages made of it, by load balancer id."""
+    """A worker's statistics, and the pages rendered from them, by load balancer id."""
 
     def __init__(self, worker_pid: int | None, text: str) -> None:
         self.worker_pid = worker_pid
@@ -45,20 +45,20 @@ class _Statistics:
 
     @property
     def old(self) -> bool:
-        """Is it to be asked again?"""
+        """Whether the cached statistics have expired."""
         return time.monotonic() - self._since >= KEPT_SECONDS
 
 
 class AskingPartitions(ObservedPartitions, Protocol):
-    """All partitions, and whose worker asks."""
+    """What the server needs of partitions, and to identify the connecting worker."""
 
     def is_worker(self, name: str, pid: int) -> bool:
-        """Is this process the current worker of a partition's HAProxy, or one that is about to be?"""
+        """Whether this process is the current worker of a partition's HAProxy, or one that is about to be."""
         ...
 
 
 class MetricsServer:
-    """The listening end, in a folder that is there. ``others_connect``: workers run as other users."""
+    """The listening socket, in an existing directory. ``others_connect``: workers run as other users."""
 
     def __init__(self, path: Path, partitions: AskingPartitions, *, others_connect: bool = False) -> None:
         self._path = path
@@ -67,11 +67,11 @@ class MetricsServer:
         self._server: asyncio.Server | None = None
         self._connections = 0
         self._kept: dict[str, _Statistics] = {}
-        """By partition."""
+        """Cached statistics by partition."""
         self._turns: dict[str, asyncio.Lock] = {}
 
     async def start(self) -> None:
-        """Listen; takes the place of a socket that an earlier daemon left. Raises :class:`OSError`."""
+        """Listen, replacing the socket of an earlier daemon. Raises :class:`OSError`."""
         self._path.unlink(missing_ok=True)
         umask = os.umask(0o177)
         try:
@@ -82,7 +82,7 @@ class MetricsServer:
             os.umask(umask)
 
     async def restore(self) -> None:
-        """Listen again if somebody removed the socket. Raises :class:`OSError`."""
+        """Listen again if the socket was removed. Raises :class:`OSError`."""
         if self._server is not None and not self._path.exists():
             self._server.close()
             await self.start()
@@ -122,7 +122,7 @@ class MetricsServer:
             return 503, ""
 
     async def _page(self, partition: ObservedPartition, one: wire.LoadBalancerConfig) -> str:
-        """The load balancer's page. Raises :class:`HaproxyDown`."""
+        """The load balancer's metrics page. Raises :class:`HaproxyDown`."""
         async with self._turns.setdefault(partition.name, asyncio.Lock()):
             kept = self._kept.get(partition.name)
             if kept is None or kept.old or kept.worker_pid != partition.worker_pid:
@@ -135,13 +135,13 @@ class MetricsServer:
 
 
 def _of_listener(partition: ObservedPartition, name: str) -> wire.LoadBalancerConfig | None:
-    """The load balancer that has such a listener for metrics."""
+    """The load balancer that has this metrics listener."""
     balancers = partition.held.values()
     return next((one for one in balancers if any(each.metrics and each.name == name for each in one.frontends)), None)
 
 
 def _peer_pid(writer: asyncio.StreamWriter) -> int:
-    """Who connected, as the kernel tells it; 0: it does not."""
+    """The connecting process's pid from the kernel; 0 if there is none."""
     with contextlib.suppress(OSError, struct.error):
         connection = writer.get_extra_info("socket")
         pid, _, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))

@@ -1,7 +1,7 @@
-"""Everything at once: health and totals of all partitions, in a constant number of commands to each HAProxy.
+"""Health and totals of all partitions, with a constant number of commands to each HAProxy.
 
-All partitions are asked at the same time, a bounded number of them, each with a limit: one whose HAProxy hangs or is
-down costs only itself, and says so. Observers that ask at the same time get the same answer.
+Partitions are read concurrently, a bounded number at a time, each with a timeout: one whose HAProxy hangs or is down
+delays no other, and reports its problem. Concurrent requests share one observation.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 CONCURRENT_MAX = 8
 PARTITION_SECONDS = 6.0
-"""For all of one partition; a command has a limit of its own."""
+"""Timeout for all of one partition; each command has a timeout of its own."""
 
 
 class FrontendTotals(Protocol):
@@ -46,7 +46,7 @@ class FrontendTotals(Protocol):
 
 
 class Observer:
-    """Looks at everything."""
+    """Observes all partitions."""
 
     def __init__(
         self,
@@ -66,15 +66,15 @@ class Observer:
         self._next: asyncio.Task[wire.DaemonObservation] | None = None
 
     async def observe(self) -> wire.DaemonObservation:
-        """A look that began after this call, or that nobody has waited for yet."""
+        """An observation that began after this call, or one that is about to begin."""
         if self._next is None:
             self._next = asyncio.create_task(self._observe_all())
         return await asyncio.shield(self._next)
 
     async def _observe_all(self) -> wire.DaemonObservation:
-        await asyncio.sleep(0)  # whoever asks in the same moment joins; who asks later gets a later look
+        await asyncio.sleep(0)  # callers in the same iteration of the event loop share the observation
         self._next = None
-        # before the look: an event that comes meanwhile is told again, never left out
+        # taken before the observation: an event during it is delivered again, and never lost
         event, state_id = self._newest_event(), self._state_id()
         found = await asyncio.gather(*(self._partition(name) for name in self._partitions.names()))
         partitions = tuple(status for status in found if status is not None)

@@ -1,4 +1,4 @@
-"""What the observer and the ping checks need of partitions."""
+"""What observation and ICMP checks need of partitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -8,11 +8,11 @@ from evenkeel.haproxyd.ports import WorkerCli
 
 
 class ObservedPartition(Protocol):
-    """What is needed of a partition."""
+    """One partition, as observation and ICMP checks use it."""
 
     @property
     def name(self) -> str:
-        """The partition's."""
+        """The partition's name."""
         ...
 
     @property
@@ -27,7 +27,7 @@ class ObservedPartition(Protocol):
 
     @property
     def worker_pid(self) -> int | None:
-        """Of the current worker; None when there is none."""
+        """Pid of the current worker; None when there is none."""
         ...
 
     @property
@@ -37,16 +37,16 @@ class ObservedPartition(Protocol):
 
     @property
     def settled(self) -> int | None:
-        """Changes when anybody changes what its HAProxy does; None while somebody does, or where that is not known."""
+        """A value that differs after any change of its HAProxy; None during a change, or if the state is unknown."""
         ...
 
     def repair_drift(self, found: Sequence[str]) -> None:
-        """Its HAProxy does something else than it should; ``found`` is for people."""
+        """Repair its HAProxy, which deviates from its configuration; ``found`` is for operators."""
         ...
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of all that is held of each of them, by id."""
+        """Digests of the held load balancers, by id."""
         ...
 
 
@@ -54,7 +54,7 @@ class ObservedPartitions(Protocol):
     """All partitions."""
 
     def names(self) -> tuple[str, ...]:
-        """Of all there are."""
+        """Names of all partitions."""
         ...
 
     def get(self, name: str) -> ObservedPartition:

@@ -1,12 +1,12 @@
-"""ICMP checks: HAProxy has none, so the daemon pings and tells HAProxy what came of it.
+"""ICMP checks: HAProxy has none, so the daemon pings servers and sets the result in HAProxy.
 
-Health is set by ``set server … health up|down``, which makes HAProxy log it as any other change; again in every new
-worker and whenever the server comes out of maintenance, because then HAProxy takes it for up. When the daemon does not
-run, the last health stands, and the next daemon goes on from it. Where the host allows no ICMP socket nothing is
-checked, and the log says so.
+Health is set by ``set server … health up|down``, which HAProxy logs as any other change. It is set again in every new
+worker and whenever a server leaves maintenance, because HAProxy then assumes that it is up. While the daemon does not
+run, the last health remains, and the next daemon continues from it. Where the host allows no ICMP socket, no server is
+checked, and the log reports that.
 
-Each partition has slots of its own, and no answer is waited for longer than :data:`ANSWER_SECONDS_MAX`, so that one
-tenant's silent servers do not hold up another's.
+Each partition has a limit of concurrent pings, and no answer is waited for longer than :data:`ANSWER_SECONDS_MAX`, so
+that one tenant's unreachable servers do not delay another's checks.
 """
 
 import asyncio
@@ -29,24 +29,25 @@ from evenkeel.haproxyd.health.observed_partition import ObservedPartition, Obser
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.25
-"""Between two looks at which servers are to be pinged."""
+"""Interval between looks for servers that are due."""
 ANSWER_SECONDS_MAX = 10.0
-"""An echo that takes longer is not waited for, whatever a monitor's timeout."""
+"""Upper limit of the timeout for an answer, whatever the monitor's timeout is."""
 CONCURRENT_PER_PARTITION_MAX = 128
 CONCURRENT_MAX = 4096
-"""Pings under way, of one partition and of all; each holds a socket. Fewer where few files may be open."""
+"""Maximum of concurrent pings, of one partition and of all; each uses a socket. Lower where the limit of open files is
+low."""
 KNOWN_STATES_AT_ONCE = 64
 LOG_EVERY_SECONDS = 60.0
-"""How often the log says that this host cannot ping."""
+"""Minimum interval between log messages that this host cannot ping."""
 
 ReportedState = tuple[int | None, bool]
-"""A worker's pid, and whether it was told up; pid None if no worker was told."""
+"""A worker's pid, and the health that was set in it; pid None if it was set in none."""
 ServerOf = tuple[str, str, str]
 """Partition, backend and server."""
 
 
 class PingTarget(Value):
-    """One server to ping."""
+    """One server to be pinged."""
 
     partition: str
     backend: str
@@ -56,12 +57,12 @@ class PingTarget(Value):
 
     @property
     def key(self) -> ServerOf:
-        """Of the server."""
+        """The server's key."""
         return (self.partition, self.backend, self.server)
 
 
 class PingChecks:
-    """Pings every server of every backend that asks for it."""
+    """Pings every server of every backend with ICMP checks."""
 
     def __init__(self, partitions: ObservedPartitions, send: SendPing | None = None) -> None:
         self._partitions = partitions
@@ -76,11 +77,11 @@ class PingChecks:
         self._logged_at_seconds = -LOG_EVERY_SECONDS
 
     def start(self) -> None:
-        """Begin to look and ping."""
+        """Start the checks."""
         self._loop_task = asyncio.create_task(self._run(), name="ping checks")
 
     async def close(self) -> None:
-        """Stop; verdicts stay with HAProxy."""
+        """Stop the checks; HAProxy keeps the last results."""
         tasks = [*self._checks.values(), *([self._loop_task] if self._loop_task else [])]
         for task in tasks:
             task.cancel()
@@ -88,7 +89,7 @@ class PingChecks:
         self._checks.clear()
 
     def is_pinged(self, partition: str, backend: str, server: str) -> bool:
-        """Is there a result?"""
+        """Whether there is a result."""
         return (partition, backend, server) in self._with_result
 
     async def _run(self) -> None:
@@ -106,7 +107,7 @@ class PingChecks:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _known_states(self) -> dict[ServerOf, ReportedState]:
-        """What an earlier daemon told the HAProxys."""
+        """The health that an earlier daemon set in the HAProxys."""
         slots = asyncio.Semaphore(KNOWN_STATES_AT_ONCE)
         found: dict[ServerOf, ReportedState] = {}
 
@@ -118,7 +119,7 @@ class PingChecks:
         return found
 
     async def _known_states_of(self, name: str) -> Mapping[ServerOf, ReportedState]:
-        """Nothing of a partition whose HAProxy cannot say: there the first result decides."""
+        """Empty if the partition's HAProxy does not answer: the first result then decides."""
         try:
             partition = self._partitions.get(name)
             pid = partition.worker_pid
@@ -126,7 +127,7 @@ class PingChecks:
         except (HaproxyDown, PartitionUnknown, ValueError, KeyError) as error:
             log.debug("earlier health not known", partition=name, reason=str(error))
             return {}
-        # one that comes out of maintenance is taken for up, whatever it was before
+        # HAProxy assumes that a server that leaves maintenance is up, whatever its health was before
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
     def _targets(self) -> Iterator[PingTarget]:
@@ -150,7 +151,7 @@ class PingChecks:
                     reported = await self._report(target, reported[1], reported)
 
     async def _ask(self, target: PingTarget) -> bool | None:
-        """None: it cannot be asked."""
+        """None: no ping could be sent."""
         async with self._slots_of[target.partition], self._slots:
             try:
                 return await self._send(target.address, min(target.ping.timeout, ANSWER_SECONDS_MAX))
@@ -165,7 +166,8 @@ class PingChecks:
             log.error("icmp checks are not possible", reason=reason)
 
     async def _report(self, target: PingTarget, up: bool, reported: ReportedState | None) -> ReportedState | None:
-        """Set the server's health in the worker, unless it has it. What the worker has now; None: not known."""
+        """Set the server's health in the worker, unless it is set already. Returns the worker's state; None: not
+        known."""
         try:
             partition = self._partitions.get(target.partition)
             if partition.worker_pid is None or (partition.worker_pid, up) == reported:
@@ -177,18 +179,18 @@ class PingChecks:
         except (HaproxyDown, PartitionUnknown) as error:
             log.debug("health not set in haproxy", partition=target.partition, server=target.server, reason=str(error))
             return (None, up)
-        # anything but silence is a refusal: a server that is not there yet
+        # any answer is a refusal: the server does not exist yet
         return (None if said.strip() else pid, up)
 
 
 def _sockets_max() -> int:
-    """A quarter of the files that this process may open: the rest is for agents and HAProxys."""
+    """A quarter of the limit of open files: the rest is for agents and HAProxys."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return CONCURRENT_MAX if soft == resource.RLIM_INFINITY else max(1, min(CONCURRENT_MAX, soft // 4))
 
 
 def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
-    """Servers in maintenance are left out: HAProxy takes no health for them, and forgets what it had."""
+    """Without servers in maintenance: HAProxy accepts no health for them, and drops their previous health."""
     for balancer in partition.held.values():
         for backend in balancer.backends:
             if backend.ping is None:

@@ -1,4 +1,4 @@
-"""Statuses of a partition's servers and frontends, and manual changes, from what its worker says. Pure."""
+"""Statuses of a partition's servers and frontends, and manual changes, from the worker's answers. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -10,11 +10,11 @@ from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts, Serve
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition
 
 IsPinged = Callable[[str, str, str], bool]
-"""Whether partition, backend, server is checked by ICMP and has a result."""
+"""Whether the server (partition, backend, name) is checked by ICMP and has a result."""
 
 
 class ServerStatuses:
-    """The servers of one partition as its worker has them."""
+    """The servers of one partition in the worker's answers."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class ServerStatuses:
         self._is_pinged = is_pinged
 
     def backends(self, balancers: Iterable[wire.LoadBalancerConfig]) -> Iterable[wire.BackendStatus]:
-        """Those that are held; a server that the worker does not have (yet) is left out."""
+        """Statuses of the held backends; a server that the worker does not have (yet) is left out."""
         for balancer in balancers:
             for backend in balancer.backends:
                 yield wire.BackendStatus(
@@ -57,7 +57,7 @@ class ServerStatuses:
 def deviations(
     held: Mapping[str, wire.LoadBalancerConfig], states: str, totals: Mapping[str, FrontendCounts]
 ) -> tuple[str, ...]:
-    """Manual changes of what a worker does. ``states``: its answer to ``show servers state``."""
+    """Manual changes in a worker. ``states``: its answer to ``show servers state``."""
     try:
         servers = tuple(
             finding.command.text for finding in server_drift(HaproxyConfig(load_balancers=held), states).findings
@@ -71,7 +71,7 @@ def deviations(
 def frontend_statuses(
     balancers: Iterable[wire.LoadBalancerConfig], totals: Mapping[str, FrontendCounts]
 ) -> Iterable[wire.FrontendStatus]:
-    """Of every frontend that is held."""
+    """Statuses of all held frontends."""
     for balancer in balancers:
         for frontend in balancer.frontends:
             counts = totals.get(frontend.name, FrontendCounts(listening=False))

@@ -1,1 +1,1 @@
-"""Addresses and ports of the host: who listens where, and where nobody may."""
+"""Addresses and ports of the host: which are in use, reserved or forbidden."""

@@ -1,5 +1,5 @@
-"""Who listens where. A listener that cannot be bound must be found before HAProxy tries: its reload would fail only
-after seconds in which it pauses all others.
+"""Registry of listening addresses. An address that cannot be bound must be found before HAProxy tries: its reload would
+fail only after seconds in which all other listeners are paused.
 """
 
 import contextlib
@@ -14,30 +14,30 @@ from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 
 IPV6_FREEBIND = 78
-"""Of Linux's ``in6.h``; not in Python's."""
+"""From Linux's ``in6.h``; missing in Python's socket module."""
 IP_FREEBIND = 15
 
-ANY_IPV4 = "0.0.0.0"  # noqa: S104  # compared with what tenants ask for; nothing is bound to it
+ANY_IPV4 = "0.0.0.0"  # noqa: S104 # compared with tenants' addresses; nothing is bound to it
 ANY = (ANY_IPV4, "::")
 
 BindAddress = tuple[str, int]
-"""An address, as :mod:`ipaddress` writes it, and a port."""
+"""An address in the notation of :mod:`ipaddress`, and a port."""
 
 
 class BindHolder(Value):
-    """Who listens there."""
+    """The user of an address and port."""
 
     partition: str
     load_balancer_id: str
 
 
 def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
-    """Where a load balancer listens; with repetitions, if it says so."""
+    """The addresses on which a load balancer listens, with repetitions if its configuration has any."""
     return tuple(bind_address(bind.address, bind.port) for frontend in one.frontends for bind in frontend.binds)
 
 
 def bind_address(address: str, port: int) -> BindAddress:
-    """Written as every other."""
+    """In normalized notation."""
     return _canonical(address), port
 
 
@@ -47,17 +47,18 @@ def _canonical(address: str) -> str:
 
 
 class BindRegistry:
-    """Who listens where on this host. Whoever comes second is refused. Nothing here awaits, so no two interleave."""
+    """Reservations of listening addresses on this host: first come, first served. No method awaits, so calls do not
+    interleave."""
 
     def __init__(self) -> None:
         self._holders: dict[int, dict[str, set[BindHolder]]] = {}
         """By port and address."""
         self._reserved: dict[str, set[tuple[BindAddress, BindHolder]]] = {}
-        """By partition."""
+        """Reservations by partition."""
 
     def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
-        """Reserve all binds of a load balancer, besides those it has; or say, for people, who is in the way: a load
-        balancer of another partition, with ``own`` also another one of the same."""
+        """Reserve all addresses of a load balancer, in addition to those it has; or return, for operators, the
+        conflicting holder: a load balancer of another partition, and with ``own`` also another one of the same."""
         wanted = bind_addresses(one)
         holder = BindHolder(partition=partition, load_balancer_id=one.id)
         for bind in wanted:
@@ -72,12 +73,12 @@ class BindRegistry:
         return ""
 
     def reserve_unknown(self, partition: str, taken: Iterable[BindAddress]) -> None:
-        """Nobody knows whose they are, but the partition's HAProxy may be listening there."""
+        """Reserve addresses on which the partition's HAProxy may be listening, of an unknown load balancer."""
         for one in taken:
             self._add(one, BindHolder(partition=partition, load_balancer_id="(unknown)"))
 
     def replace(self, partition: str, held: Mapping[str, wire.LoadBalancerConfig]) -> None:
-        """A partition has these now, and what else was reserved for it is free."""
+        """Replace all reservations of a partition by these."""
         kept = {
             (bind, BindHolder(partition=partition, load_balancer_id=one.id))
             for one in held.values()
@@ -111,7 +112,7 @@ class BindRegistry:
 
 
 def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]) -> dict[str, str]:
-    """Which of ``then`` cannot be together with those that come before them, and why."""
+    """Those of ``then`` that conflict with earlier ones, and why."""
     registry = BindRegistry()
     for one in first:
         registry.reserve("", one)
@@ -120,20 +121,20 @@ def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.Loa
 
 
 def _overlaps(one: str, other: str) -> bool:
-    """``::`` takes IPv4 in too."""
+    """``::`` includes IPv4."""
     return one == other or "::" in (one, other) or (ANY_IPV4 in (one, other) and (":" in one) == (":" in other))
 
 
 def unbindable(wanted: Iterable[BindAddress]) -> dict[BindAddress, str]:
-    """Those that could not be listened on now, with the reason in words. None of them may be one of our own."""
+    """The addresses that cannot be bound now, with the reason. None of them may be bound by our own HAProxy."""
     return {bind: problem for bind in wanted if (problem := _bind_problem(bind))}
 
 
 def _bind_problem(bind: BindAddress) -> str:
-    """As HAProxy would bind it: a closing connection there does no harm, another listener does."""
+    """Binds as HAProxy does: connections in TIME_WAIT are no obstacle, another listening socket is."""
     six = ":" in bind[0]
     family = socket.AF_INET6 if six else socket.AF_INET
-    try:  # a host without IPv6 refuses the socket itself
+    try:  # on a host without IPv6, creating the socket fails
         with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if six:

@@ -1,4 +1,4 @@
-"""Where a load balancer has this host connect to: its servers, and where they are checked. Pure."""
+"""The destinations to which a load balancer makes this host connect: servers and their health checks. Pure."""
 
 import itertools
 from collections.abc import Iterator
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from evenkeel.haproxyd import wire
 
 _ADDRESS, _PORT = "addr", "port"
-"""The server's arguments that send its checks elsewhere."""
+"""Server arguments that redirect health checks."""
 
 Destination = tuple[str, str, int]
-"""What it is, in words; address; port."""
+"""Description, address, port."""
 
 
 def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:
-    """All of them, addresses as they are written."""
+    """All destinations, with addresses as they are written."""
     for backend in one.backends:
         for server in backend.servers:
             where = f"backend {backend.name}: server {server.name}"
@@ -35,5 +35,5 @@ def _checked_at(where: str, server: wire.BackendServer) -> Iterator[Destination]
 
 
 def words_of(server: wire.BackendServer) -> tuple[str, ...]:
-    """A server's arguments as HAProxy reads them, if there are no quotes in them."""
+    """A server's arguments as HAProxy tokenizes them, provided that they contain no quotes."""
     return tuple(word for text in server.arguments for word in text.split())

@@ -1,8 +1,8 @@
-"""Where no tenant's load balancer may send to or listen, because this host or its neighbours are there.
+"""Addresses that no tenant's load balancer may send to or listen on, because this host or its neighbours use them.
 
-What every host has in common is in :mod:`evenkeel.core.addresses` and asked for by :mod:`partition.validation`.
-Here is what only this daemon knows: its own host's addresses, its API, its HAProxys' peers. It is asked for again
-although the controllers' API has asked: an agent may be anybody's.
+Rules for all hosts are in :mod:`evenkeel.core.addresses` and checked by :mod:`partition.validation`. This module has
+what only this daemon knows: its own host's addresses, its API, its HAProxys' peers. The daemon checks although the
+controllers' API does, because an agent may be compromised.
 """
 
 import ipaddress
@@ -17,19 +17,19 @@ from evenkeel.haproxyd.network.host_addresses import own_addresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
 KEPT_SECONDS = 5.0
-"""How long the kernel's word counts: addresses come and go with VRRP."""
+"""How long addresses from the kernel are cached: they come and go with VRRP."""
 KEPT_MAX = 20_000
 
 
 class _Known(NamedTuple):
-    """What an address was, and when."""
+    """What an address was, and when it was looked up."""
 
     kind: str
     at_seconds: float
 
 
 class ForbiddenAddresses:
-    """Asked for every load balancer that is to change. ``own_addresses``: see :mod:`network.host_addresses`."""
+    """Checks every load balancer that is to change. ``own_addresses``: see :mod:`network.host_addresses`."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class ForbiddenAddresses:
         self._api_host, self._api_port = "", 0
 
     def served_at(self, host: str, port: int) -> None:
-        """The daemon's API listens there."""
+        """Add the address of the daemon's API."""
         self._api_host, self._api_port = _normal(host), port
 
     def check(self) -> None:
-        """Raises :class:`ValueError` if it cannot be told what is this host's."""
+        """Raises :class:`ValueError` if this host's addresses cannot be determined."""
         try:
             self._own_addresses(["127.0.0.1"])
         except OSError as error:
@@ -59,7 +59,7 @@ class ForbiddenAddresses:
             ) from error
 
     def problem_of(self, one: wire.LoadBalancerConfig, peers: Iterable[wire.HaproxyPeer]) -> str:
-        """Why this load balancer, which passed the other checks, cannot be taken; empty if it can. Raises
+        """Why this load balancer, which passed all other checks, is refused; empty if it is accepted. Raises
         :class:`OSError`."""
         peers = tuple(peers)
         return next(filter(None, (*self._listening(one, peers), *self._sending(one, peers))), "")
@@ -80,7 +80,7 @@ class ForbiddenAddresses:
                 yield f"{what}: address is {address!r}, {kind}; the address of another host is allowed"
 
     def _taken(self, address: str, port: int, peers: tuple[wire.HaproxyPeer, ...]) -> str:
-        """By whom; of loopback addresses, where those are allowed, only the ports that are in use."""
+        """The user of the address; of loopback addresses, where they are allowed, only ports in use count."""
         here = self._loopback(address)
         if port == self._api_port and (here or address == self._api_host):
             return "where this daemon's API is"
@@ -95,7 +95,7 @@ class ForbiddenAddresses:
         return ""
 
     def _loopback(self, address: str) -> bool:
-        """Is it one that tenants may use, because a demonstration wants it?"""
+        """Whether it is a loopback address that tenants may use, as in a demonstration."""
         return self._settings.addresses.allow_loopback and ipaddress.ip_address(address).is_loopback
 
     def _own(self, addresses: Iterable[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""Which addresses are this host's own, by the kernel's word: it is asked how it would send there, and sends nothing.
+"""This host's own addresses, from the kernel's routing table: it is asked for the route to an address; nothing is sent
+there.
 
-So interfaces' addresses count, and whole networks that were made local by a route, as VIPs may be. Linux only.
+This covers addresses of interfaces, and whole networks that a route makes local, as VIPs may be. Linux only.
 """
 
 import errno
@@ -20,12 +21,12 @@ _ANSWER_BYTES = 8192
 _TIMEOUT_SECONDS = 1.0
 
 _OWN = {2: "an address of this host", 3: "a broadcast address", 4: "an anycast address", 5: "a multicast address"}
-"""Types of routes that end here or at everybody."""
+"""Types of routes to this host itself or to all hosts of a network."""
 
 
 def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
-    """Those that lead to this host or to all of its network, with what they are. Raises :class:`OSError` where the
-    kernel may not be asked."""
+    """Those of the addresses that are this host's or its network's (broadcast, anycast, multicast), and which kind.
+    Raises :class:`OSError` where the kernel denies the request."""
     wanted = tuple(dict.fromkeys(addresses))
     if not wanted:
         return {}
@@ -36,7 +37,7 @@ def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def _route_type(kernel: socket.socket, number: int, address: str) -> int:
-    """The type of the route there; 0: there is none."""
+    """The type of the route to the address; 0: there is none."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     raw = socket.inet_pton(family, address)
     route = _ROUTE.pack(family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)
@@ -46,7 +47,7 @@ def _route_type(kernel: socket.socket, number: int, address: str) -> int:
     _, kind, _, answered, _ = _HEADER.unpack_from(answer)
     if answered != number:
         raise OSError(errno.EPROTO, "netlink answered something else")
-    if kind == _ERROR:  # no route there, so it is not here
+    if kind == _ERROR:  # there is no route, so the address is not this host's
         return 0
     found: int = _ROUTE.unpack_from(answer, _HEADER.size)[7]
     return found

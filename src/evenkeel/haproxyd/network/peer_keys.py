@@ -1,8 +1,8 @@
-"""What a partition's HAProxy shows its peers, and whom it believes: TLS on both sides, and nothing but named keys.
+"""Certificates for connections between HAProxy peers: mutual TLS, in which only pinned keys are trusted.
 
-Each daemon makes an authority for each partition, has it sign one certificate, and forgets the authority's key. So
-whoever trusts that authority trusts exactly one key, which never leaves its host. The authority's certificate is
-public: the partition's owner hands it to the other devices (:attr:`~evenkeel.haproxyd.wire.HaproxyPeer.certificate`).
+For each partition, a daemon makes a CA, issues one certificate, and discards the CA's key. So trust in that CA is trust
+in exactly one key, which never leaves its host. The CA's certificate is public: the partition's owner passes it to the
+other devices (:attr:`~evenkeel.haproxyd.wire.HaproxyPeer.certificate`).
 """
 
 import re
@@ -16,27 +16,28 @@ from evenkeel.haproxyd import wire
 
 CERTIFICATE_CHARS_MAX = 4096
 NAME_IN_CERTIFICATE = "peer.evenkeel.invalid"
-"""Nobody compares it: there is one certificate of each authority."""
+"""Not verified: each CA has issued one certificate only."""
 
 _CERTIFICATES = re.compile(r"-----BEGIN CERTIFICATE-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE-----\n")
 
 
 def make_peer_key() -> str:
-    """Private key, certificate, and the authority that signed it, which nobody trusts yet: PEM, secret."""
-    # a name of its own, so that whoever trusts several finds the right one
+    """Private key, certificate, and the CA that issued it, as PEM; secret. No peer trusts the CA yet."""
+    # a subject of its own, so that a peer that trusts several CAs finds the issuer
     authority = trustme.CA(organization_name="evenkeel", organization_unit_name=f"peers {secrets.token_hex(8)}")
     leaf = authority.issue_cert(NAME_IN_CERTIFICATE)
     return (leaf.private_key_and_cert_chain_pem.bytes() + authority.cert_pem.bytes()).decode()
 
 
 def certificate_of(key: str) -> str:
-    """The authority that :func:`make_peer_key` made, for those who are to trust it; empty if this is no such text."""
+    """The CA's certificate from the text of :func:`make_peer_key`, for peers to trust; empty if the text is not of this
+    kind."""
     found = _CERTIFICATES.findall(key)
     return found[-1] if len(found) == 2 and "PRIVATE KEY" in key else ""
 
 
 def certificate_problem(text: str) -> str:
-    """Why this cannot be a peer's certificate; empty if it can."""
+    """Why this is not a peer's certificate; empty if it is."""
     if not text:
         return "is missing; the one that the peer's daemon answers is needed (its version, or the agent's, is too old)"
     if len(text) > CERTIFICATE_CHARS_MAX or not _CERTIFICATES.fullmatch(text):
@@ -49,6 +50,6 @@ def certificate_problem(text: str) -> str:
 
 
 def trusted(peer: wire.HaproxyPeer, peers: Iterable[wire.HaproxyPeer]) -> str:
-    """The certificates that a HAProxy with these peers believes, PEM. Its own is among them: workers hand their
-    tables to the next one in the same way."""
+    """The CA certificates that a HAProxy with these peers trusts, PEM. Its own is among them, because workers pass
+    their stick tables to the next one over the same protocol."""
     return "".join(sorted({one.certificate for one in (peer, *peers)}))

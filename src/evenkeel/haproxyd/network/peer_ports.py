@@ -1,4 +1,4 @@
-"""Where each partition's HAProxy is reached by its peers on other hosts."""
+"""The ports on which each partition's HAProxy accepts peers on other hosts."""
 
 from collections.abc import Iterator
 
@@ -7,20 +7,20 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class PeerPorts:
-    """Who has which port. Nothing here waits, so no port is given to two."""
+    """Assigns peer ports to partitions. No method awaits, so a port is never assigned twice."""
 
     def __init__(self, settings: DaemonSettings) -> None:
         self._settings = settings
         self._partitions: dict[int, str] = {}
 
     def restore(self, partition: str, port: int) -> int:
-        """The port that a partition had; 0 if another has it now, or if there are to be no peers."""
+        """The port that a partition had; 0 if another partition has it now, or if peers are not configured."""
         if not port or not self._settings.peers_address:
             return 0
         return port if self._partitions.setdefault(port, partition) == partition else 0
 
     def assign(self, partition: str) -> int:
-        """The one it has, or a free one; 0 if there are to be no peers, or none is left."""
+        """The partition's port, or a free one; 0 if peers are not configured, or no port is left."""
         has = (port for port, holder in self._partitions.items() if holder == partition)
         port = next(has, 0) or next(self._free(), 0)
         if port:
@@ -28,7 +28,7 @@ class PeerPorts:
         return port
 
     def release(self, partition: str, port: int) -> None:
-        """The partition needs it no more."""
+        """Make the partition's port available again."""
         if self._partitions.get(port) == partition:
             del self._partitions[port]
 

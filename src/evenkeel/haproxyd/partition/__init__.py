@@ -1,1 +1,1 @@
-"""One partition and all of them: who may change one, what it holds, and how changes are merged and applied."""
+"""Partitions: ownership, what they hold, and how changes are merged and applied."""

@@ -1,6 +1,6 @@
-"""How changes are applied to one partition: to its HAProxy first, then to what is held, on disk and in memory.
+"""Applies changes to one partition: to its HAProxy first, then to what it holds, on disk and in memory.
 
-One caller at a time: :mod:`partition.supervisor` sees to that.
+Not safe for concurrent calls; :mod:`partition.supervisor` serializes them.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class HostResources(NamedTuple):
-    """What all partitions of this host share."""
+    """Resources that all partitions of this host share."""
 
     settings: DaemonSettings
     binds: BindRegistry
@@ -33,7 +33,7 @@ class HostResources(NamedTuple):
 
 
 class ChangeApplier:
-    """Of one partition: its guard, what it holds, its workers' user, and its HAProxy."""
+    """One partition's guard, what it holds, its workers' user, and its HAProxy."""
 
     def __init__(self, partition: str, storage: PartitionStorage, host: HostResources, runner: HaproxyRunner) -> None:
         self._partition = partition
@@ -45,8 +45,8 @@ class ChangeApplier:
         self.runner = runner
 
     async def load(self) -> None:
-        """Read the folder. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could be
-        read is known then, and its binds are reserved all the same."""
+        """Read the directory. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could
+        be read is then loaded, and its addresses are reserved all the same."""
         try:
             await asyncio.to_thread(self._read)
         finally:
@@ -55,12 +55,12 @@ class ChangeApplier:
 
     def _read(self) -> None:
         self._storage.prepare()
-        self._user.read()  # also of one that cannot be read: its HAProxy goes on
+        self._user.read()  # also if the rest is not readable: its HAProxy keeps running
         self.held.read()
         self.guard.read()
 
     async def rewrite_files(self) -> None:
-        """All of the folder, from memory. Raises :class:`OSError`."""
+        """Write the whole directory from memory. Raises :class:`OSError`."""
         await asyncio.to_thread(self._storage.prepare)
         await self.guard.rewrite()
         await self._user.rewrite()
@@ -68,7 +68,8 @@ class ChangeApplier:
         self.runner.forget_files()
 
     def admitted(self, changes: list[QueuedChange], admit: Callable[[wire.PartitionChange], None]) -> MergedChanges:
-        """To be merged; without those that the guard, which may have moved while they waited, does not admit."""
+        """The changes to be merged, without those that the guard, which may have moved while they waited, no longer
+        admits."""
         merged = MergedChanges(
             self.held.by_id,
             changes,
@@ -82,7 +83,7 @@ class ChangeApplier:
         return merged
 
     async def apply(self, merged: MergedChanges, *, verify: bool) -> ApplyResult:
-        """Let HAProxy do what is wanted, and hold what it does. ``verify``: compare everything. Raises
+        """Apply the changes to HAProxy, and hold what it runs. ``verify``: compare everything. Raises
         :class:`~evenkeel.haproxyd.errors.HaproxyDown`, :class:`~evenkeel.haproxyd.errors.PartitionFailed`,
         :class:`OSError`."""
         if merged.wanted:
@@ -96,25 +97,25 @@ class ChangeApplier:
         return applied
 
     def leaves_out(self, merged: MergedChanges) -> bool:
-        """Would HAProxy not be told of load balancers, because their contents were lost?"""
+        """Whether HAProxy would run without some load balancers, because their contents were lost."""
         return any(merged.wanted.get(name) is self.held.by_id[name] for name in self.held.incomplete)
 
     async def finish(self) -> None:
-        """What whoever sent changes need not wait for. Raises :class:`OSError`."""
+        """Work that is done after the response to a change. Raises :class:`OSError`."""
         await self.runner.write_outdated_files()
         await self.held.compact()
         if not self.held and not self.runner.process.up:
             await self.release()
 
     async def release(self) -> None:
-        """There is no HAProxy and there need not be one: others may have its port and user id. Raises
-        :class:`OSError`."""
+        """Release port and user id of a partition that needs no HAProxy and has none. Raises :class:`OSError`."""
         await self.guard.release_port()
         await asyncio.to_thread(self._storage.remove_unused_files, ())
         await self._user.release()
 
     def left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
-        """What HAProxy does not do although it is held, and why; what changes named is in their receipts."""
+        """What is held but HAProxy does not run, and why; what concerns load balancers of a change is in its receipt
+        instead."""
         left_out = [
             f"load balancer {name} is left out: {words}"
             for name, words in sorted(applied.errors.items())
@@ -128,7 +129,7 @@ class ChangeApplier:
         return [*left_out, applied.problem] if applied.problem else left_out
 
     def config(self) -> HaproxyConfig:
-        """What HAProxy is to do now."""
+        """The configuration that HAProxy is to run now."""
         return self._config(self.held.by_id, self.guard.peers)
 
     def _config(

@@ -1,4 +1,4 @@
-"""Whether a partition's HAProxy serves what is held, why not, and when it is started again."""
+"""Whether a partition's HAProxy runs what is held, why not, and when it is restarted."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class HaproxyAvailability:
-    """Of one partition. Tells agents when HAProxy goes down and when it serves again, once each."""
+    """The availability of one partition's HAProxy. Emits one event when it goes down and one when it serves again."""
 
     def __init__(self, partition: str, settings: DaemonSettings, on_event: OnEvent) -> None:
         self._partition = partition
@@ -16,10 +16,10 @@ class HaproxyAvailability:
         self._down_event_sent = False
         self.restarts = RestartBackoff(settings)
         self.problem = ""
-        """Why HAProxy does not run as configured, for people; empty when it does."""
+        """Why HAProxy does not run as configured, for operators; empty when it does."""
 
     def exited(self, last_alert: str) -> float:
-        """HAProxy ended by itself. Seconds to wait before it is started again."""
+        """HAProxy ended without being stopped. Returns the seconds to wait before the restart."""
         pause_seconds = self.restarts.exited()
         self.problem = f"HAProxy ended{f' ({last_alert})' if last_alert else ''}; {self.restarts.describe()}"
         if not self._down_event_sent:
@@ -28,13 +28,13 @@ class HaproxyAvailability:
         return pause_seconds
 
     def failed(self, text: str, *, is_down: bool) -> None:
-        """A pass failed. ``is_down``: there is no HAProxy although something is held."""
+        """A pass failed. ``is_down``: there is no HAProxy although load balancers are held."""
         self.problem = text if is_down else self.problem or text
         self.restarts.failed()
 
     def applied(self, left_out: Iterable[str], *, is_down: bool, is_up: bool) -> None:
-        """A pass ended. ``left_out``: what HAProxy was not told, and why. ``is_down``: it ended meanwhile, or nothing
-        is left that it could do; ``is_up``: there is one."""
+        """A pass ended. ``left_out``: what HAProxy does not run, and why. ``is_down``: it ended in the meantime, or no
+        load balancer is left that it could run; ``is_up``: it runs."""
         problem = "; ".join(left_out)
         if is_down:
             self.problem = problem or self.problem

@@ -1,7 +1,7 @@
-"""Which certificates, authorities and revocation lists arguments and lists of certificates have HAProxy read. Pure.
+"""The certificates, CA files and revocation lists that server arguments, bind arguments and crt-lists refer to. Pure.
 
-They are the load balancer's own, of the kind that fits: the folder that HAProxy reads holds those of others too, and
-the key that it shows its peers.
+They must be the load balancer's own and of the right kind: the directory that HAProxy reads also contains the files of
+other load balancers and the key for peers.
 """
 
 import itertools
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from evenkeel.haproxyd import wire
 
 Kinds = Mapping[str, str]
-"""Of a load balancer's files, by name."""
+"""Kinds of a load balancer's files, by name."""
 
 OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
-"""A path, or one of HAProxy's prefixes of them, in an argument that may name a file; not what lists of ciphers have."""
+"""A path, or one of HAProxy's path prefixes, in an argument that may name a file; does not match lists of ciphers."""
 _KINDS = {"crt": "certificate", "crt-list": "crt_list", "ca-file": "ca", "ca-verify-file": "ca", "crl-file": "crl"}
 _NEVER = frozenset(("ca-sign-file", "ca-sign-pass", "generate-certificates", "tls-ticket-keys"))
 _LINE = re.compile(r"(?P<name>[^\s\[\]]+)(?:[ \t]+\[(?P<options>[^\[\]]*)\])?(?P<names>(?:[ \t]+[^\s\[\]]+)*)[ \t]*")
@@ -23,7 +23,7 @@ _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")
 
 
 def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator[str]:
-    """Of arguments. ``what``: of what, for people."""
+    """Problems of arguments. ``what``: what has the arguments, for messages."""
     for word, name in itertools.pairwise((*words, "")):
         if word in _NEVER:
             yield f"{what}: {word!r} is not allowed"
@@ -32,7 +32,7 @@ def argument_problems(what: str, words: Sequence[str], kinds: Kinds) -> Iterator
 
 
 def list_problems(file: wire.File, kinds: Kinds, *, lines_max: int, line_chars_max: int) -> Iterator[str]:
-    """Of a list of certificates."""
+    """Problems of a crt-list."""
     what = f"file {file.name}"
     lines = file.content.split("\n")
     if len(lines) > lines_max:

@@ -1,4 +1,4 @@
-"""Changes of one partition that wait, and those that are being applied: one pass at a time."""
+"""The queue of one partition's changes, and those that are being applied: one pass at a time."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -7,15 +7,15 @@ from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 
 WAITING_MAX = 200
-"""Changes of one partition that may wait."""
+"""Maximum length of one partition's queue."""
 
 
 class PartitionBusy(EvenKeelError):
-    """Too many changes wait, or one takes too long; try again later."""
+    """Too many changes are queued, or one takes too long; retry later."""
 
 
 class QueuedChange:
-    """A change that waits to be applied, and the future receipt of whoever sent it."""
+    """A queued change, with the future of its receipt."""
 
     def __init__(self, change: wire.PartitionChange, *, complete: bool) -> None:
         """``complete``: the partition is to hold nothing else (PUT)."""
@@ -26,11 +26,11 @@ class QueuedChange:
 
     @property
     def names_load_balancers(self) -> bool:
-        """Is it about load balancers, and not only about peers?"""
+        """Whether it concerns load balancers, and not only peers."""
         return self.complete or bool(self.change.load_balancers or self.change.removed)
 
     def fail(self, error: EvenKeelError) -> None:
-        """Nothing of it was applied."""
+        """Refuse the whole change with an error."""
         if not self.receipt.done():
             self.receipt.set_exception(error)
 
@@ -43,8 +43,8 @@ class QueuedChange:
         peers: tuple[wire.HaproxyPeer, ...],
         repaired: dict[str, tuple[str, ...]],
     ) -> None:
-        """It was applied, except for load balancers with ``errors``, which are by load balancer id, as is what is
-        ``lacking`` of their contents."""
+        """Complete with a receipt: applied, except for load balancers with ``errors``. ``errors`` and ``lacking``
+        (missing contents) are keyed by load balancer id."""
         revisions = {one.id: one.revision for one in self.change.load_balancers}
         outcomes = tuple(
             wire.LoadBalancerOutcome(
@@ -60,13 +60,13 @@ class QueuedChange:
 
 
 def _retrieve_exception(receipt: "asyncio.Future[wire.Receipt]") -> None:
-    """Whoever asked may have gone, and asyncio logs exceptions that nobody retrieves."""
+    """The requester may have disconnected, and asyncio logs exceptions that are never retrieved."""
     if not receipt.cancelled():
         receipt.exception()
 
 
 class ChangeQueue:
-    """Changes of one partition in the order in which they came, at most :data:`WAITING_MAX`."""
+    """A partition's queued changes in order of arrival, at most :data:`WAITING_MAX`."""
 
     def __init__(self, partition: str) -> None:
         self._partition = partition
@@ -76,7 +76,7 @@ class ChangeQueue:
         return bool(self._waiting)
 
     def add(self, change: wire.PartitionChange, *, complete: bool) -> QueuedChange:
-        """Raises :class:`PartitionBusy` if too many wait."""
+        """Raises :class:`PartitionBusy` if the queue is full."""
         if len(self._waiting) >= WAITING_MAX:
             raise PartitionBusy(f"{WAITING_MAX} changes of partition {self._partition} wait already")
         queued = QueuedChange(change, complete=complete)
@@ -84,7 +84,7 @@ class ChangeQueue:
         return queued
 
     def take_all(self) -> list[QueuedChange]:
-        """All that wait; they wait no more."""
+        """Remove and return all queued changes."""
         waiting, self._waiting = self._waiting, []
         return waiting
 
@@ -97,11 +97,11 @@ class ApplyPass:
         self._ended = asyncio.Event()
 
     def has_other_owner(self, epoch: int, session_id: str) -> bool:
-        """Did anybody else than this owner send any of them?"""
+        """Whether any of them is from another owner."""
         return bool(self._owners - {(epoch, session_id)})
 
     def end(self) -> None:
-        """What it changed is on disk."""
+        """Its changes are on disk."""
         self._ended.set()
 
     async def wait_until_ended(self, limit_seconds: float) -> None:

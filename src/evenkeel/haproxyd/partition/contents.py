@@ -1,7 +1,7 @@
-"""Contents of files that are sent once: certificates with their keys, authorities and revocation lists. Pure.
+"""Contents of files that are sent only once: certificates with their keys, CA files and revocation lists. Pure.
 
-Whoever sends a load balancer again leaves them out and names their identity, which is opaque here. What is held of the
-same load balancer, name and identity is then meant.
+An agent that sends a load balancer again leaves them out and names their identity, which is opaque to the daemon. It
+then means the content held for the same load balancer, name and identity.
 """
 
 from collections.abc import Callable
@@ -12,23 +12,25 @@ from evenkeel.haproxyd import wire
 
 _SENT_ONCE = frozenset(("certificate", "ca", "crl"))
 _HELD = "held"
-"""Stands for a content that has an identity: no PEM is that."""
+"""Placeholder for a content with an identity; it is not valid PEM."""
 
 
 def is_lacking(file: wire.File) -> bool:
-    """Is its content neither here nor can it be empty? A certificate's cannot, nor what has an identity."""
+    """Whether the content is missing: it was not sent, and may not be empty (a certificate, or a file with an
+    identity)."""
     return not file.content and (file.kind == "certificate" or (bool(file.sha256) and file.kind in _SENT_ONCE))
 
 
 def lacking(one: wire.LoadBalancerConfig | None) -> tuple[str, ...]:
-    """Identities of contents that are to be sent."""
+    """Identities of the contents that have to be sent."""
     files = one.files if one else ()
     return tuple(dict.fromkeys(file.sha256 for file in files if file.sha256 and is_lacking(file)))
 
 
 def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConfig | None) -> wire.LoadBalancerConfig:
-    """With what is held for the contents that were left out. A certificate without identity is the one that is held
-    under its name: a sender of the version before, or somebody who read the partition and was told no keys."""
+    """The load balancer with held contents in place of those that were left out. A certificate without identity means
+    the one held under its name: it was sent by an agent of the previous version, or copied from a reading of the
+    partition, which contains no keys."""
     kept = {file.name: file for file in held.files} if held else {}
 
     def held_or_given(file: wire.File) -> wire.File:
@@ -41,12 +43,12 @@ def with_held_contents(one: wire.LoadBalancerConfig, held: wire.LoadBalancerConf
 
 
 def without_keys(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """As anybody may see it."""
+    """The load balancer as it may be shown: without private keys."""
     return _with_files(one, lambda file: _with_content(file, "") if file.kind == "certificate" else file)
 
 
 def with_identities(one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
-    """With a word for each content that is held and has an identity."""
+    """The load balancer with a placeholder for each held content that has an identity."""
     return _with_files(
         one,
         lambda file: _with_content(file, _HELD) if file.sha256 and file.kind in _SENT_ONCE and file.content else file,

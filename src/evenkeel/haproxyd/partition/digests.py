@@ -1,4 +1,4 @@
-"""A short word for all that is held of a load balancer, so that many can be compared at little cost."""
+"""Digests of held load balancers, for cheap comparison of many."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 class Digests:
-    """Of what one partition holds; each is computed once."""
+    """Digests of what one partition holds; each is computed once."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[wire.LoadBalancerConfig, str]] = {}
 
     def of(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, str]:
-        """By id."""
+        """Digests by load balancer id."""
         for name, one in held.items():
             known = self._known.get(name)
             if known is None or known[0] is not one:
@@ -29,5 +29,5 @@ class Digests:
 
 
 def digest(one: wire.LoadBalancerConfig) -> str:
-    """Equal for equal load balancers. A content that is held counts by its identity, if it has one."""
+    """Equal for equal load balancers. A held content is represented by its identity, if it has one."""
     return hashlib.sha256(_ENCODER.encode(with_identities(one))).hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""Which file a line of configuration has HAProxy read. Pure.
+"""The files that a line of configuration makes HAProxy read. Pure.
 
-HAProxy's master reads files as the daemon's user, who may read keys and passwords, and some lines send what they read
-to whoever asks. So lines name files of their load balancer only, which are called by names without a path.
+HAProxy's master reads files as the daemon's user, who may read keys and passwords, and some directives send a file's
+content to clients. So lines may only refer to files of their own load balancer, by names without a path.
 """
 
 import itertools
@@ -10,20 +10,20 @@ import re
 from evenkeel.haproxyd import wire
 
 UNQUOTED = re.compile(r"[\"'\\]|\$\{[^}]*\}?|\$\w*")
-"""What HAProxy takes out of words: quotes, escapes, variables."""
+"""What HAProxy's tokenizer replaces: quotes, escapes, variables."""
 
 _SENT = frozenset(("errorfile", "errorfiles", "file", "lf-file"))
-"""Words of rules that answer with a file's content."""
+"""Keywords of rules that respond with a file's content."""
 _ANSWERS = frozenset(
     ("http-after-response", "http-error", "http-request", "http-response", "tcp-request", "tcp-response")
 )
 _MAPPED = re.compile(r",\s*map\w*\(\s*([^)\s,]*)")
-"""A converter's file."""
+"""The file argument of a map converter."""
 _NAME = re.compile(wire.NAME)
 
 
 def file_read_by(line: str) -> str:
-    """A file that is none of the load balancer's, or the word that would name one; empty if there is none."""
+    """A file that does not belong to the load balancer, or the word that could name one; empty if there is none."""
     words = UNQUOTED.sub("", line).split()
     if words and words[0] in _ANSWERS:
         for word in words:

@@ -1,5 +1,6 @@
-"""Who may change a partition: the owner's epoch and session, on disk before anything is done for it. The same file
-tells who this HAProxy's peers are, and which environment and device group the partition belongs to."""
+"""The guard of a partition: the owner's epoch and session, on disk before any change of that owner is applied. The same
+file holds this HAProxy's peers, and the environment and device group that own the partition.
+"""
 
 import asyncio
 
@@ -17,11 +18,11 @@ from evenkeel.haproxyd.settings import DaemonSettings
 log = structlog.get_logger(__name__)
 
 UNGUARDED = -1
-"""The epoch of a partition that nobody owned yet."""
+"""The epoch of a partition that never had an owner."""
 
 
 class NotGuarded(EvenKeelError):
-    """The guard is nobody newer's, and not the sender's either. ``seen_epoch`` None: there is none."""
+    """The guard is neither a newer owner's nor the sender's. ``seen_epoch`` None: there is no guard."""
 
     def __init__(self, partition: str, seen_epoch: int | None, why: str) -> None:
         super().__init__(f"partition {partition}: {why}; take it over and put everything it is to hold")
@@ -29,7 +30,7 @@ class NotGuarded(EvenKeelError):
 
 
 class EpochJumpTooLarge(EvenKeelError):
-    """The guard is not raised by so much at once."""
+    """The guard may not be raised by this many epochs at once."""
 
     def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
         super().__init__(
@@ -40,7 +41,7 @@ class EpochJumpTooLarge(EvenKeelError):
 
 
 class OtherOwner(EvenKeelError):
-    """The partition, or others with names like it, belong to another device group."""
+    """The partition, or others with the same prefix, belong to another device group."""
 
     def __init__(self, partition: str, owner: str, wanted: str) -> None:
         super().__init__(
@@ -49,7 +50,7 @@ class OtherOwner(EvenKeelError):
 
 
 class PartitionGuard:
-    """Of one partition. What writes raises :class:`OSError`, and then nothing has changed."""
+    """The guard of one partition. Methods that write raise :class:`OSError`, and then nothing has changed."""
 
     def __init__(
         self, partition: str, settings: DaemonSettings, storage: PartitionStorage, peer_ports: PeerPorts
@@ -60,17 +61,17 @@ class PartitionGuard:
         self._peer_ports = peer_ports
         self._file = GuardFile(epoch=UNGUARDED)
         self.peer_key = ""
-        """What this HAProxy shows its peers; secret. Empty before it has an address for them."""
+        """This HAProxy's certificate and key for peers; secret. Empty until it has a port for them."""
         self._writing = asyncio.Lock()
 
     @property
     def epoch(self) -> int:
-        """The newest seen."""
+        """The newest epoch seen."""
         return self._file.epoch
 
     @property
     def session_id(self) -> str:
-        """Of the newest owner."""
+        """The newest owner's session."""
         return self._file.session_id
 
     @property
@@ -80,12 +81,12 @@ class PartitionGuard:
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """The HAProxys that it shares its stick tables with."""
+        """The HAProxys with which it shares its stick tables."""
         return self._file.peers
 
     @property
     def peer(self) -> wire.HaproxyPeer | None:
-        """This one, as its peers must name it; None: it has none."""
+        """This HAProxy's own entry, as its peers have to be configured with it; None: it has none."""
         if not self._file.peer_port or not self._settings.peers_address or not self.peer_key:
             return None
         return wire.HaproxyPeer(
@@ -96,9 +97,9 @@ class PartitionGuard:
         )
 
     def read(self) -> None:
-        """As the disk has it. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`.
+        """Read it from disk. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`.
 
-        An epoch that nobody can have would lock everybody out for ever, so it counts as none.
+        An epoch above the allowed maximum would lock out all owners for ever, so it is ignored.
         """
         found = self._storage.read_guard() or self._file
         if found.epoch != UNGUARDED and not plausible(found.epoch):
@@ -109,23 +110,24 @@ class PartitionGuard:
         self.peer_key = self._storage.read_peer_key()
 
     def claim_port(self, *, wanted: bool) -> None:
-        """Keep the port that it had, if nobody has it now. Not written: the disk may go on naming it."""
+        """Keep the stored port unless another partition has it now. Does not write: the disk may keep the old port."""
         port = self._peer_ports.restore(self._partition, self._file.peer_port) if wanted else 0
         self._file = msgspec.structs.replace(self._file, peer_port=port)
 
-    # -- whose it is
+    # -- ownership
 
     def refuse_stale(self, epoch: int, session_id: str) -> None:
-        """Raises :class:`StaleOwner` if the guard is somebody newer's, or as new and another session's: an epoch that
-        two have was given twice, and belongs to the first. A guard without a session (of the version before) is
-        whoever's comes first at its epoch."""
+        """Raises :class:`StaleOwner` if the guard has a newer epoch, or the same epoch with another session: an epoch
+        that two sessions have was assigned twice, and belongs to the first. A guard without a session (from the
+        previous version) goes to the first session at its epoch."""
         held = self._file
         another = epoch == held.epoch and bool(held.session_id) and held.session_id != session_id
         if epoch < held.epoch or another:
             raise StaleOwner(self._partition, held.epoch)
 
     def admit(self, change: wire.PartitionChange, state_id: str) -> None:
-        """Is the guard the sender's, since this daemon began? Raises :class:`StaleOwner`, :class:`NotGuarded`."""
+        """Whether the sender has moved the guard since this daemon started. Raises :class:`StaleOwner`,
+        :class:`NotGuarded`."""
         self.refuse_stale(change.epoch, change.session_id)
         seen = None if self.epoch == UNGUARDED else self.epoch
         if (self.epoch, self.session_id) != (change.epoch, change.session_id):
@@ -134,13 +136,13 @@ class PartitionGuard:
             raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:
-        """Make it this owner's. Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`OtherOwner`."""
+        """Move the guard to this owner. Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`OtherOwner`."""
         async with self._writing:
             held = self._file
             if held.owner and wanted.owner not in ("", held.owner):
                 raise OtherOwner(self._partition, held.owner, wanted.owner)
             self.refuse_stale(wanted.epoch, wanted.session_id)
-            seen_epoch = max(0, held.epoch)  # also the first one: who set that near the end would keep all owners out
+            seen_epoch = max(0, held.epoch)  # a first epoch near the maximum would lock out all later owners
             if not reachable(seen_epoch, wanted.epoch):
                 raise EpochJumpTooLarge(self._partition, seen_epoch, wanted.epoch)
             await self._replace_file(epoch=wanted.epoch, session_id=wanted.session_id, owner=wanted.owner or held.owner)
@@ -148,7 +150,7 @@ class PartitionGuard:
     # -- peers
 
     async def ensure_port(self) -> None:
-        """One for peers and a key for it, on disk before they are used, so that they stay the same."""
+        """Assign a port and a key for peers; both are on disk before they are used, so that they never change."""
         if self._settings.peers_address and not self.peer_key:
             key = await asyncio.to_thread(make_peer_key)
             await asyncio.to_thread(self._storage.write_peer_key, key)
@@ -161,12 +163,12 @@ class PartitionGuard:
                 await self._replace_file(peer_port=port)
 
     async def set_peers(self, peers: tuple[wire.HaproxyPeer, ...]) -> None:
-        """Remember them."""
+        """Store the peers."""
         async with self._writing:
             await self._replace_file(peers=peers)
 
     async def release_port(self) -> None:
-        """Another partition may have the port."""
+        """Release the port for other partitions."""
         async with self._writing:
             port = self._file.peer_port
             await self._replace_file(peer_port=0, peers=())
@@ -174,7 +176,7 @@ class PartitionGuard:
                 self._peer_ports.release(self._partition, port)
 
     async def rewrite(self) -> None:
-        """The disk has it no more."""
+        """Write it again, because it was removed from disk."""
         async with self._writing:
             await asyncio.to_thread(self._storage.write_guard, self._file)
             if self.peer_key:
@@ -188,5 +190,5 @@ class PartitionGuard:
 
 
 def describe(epoch: int | None) -> str:
-    """For people."""
+    """Environment and device group, for operators."""
     return "nobody" if epoch is None else f"epoch {epoch}"

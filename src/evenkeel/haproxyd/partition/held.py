@@ -1,4 +1,4 @@
-"""What a partition holds: the load balancers that were accepted, in memory, on disk, and in the registry of binds."""
+"""What a partition holds: the accepted load balancers in memory, on disk and in the registry of listening addresses."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 class HeldLoadBalancers:
-    """Of one partition. What writes raises :class:`OSError`, and then nothing has changed."""
+    """The load balancers of one partition. Methods that write raise :class:`OSError`, and then nothing has changed."""
 
     def __init__(self, partition: str, change_log: ChangeLog, binds: BindRegistry) -> None:
         self._partition = partition
@@ -23,28 +23,28 @@ class HeldLoadBalancers:
         self._binds = binds
         self._digests = Digests()
         self.by_id: Mapping[str, wire.LoadBalancerConfig] = {}
-        """Replaced as a whole, never changed in place."""
+        """Replaced as a whole, never modified in place."""
         self.incomplete: frozenset[str] = frozenset()
-        """Those whose contents were lost with the host's memory."""
+        """Load balancers whose contents were lost with the host's memory."""
         self._contents_changed = True
-        """May there be contents that nobody names any more?"""
+        """Whether there may be contents that no load balancer refers to."""
 
     def __bool__(self) -> bool:
         return bool(self.by_id)
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of all that is held of each load balancer, by id."""
+        """Digests of all held load balancers, by id."""
         return self._digests.of(self.by_id)
 
     def read(self) -> None:
-        """From disk. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`."""
+        """Read from disk. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`."""
         self.by_id = self._change_log.read()
         self.incomplete = frozenset(name for name, one in self.by_id.items() if any(map(is_lacking, one.files)))
 
     def claim_binds(self) -> None:
-        """Reserve where they listen, after :meth:`read`. HAProxy may be listening there already, so of two that
-        overlap both stay, and that is logged."""
+        """Reserve the load balancers' addresses, after :meth:`read`. HAProxy may already be listening there, so two
+        that overlap both remain, which is logged."""
         self._binds.replace(self._partition, {})
         for one in self.by_id.values():
             problem = self._binds.reserve(self._partition, one)
@@ -52,11 +52,11 @@ class HeldLoadBalancers:
                 log.error("binds overlap", partition=self._partition, load_balancer=one.id, reason=problem)
 
     def release_other_binds(self) -> None:
-        """Keep reserved what is held, and nothing else."""
+        """Reserve the addresses of what is held, and release all others."""
         self._binds.replace(self._partition, self.by_id)
 
     async def replace(self, by_id: Mapping[str, wire.LoadBalancerConfig]) -> None:
-        """Hold these: first on disk, then in memory."""
+        """Hold these load balancers: written to disk first, then in memory."""
         changed = [one for name, one in by_id.items() if self.by_id.get(name) != one]
         removed = self.by_id.keys() - by_id.keys()
         if changed or removed:
@@ -67,11 +67,11 @@ class HeldLoadBalancers:
         self.by_id = by_id
 
     async def rewrite(self) -> None:
-        """All of it, whatever the disk has."""
+        """Write everything, whatever is on disk."""
         await asyncio.to_thread(self._change_log.rewrite, self.by_id.values())
 
     async def compact(self) -> None:
-        """Shorten the log on disk if it is long, and remove contents that nobody names any more."""
+        """Compact the log on disk if it is long, and remove contents that no load balancer refers to."""
         await asyncio.to_thread(self._change_log.compact, self.by_id.values())
         if self._contents_changed:
             await asyncio.to_thread(self._change_log.remove_unused_contents, self.by_id.values())

@@ -1,4 +1,4 @@
-"""All partitions of one daemon. One that is broken hinders no other."""
+"""All partitions of one daemon. A broken partition does not affect the others."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ STARTS_AT_ONCE = 8
 
 
 def _no_events(event: PartitionEvent) -> None:
-    """Nobody wants to know."""
+    """Drop the event."""
 
 
 def _no_counters(name: str, directory: Path) -> NoCounters:
@@ -43,7 +43,7 @@ def _no_counters(name: str, directory: Path) -> NoCounters:
 
 
 class PartitionManager:
-    """The core of the daemon."""
+    """Creates, loads, finds and maintains the partitions."""
 
     def __init__(
         self, settings: DaemonSettings, *, on_event: OnEvent = _no_events, make_counters: MakeCounters = _no_counters
@@ -65,16 +65,16 @@ class PartitionManager:
         self._supervisors: dict[str, PartitionSupervisor] = {}
         self._owners = PrefixOwners()
         self._broken: dict[str, str] = {}
-        """Partitions whose folders cannot be read, and why: they are shown with their problem. Nothing is done to
-        them before somebody changes them and the folder can be read, and their HAProxys go on."""
+        """Partitions whose directories cannot be read, and why: they are shown with their problem. They are left
+        unchanged, and their HAProxys keep running, until a change arrives and the directory can be read."""
         self._create_lock = asyncio.Lock()
         self.loaded = asyncio.Event()
-        """Set when :meth:`names` has all partitions there are; before, an observation would lack some."""
+        """Set when :meth:`names` returns all partitions; before, an observation would be incomplete."""
         self._binary = BinaryFinder(settings.haproxy)
 
     @property
     def note(self) -> str:
-        """What an operator should know and need not repair at once; empty if there is nothing."""
+        """A hint for operators that needs no immediate action; empty if there is none."""
         return "; ".join(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -85,30 +85,30 @@ class PartitionManager:
 
     @property
     def separate_worker_users(self) -> bool:
-        """Do workers run as other users?"""
+        """Whether workers run as other users than the daemon."""
         return self._host.worker_users.separate
 
     @property
     def problem(self) -> str:
-        """Why no HAProxy can be started or reloaded; empty when it can. Those that run go on."""
+        """Why no HAProxy can be started or reloaded; empty when it can. Running ones keep running."""
         return self._binary.problem
 
     @property
     def haproxy_version(self) -> str:
-        """As HAProxy says it; empty when there is none."""
+        """HAProxy's version; empty when there is no usable HAProxy."""
         return self._binary.version
 
     # -- start and end
 
     async def start(self) -> None:
-        """Adopt the HAProxys that run and start those that are missing. Returns when each was tried once."""
+        """Adopt the running HAProxys and start the missing ones. Returns when each start was tried once."""
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         await asyncio.to_thread(keys_dir.prepare, self._keys_dir)
         for note in self._notes():
             log.warning("less secure than it could be", reason=note)
         await asyncio.to_thread(self.identity.begin)
-        async with self._create_lock:  # whoever asks meanwhile waits, and finds all partitions
+        async with self._create_lock:  # requests wait for the lock until all partitions are loaded
             for name in await asyncio.to_thread(partition_names, self._settings.partitions_dir):
                 await self._load(name)
             self.loaded.set()
@@ -118,15 +118,15 @@ class PartitionManager:
         await asyncio.gather(*(self._start(supervisor, slots) for supervisor in loaded))
 
     async def close(self) -> None:
-        """Leave; every HAProxy goes on."""
+        """Stop managing the partitions; every HAProxy keeps running."""
         await asyncio.gather(*(supervisor.close() for supervisor in self._supervisors.values()))
 
     async def stop_all(self) -> None:
-        """End every HAProxy."""
+        """Terminate every HAProxy."""
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
 
     async def maintain(self) -> None:
-        """To be called now and then: looks for a HAProxy to run if there was none, and keeps logs short."""
+        """Called periodically: looks for a usable HAProxy if there was none, and rotates logs."""
         await self._look_for_binary()
         for supervisor in tuple(self._supervisors.values()):
             try:
@@ -135,8 +135,9 @@ class PartitionManager:
                 log.warning("haproxy log not truncated", partition=supervisor.name, reason=error.strerror)
 
     async def restore_missing(self) -> None:
-        """To be called every few seconds: restores what somebody removed under the running daemon. If that was the
-        whole state directory, agents are to look at everything again. Raises :class:`OSError`."""
+        """Called every few seconds: restores files that were removed while the daemon runs. If the whole state
+        directory was removed, ``state_id`` changes, so that agents compare everything again. Raises
+        :class:`OSError`."""
         gone = not await asyncio.to_thread(self.identity.is_current)
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
@@ -196,7 +197,7 @@ class PartitionManager:
     # -- reads
 
     def names(self) -> tuple[str, ...]:
-        """Of all partitions, in order; also of those that cannot be read."""
+        """Sorted names of all partitions, including those that cannot be read."""
         return tuple(sorted(self._supervisors))
 
     def get(self, name: str) -> PartitionSupervisor:
@@ -207,13 +208,13 @@ class PartitionManager:
             raise PartitionUnknown(name) from None
 
     def is_worker(self, name: str, pid: int) -> bool:
-        """Is this process the current worker of a partition's HAProxy, or one that is about to be?"""
+        """Whether this process is the current worker of a partition's HAProxy, or one that is about to be."""
         supervisor = self._supervisors.get(name)
         return supervisor is not None and supervisor.is_worker(pid)
 
     @property
     def owners(self) -> Mapping[str, str]:
-        """Environment and device group that own partitions, by the prefix of these."""
+        """The owners of partitions (environment and device group), by prefix of the partitions' names."""
         return self._owners.by_prefix
 
     def show(self, name: str) -> wire.PartitionConfig:
@@ -233,15 +234,14 @@ class PartitionManager:
     # -- writes
 
     async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:
-        """Move a partition's guard, and make the partition if there is none. Raises as
+        """Move a partition's guard; creates the partition if it does not exist. Raises as
         :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.move`; :class:`InvalidChange`,
-        :class:`PartitionFailed`,
-        :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`."""
+        :class:`PartitionFailed`, :class:`~evenkeel.haproxyd.partition.change_queue.PartitionBusy`."""
         check_guard(wanted)
         self._owners.check(name, wanted.owner)
         supervisor = await self._get_or_create(name)
         self._owners.check(name, wanted.owner)
-        self._owners.set(name, wanted.owner)  # at once: of two groups that come together, one is refused
+        self._owners.set(name, wanted.owner)  # set at once: of two groups that arrive concurrently, one is refused
         try:
             return await supervisor.guard(wanted)
         except OSError as error:
@@ -251,7 +251,7 @@ class PartitionManager:
         """PUT (``complete``) or PATCH. Raises as :meth:`guard`, and :class:`NotGuarded`."""
         check_change(change, complete=complete, settings=self._settings)
         check_name("partition name", name)
-        if complete and not change.session_id:  # an agent of the version before, which never hears NotGuarded
+        if complete and not change.session_id:  # an agent of the previous version, which does not know NotGuarded
             await self.guard(name, wire.GuardState(epoch=change.epoch))
         if name not in self._supervisors:
             raise NotGuarded(name, None, "there is no such partition")
@@ -262,7 +262,7 @@ class PartitionManager:
         return await supervisor.change(change, complete=complete)
 
     async def _get_or_create(self, name: str) -> PartitionSupervisor:
-        """The partition, made if there is none. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
+        """The partition, created if it does not exist. Raises :class:`InvalidChange`, :class:`PartitionFailed`."""
         check_name("partition name", name)
         async with self._create_lock:
             if name not in self._supervisors or name in self._broken:
@@ -285,7 +285,7 @@ class PartitionManager:
             raise PartitionFailed(self.problem) from error
 
     def _refuse_too_many(self, name: str) -> None:
-        """An empty partition is only its guard, and costs next to nothing."""
+        """Empty partitions are not counted: each is only a guard, and costs almost nothing."""
         count = sum(supervisor.in_use for supervisor in self._supervisors.values())
         if count >= self._settings.partitions_max:
             raise InvalidChange(f"partition {name}: there are {count} already, and no more are allowed")

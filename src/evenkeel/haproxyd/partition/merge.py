@@ -1,4 +1,4 @@
-"""Merges several queued changes into one target state. Pure, except that it answers those it refuses."""
+"""Merges several queued changes into one target state. Pure, except that it completes the changes it refuses."""
 
 from collections.abc import Callable, Mapping
 
@@ -27,7 +27,7 @@ class MergedChanges:
         peers: tuple[wire.HaproxyPeer, ...],
         partition: str,
     ) -> None:
-        """``peers``: as they are."""
+        """``peers``: the current ones."""
         self._before = held
         self._settings = settings
         self._registry = registry
@@ -37,16 +37,16 @@ class MergedChanges:
         self.changes = changes
         self.wanted: dict[str, wire.LoadBalancerConfig] = dict(held)
         self.named: set[str] = set()
-        """Load balancers that a request names or removes."""
+        """Load balancers that a change names or removes."""
         self.errors: dict[str, str] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """By load balancer: identities of contents that were neither sent nor are held."""
+        """By load balancer: identities of contents that are neither sent nor held."""
         self.peers: tuple[wire.HaproxyPeer, ...] | None = None
         self.moved = True
-        """Does anybody get or give up a name or a bind?"""
+        """Whether any load balancer gets or gives up a name or an address."""
 
     def refuse_unguarded(self, admit: Callable[[wire.PartitionChange], None]) -> None:
-        """The guard moved on while some waited. ``admit`` raises what they are told."""
+        """Refuse changes whose owner lost the guard while they waited. ``admit`` raises the error for their senders."""
         for queued in self.changes:
             try:
                 admit(queued.change)
@@ -55,7 +55,7 @@ class MergedChanges:
         self.changes = [queued for queued in self.changes if not queued.receipt.done()]
 
     def merge(self) -> None:
-        """Later requests win."""
+        """Merge a change; later changes override earlier ones."""
         for queued in self.changes:
             wanted = self._after(queued)
             if len(wanted) > self._settings.load_balancers_max:
@@ -70,7 +70,7 @@ class MergedChanges:
         self._refuse_unfit()
 
     def accepted(self, held: Mapping[str, wire.LoadBalancerConfig]) -> dict[str, wire.LoadBalancerConfig]:
-        """What is wanted, but for those with errors, which stay as they were held."""
+        """The target state; load balancers with errors remain as they are held."""
         good = {name: one for name, one in self.wanted.items() if name not in self.errors}
         return good | {name: one for name, one in held.items() if name in self.errors}
 
@@ -80,7 +80,7 @@ class MergedChanges:
         return wanted | {one.id: with_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
 
     def _refuse_unfit(self) -> None:
-        """Put back those that cannot be taken, and whoever is in the way of one that was put back."""
+        """Revert those that cannot be accepted, and those that conflict with a reverted one."""
         self.lacking = {name: lacked for name in self.named if (lacked := lacking(self.wanted.get(name)))}
         changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
         self.moved = not (self._before.keys() <= self.wanted.keys() and all(map(self._stays, changed)))
@@ -95,7 +95,7 @@ class MergedChanges:
         return problem_of(one, self._settings) or self._forbidden_addresses.problem_of(one, peers)
 
     def _stays(self, one: wire.LoadBalancerConfig) -> bool:
-        """Has it the names and binds already that it wants?"""
+        """Whether it already has the names and addresses that it wants."""
         before = self._before.get(one.id)
         return before is not None and _names(before) == _names(one) and bind_addresses(before) == bind_addresses(one)
 
@@ -107,8 +107,8 @@ class MergedChanges:
             del self.wanted[name]
 
     def _problems(self, changed: list[wire.LoadBalancerConfig]) -> dict[str, str]:
-        """Those that stay as they are have the older right to names and binds."""
-        if not self.moved:  # most changes are of this kind, and need no look at everybody else
+        """Load balancers that stay unchanged have priority for names and addresses."""
+        if not self.moved:  # most changes move nothing, and need no comparison with other load balancers
             return {one.id: problem for one in changed if (problem := self._problem(one))}
         ids = {one.id for one in changed}
         still = [one for name, one in self.wanted.items() if name not in ids]

@@ -1,4 +1,4 @@
-"""Which device group partitions belong to: all whose names begin alike belong to one."""
+"""Ownership of partitions by device groups: all partitions with one prefix belong to one group."""
 
 from collections.abc import Mapping
 
@@ -11,12 +11,12 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 def prefix_of(name: str) -> str:
-    """What the names of all partitions of one owner begin with."""
+    """The common prefix of the names of all partitions of one owner."""
     return name.rpartition("_")[0]
 
 
 class PrefixOwners:
-    """Which device group owns the partitions of each prefix, as far as partitions that were loaded or guarded tell."""
+    """The owner of each prefix, from the partitions that were loaded or guarded."""
 
     def __init__(self) -> None:
         self._by_prefix: dict[str, str] = {}
@@ -27,24 +27,24 @@ class PrefixOwners:
         return self._by_prefix
 
     def add_loaded(self, partition: str, owner: str) -> None:
-        """As the partition's guard has it; empty: it has none."""
+        """Record the owner in a loaded partition's guard; empty: it has none."""
         if owner:
             self._by_prefix.setdefault(prefix_of(partition), owner)
 
     def check(self, partition: str, wanted: str) -> None:
-        """Raises :class:`OtherOwner` if another group owns the prefix. ``wanted`` empty: an agent that names none."""
+        """Raises :class:`OtherOwner` if another group owns the prefix. ``wanted`` empty: the agent sent no owner."""
         owner = self._by_prefix.get(prefix_of(partition), "")
         if owner and wanted not in ("", owner):
             raise OtherOwner(partition, owner, wanted)
 
     def set(self, partition: str, owner: str) -> None:
-        """This group guards a partition of the prefix now."""
+        """Record that this group guards a partition of the prefix."""
         if owner:
             self._by_prefix[prefix_of(partition)] = owner
 
 
 def remove_owner(settings: DaemonSettings, prefix: str) -> dict[str, str]:
-    """The partitions of a prefix become nobody's: their owners until now, by partition. Only for when no daemon runs.
+    """Remove the owner of a prefix's partitions; returns the previous owners by partition. Only while no daemon runs.
     Blocks. Raises :class:`OSError`, :class:`~evenkeel.haproxyd.disk.files.StorageBroken`."""
     found = {}
     for name in partition_names(settings.partitions_dir) if settings.partitions_dir.is_dir() else ():

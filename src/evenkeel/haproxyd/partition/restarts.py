@@ -1,4 +1,4 @@
-"""When a HAProxy that ended is started again."""
+"""Backoff for restarts of HAProxy."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class RestartBackoff:
-    """Pauses that double with each failure, and begin anew after HAProxy ran for ``steady_after_seconds``."""
+    """Pauses that double with each failure, and are reset after HAProxy has run for ``steady_after_seconds``."""
 
     def __init__(self, settings: DaemonSettings, now: Callable[[], float] = time.monotonic) -> None:
         self._backoff = Backoff(initial_seconds=settings.restart_min_seconds, max_seconds=settings.restart_max_seconds)
@@ -19,7 +19,7 @@ class RestartBackoff:
 
     @property
     def pause_seconds(self) -> float:
-        """Before the next start."""
+        """Pause before the next start."""
         return self._backoff.nominal_seconds(self._failures)
 
     def served(self) -> None:
@@ -32,7 +32,7 @@ class RestartBackoff:
         self._failures += 1
 
     def exited(self) -> float:
-        """HAProxy ended by itself. Seconds to wait before the next start."""
+        """HAProxy ended without being stopped. Returns the seconds to wait before the next start."""
         since, self._serving_since = self._serving_since, None
         if since is not None and self._now() - since >= self._steady_after_seconds:
             self._failures = 0
@@ -40,5 +40,5 @@ class RestartBackoff:
         return self.pause_seconds
 
     def describe(self) -> str:
-        """For people."""
+        """Number of consecutive failures and the pause before the next start, for operators."""
         return f"time {self._failures} in a row, next start in {self.pause_seconds:g} s"

@@ -1,9 +1,8 @@
-"""One partition: who may change it, what it holds, and the one task that applies changes, pass after pass.
+"""One partition: its guard, what it holds, and the task that applies changes, pass after pass.
 
-Changes that arrive during a pass are applied together in the next one. What is held changes only after HAProxy
-does it and the disk has it; the guard moves before anything else, and whoever moved it knows that no change of an
-older owner is applied any more. A HAProxy that ends is started again, at once the first time and then after growing
-pauses.
+Changes that arrive during a pass are applied together in the next one. What is held changes only after HAProxy runs it
+and it is on disk. The guard moves first: once it has moved, no change of an older owner is applied. A HAProxy that ends
+is restarted, at once the first time and then after increasing pauses.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ DRIFT_LOGGED_MAX = 5
 
 
 class PartitionSupervisor:
-    """One partition. Made by :class:`~evenkeel.haproxyd.partition.manager.PartitionManager`."""
+    """One partition. Created by :class:`~evenkeel.haproxyd.partition.manager.PartitionManager`."""
 
     def __init__(
         self,
@@ -62,26 +61,26 @@ class PartitionSupervisor:
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._pass_due = False
-        """Is a pass due although no change waits?"""
+        """Whether a pass is due although no change is queued."""
         self._files_missing = False
-        """Is something gone from disk that is to be written again?"""
+        """Whether files that were removed have to be written again."""
         self._verify_next = True
-        """Also in the first pass: an earlier daemon may have ended in the middle of something."""
+        """True for the first pass: an earlier daemon may have ended during a change."""
         self._last_repair: tuple[float, tuple[str, ...]] = (0.0, ())
-        """Until when the same drift is not repaired again, and which."""
+        """Until when the same drift is not repaired again, and that drift."""
         self._started = False
         self._closing = False
         self._waits_for_owner = False
-        """Is its HAProxy left alone until its owner has said what it is to do?"""
+        """Whether its HAProxy is left unchanged until its owner has sent the configuration."""
         self._availability = HaproxyAvailability(name, host.settings, on_event)
         self._repairs = RepairReport()
         self._log = log.bind(partition=name)
 
-    # -- what others see
+    # -- state for other modules
 
     @property
     def problem(self) -> str:
-        """Why its HAProxy does not run as configured, for people; empty when it does."""
+        """Why its HAProxy does not run as configured, for operators; empty when it does."""
         return self._availability.problem
 
     @problem.setter
@@ -90,12 +89,12 @@ class PartitionSupervisor:
 
     @property
     def epoch(self) -> int:
-        """The guard's; -1 before there is one."""
+        """The guard's epoch; -1 before there is one."""
         return self._guard.epoch
 
     @property
     def session_id(self) -> str:
-        """The guard's."""
+        """The guard's session."""
         return self._guard.session_id
 
     @property
@@ -105,22 +104,22 @@ class PartitionSupervisor:
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """The HAProxys that it shares its stick tables with."""
+        """The HAProxys with which it shares its stick tables."""
         return self._guard.peers
 
     @property
     def peer(self) -> wire.HaproxyPeer | None:
-        """This one, as its peers must name it."""
+        """This HAProxy's own entry, as its peers have to be configured with it."""
         return self._guard.peer
 
     @property
     def held(self) -> Mapping[str, wire.LoadBalancerConfig]:
-        """What was accepted, by id."""
+        """The accepted load balancers, by id."""
         return self._held.by_id
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of all that is held of each load balancer, by id."""
+        """Digests of all held load balancers, by id."""
         return self._held.digests
 
     @property
@@ -130,62 +129,62 @@ class PartitionSupervisor:
 
     @property
     def worker_pid(self) -> int | None:
-        """The current worker; None when there is none."""
+        """The current worker's pid; None when there is none."""
         return self._runner.process.worker_pid
 
     def is_worker(self, pid: int) -> bool:
-        """Is this process the current worker, or one that is about to be?"""
+        """Whether this process is the current worker, or one that is about to be."""
         return self._runner.process.is_worker(pid)
 
     @property
     def master_pid(self) -> int | None:
-        """The master; None when there is none."""
+        """The master's pid; None when there is none."""
         return self._runner.process.master_pid if self.runs else None
 
     @property
     def runs(self) -> bool:
-        """Is there a HAProxy? An empty partition needs none."""
+        """Whether there is a HAProxy. An empty partition needs none."""
         return self._runner.process.up
 
     @property
     def in_use(self) -> bool:
-        """Does it hold anything, or still run?"""
+        """Whether it holds anything or its HAProxy runs."""
         return bool(self._held) or self.runs
 
     @property
     def directory(self) -> Path:
-        """Everything of this partition on disk, but for :attr:`keys_path`."""
+        """The partition's directory, which has everything except :attr:`keys_path`."""
         return self._storage.directory
 
     @property
     def keys_path(self) -> Path:
-        """Everything of it that holds private keys."""
+        """The directory of its private keys."""
         return self._storage.keys_dir
 
     @property
     def config_path(self) -> Path:
-        """The composed configuration."""
+        """Path of the rendered configuration."""
         return self._storage.config_dir / "haproxy.cfg"
 
     @property
     def local_path(self) -> Path:
-        """Where an operator's own configuration may be put."""
+        """Path of the operator's own configuration."""
         return self._storage.local
 
     # -- start and end
 
     async def load(self) -> None:
-        """Read the folder. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could be
-        read is known then, and its binds are reserved all the same."""
+        """Read the directory. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`, :class:`OSError`; what could
+        be read is then loaded, and its addresses are reserved all the same."""
         await self._applier.load()
 
     async def reserve_running_binds(self) -> None:
-        """Let nobody else bind where this one's HAProxy may be listening."""
+        """Reserve the addresses on which this partition's HAProxy may be listening."""
         self._host.binds.reserve_unknown(self.name, (await asyncio.to_thread(self._storage.read_running)).places)
 
     async def start(self) -> None:
-        """Start a HAProxy if there is none. One that runs is adopted, and left alone for a while: the disk may be an
-        older copy, and its owner is about to say what it is to do. Its trouble is in ``problem``."""
+        """Start a HAProxy if none runs. A running one is adopted and left unchanged for a while: the disk may be an
+        older copy, and its owner is about to send the configuration. Failures are reported in ``problem``."""
         try:
             await self._runner.adopt(self._applier.config())
         finally:
@@ -198,12 +197,12 @@ class PartitionSupervisor:
             self._set_timer(self._settings.owner_wait_seconds)
 
     async def close(self) -> None:
-        """Finish what is under way and go; HAProxy stays."""
+        """Finish the current pass and stop; HAProxy keeps running."""
         await self._finish()
         self._runner.process.detach()
 
     async def stop(self) -> None:
-        """End HAProxy too."""
+        """Stop, and terminate HAProxy."""
         await self._finish()
         await self._runner.stop()
 
@@ -214,19 +213,19 @@ class PartitionSupervisor:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def trim_log(self) -> None:
-        """Bound the space of HAProxy's own log. Raises :class:`OSError`."""
+        """Rotate HAProxy's own log if it is long. Raises :class:`OSError`."""
         await asyncio.to_thread(self._storage.trim_log)
 
-    # -- when somebody removes what it needs, or changes it by hand
+    # -- repair of manual changes and removed files
 
     def find_missing(self) -> str:
-        """What is missing of its files or of what HAProxy needs to be reloaded, for people; empty: nothing. Blocks
-        shortly."""
+        """Which of its files, or of those that HAProxy needs for a reload, are missing, for operators; empty: none.
+        Blocks shortly."""
         missing = self._storage.find_missing()
         return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
 
     def restore(self, missing: str) -> None:
-        """Write it again: what is held is known without the disk."""
+        """Write missing files again, from memory."""
         if self._closing or not self._started:
             return
         self._log.error("partition lost what it needs; restoring it", reason=missing)
@@ -236,12 +235,12 @@ class PartitionSupervisor:
 
     @property
     def settled(self) -> int | None:
-        """How many passes there were; None during one, or where HAProxy is left as it is."""
+        """The number of passes; None during one, or while HAProxy is left unchanged."""
         working = self._task is not None and not self._task.done()
         return None if working or self._waits_for_owner or not self._started else self._passes
 
     def repair_drift(self, found: Sequence[str]) -> None:
-        """Somebody changed by hand what HAProxy does. What does not help is not tried again soon."""
+        """Repair manual changes of the running HAProxy. A repair without effect is not repeated soon."""
         now = asyncio.get_running_loop().time()
         if self._closing or (tuple(found) == self._last_repair[1] and now < self._last_repair[0]):
             return
@@ -263,7 +262,7 @@ class PartitionSupervisor:
         return msgspec.structs.replace(wanted, owner=self._guard.owner, state_id=self._state_id())
 
     async def change(self, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
-        """Apply a change that was checked. Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`;
+        """Apply a validated change. Raises as :meth:`~evenkeel.haproxyd.partition.guard.PartitionGuard.admit`;
         :class:`PartitionFailed`, :class:`PartitionBusy`, :class:`~evenkeel.haproxyd.errors.InvalidChange`."""
         self.admit(change)
         if self._closing or not self._started:
@@ -340,7 +339,8 @@ class PartitionSupervisor:
         await self._applier.finish()
 
     def _leave_alone(self, merged: MergedChanges) -> None:
-        """HAProxy has what the daemon lost and is about to be sent: until then, or its time is over, it goes on."""
+        """Keep HAProxy unchanged while it runs what the daemon has lost, until the owner sends it again or the time is
+        over."""
         self._waits_for_owner = True
         waits = "left as it is until certificates that were lost are sent; try again later"
         held = self.held
@@ -355,11 +355,11 @@ class PartitionSupervisor:
             self._set_timer(self._availability.exited(self._runner.process.last_alert()))
 
     def _is_down(self) -> bool:
-        """Is there no HAProxy although something is held?"""
+        """Whether there is no HAProxy although load balancers are held."""
         return bool(self._held) and not self.runs
 
     def _schedule_next_pass(self) -> None:
-        """No change waits: is there something to be done later?"""
+        """Schedule later work when no change is queued."""
         if self._closing or self._waits_for_owner:
             return
         if self.runs and not self._held:

@@ -1,7 +1,7 @@
-"""What is taken of a load balancer, before HAProxy sees any of it.
+"""Validation of a load balancer, before HAProxy reads any of it.
 
-Configuration comes as lines, so a line must stay a line, say nothing but what belongs into its section, and be short.
-A load balancer that breaks a rule is refused alone.
+Configuration arrives as lines. A line must be a single line of bounded length, and contain only what belongs into its
+section. A load balancer that breaks a rule is refused; the others are accepted.
 """
 
 import ipaddress
@@ -53,7 +53,8 @@ KEYWORDS = {
                           "hash-type", "http-check", "http-reuse", "http-send-name-header", "ignore-persist",
                           "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
 }  # fmt: skip
-"""First words of lines. What opens another section, listens, names servers or runs programs is not among them."""
+"""Keywords that lines may start with. Those that open another section, listen, define servers or run programs are
+excluded."""
 
 _SPLIT = re.compile(r"[\s()]+")
 _SET = frozenset(("attach-srv", "do-resolve", "set-dst", "set-dst-port"))
@@ -66,17 +67,17 @@ _ELSEWHERE = {
     "tcp-request": _SET,
     "tcp-response": _SET,
 }
-"""What has HAProxy connect to something else than a server as it is named, by the line's first word."""
+"""Words that make HAProxy connect to another address than the server's, by the line's first word."""
 _VERBS_MAX = 3
-"""How many words of a line at most say what it does: ``tcp-request content set-dst``."""
+"""Maximum number of words at the start of a line that name its action: ``tcp-request content set-dst``."""
 _HIDDEN = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
-"""Arguments of servers that name another address, or have somebody else name it."""
+"""Server arguments that set another address, or let another party set it."""
 
 
 def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:
-    """Why this load balancer cannot be taken; empty if it can. The first reason will do."""
+    """Why this load balancer is refused; empty if it is accepted. Returns the first reason found."""
     return next(filter(None, _problems(load_balancer, settings)), "")
 
 
@@ -135,7 +136,7 @@ def _name_problems(kind: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def name_problem(what: str, name: str) -> str:
-    """That this is no name. ``what``: of what, for people."""
+    """Why this is not a valid name. ``what``: what has the name, for messages."""
     return f"{what} is {name[:200]!r}; allowed: {wire.NAME}"
 
 
@@ -189,13 +190,13 @@ def _line_problems(
 
 
 def _elsewhere(line: str) -> str:
-    """The word by which a line sends connections elsewhere; empty if it does not."""
+    """The word that makes a line redirect connections; empty if there is none."""
     words = _SPLIT.split(_UNQUOTED.sub("", line))[:_VERBS_MAX]
     return min(_ELSEWHERE.get(words[0], frozenset()) & set(words[1:]), default="")
 
 
 def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Iterator[str]:
-    """Addresses and files stand where they can be seen; quotes, which could hide a word, have no use here."""
+    """Addresses and files must be visible to validation; so quotes, which could hide a word, are refused."""
     for word in words:
         if _UNQUOTED.search(word):
             yield f"{what}: {word[:60]!r} has quotes, a backslash or a variable; none is allowed"
@@ -215,7 +216,7 @@ def _text_problems(what: str, texts: Iterable[str], settings: DaemonSettings) ->
 
 
 def address_problem(what: str, address: str, port: int) -> str:
-    """Why this is no address and port; empty if it is. ``what``: of what, for people."""
+    """Why this is not a valid address and port; empty if it is. ``what``: what has the address, for messages."""
     try:
         ipaddress.ip_address(address)
     except ValueError:

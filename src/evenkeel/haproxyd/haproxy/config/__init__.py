@@ -1,1 +1,1 @@
-"""HAProxy's configuration: composed, checked, written, and what of it can be bound."""
+"""HAProxy's configuration: rendering, checks, files, and which of its addresses can be bound."""

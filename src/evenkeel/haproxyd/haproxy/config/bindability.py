@@ -1,4 +1,6 @@
-"""Which load balancers of a configuration can be bound now, and which are in the way of others. Pure but for trying."""
+"""Which load balancers of a configuration can be bound now, and which conflict with others. Pure, except for test
+binds.
+"""
 
 import msgspec
 
@@ -10,20 +12,20 @@ Binds = frozenset[binds.BindAddress]
 
 
 def peer_bind(config: HaproxyConfig) -> binds.BindAddress | None:
-    """Where HAProxy listens for its peers."""
+    """The address on which HAProxy accepts its peers."""
     return binds.bind_address(config.peer.address, config.peer.port) if config.peer else None
 
 
 def binds_of(config: HaproxyConfig) -> Binds:
-    """Everywhere that a HAProxy which does this listens."""
+    """All addresses on which a HAProxy with this configuration listens."""
     balancers = (bind for one in config.load_balancers.values() for bind in binds.bind_addresses(one))
     peer = peer_bind(config)
     return frozenset((*balancers, peer)) if peer else frozenset(balancers)
 
 
 def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfig, str]:
-    """A HAProxy that cannot listen for its peers does without them, and why; no load balancer is to blame. ``ours``:
-    where it listens already."""
+    """The configuration without peers if HAProxy cannot bind their address, and the reason; this is no load balancer's
+    error. ``ours``: addresses on which it already listens."""
     bind = peer_bind(config)
     if bind is None or bind in ours:
         return config, ""
@@ -32,7 +34,7 @@ def with_bindable_peer(config: HaproxyConfig, ours: Binds) -> tuple[HaproxyConfi
 
 
 def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> dict[str, str]:
-    """Load balancers whose new binds cannot be listened on, so that HAProxy never tries."""
+    """Load balancers whose new addresses cannot be bound, so that HAProxy does not try."""
     balancers_binds = ours - {peer_bind(running)}
     new = {
         bind: one.id
@@ -46,7 +48,8 @@ def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> di
 
 
 def without(config: HaproxyConfig, running: HaproxyConfig, bad: dict[str, str]) -> HaproxyConfig:
-    """The configuration with ``bad`` load balancers as they run now; those in their way are added to ``bad``."""
+    """The configuration with the ``bad`` load balancers as they run now; those that conflict with them are added to
+    ``bad``."""
     if not bad:
         return config
     kept = {name: one for name, one in config.load_balancers.items() if name not in bad}
@@ -58,7 +61,7 @@ def without(config: HaproxyConfig, running: HaproxyConfig, bad: dict[str, str]) 
 
 
 def ping_changed(before: HaproxyConfig, after: HaproxyConfig) -> bool:
-    """Is there a difference that the daemon itself has to carry out?"""
+    """Whether there is a difference that concerns the daemon's own ICMP checks."""
 
     def pings(config: HaproxyConfig) -> set[tuple[str, wire.Ping | None, tuple[str | None, ...]]]:
         return {

@@ -1,22 +1,23 @@
 """A partition's whole configuration as text. Pure.
 
-What stands here was tried; the reasons:
+Reasons for what is not obvious; all of it was tested:
 
 - ``idle-close-on-response``: at a reload the old worker answers one more request on an idle connection instead of
-  closing it under the client's feet.
-- ``noreuseport``: two HAProxys on one address must be an error, not a lottery.
-- ``transparent``: an address that is not on this host (yet) is no error.
+  closing it while the client sends one.
+- ``noreuseport``: two HAProxys on one address must be an error; with SO_REUSEPORT the kernel would spread connections
+  over both.
+- ``transparent``: HAProxy can bind an address that is not on this host (yet).
 - ``no strict-limits``: many listeners on a host with a low limit of open files still start.
-- ``log`` in backends alone: what they say of their servers is wanted. A frontend with it would compose a line for
-  every request, a tenth of its cost, only to find that nobody wants it.
-- TLS on both sides between peers: a stick table tells who talks to whom, and a tenant's own load balancer can reach
-  any port of its host. The section is one tenant's, and so is the key (:mod:`network.peer_keys`).
-- TLS as in Mozilla's intermediate profile where a load balancer does not say otherwise: curves, ciphers, DH parameters
-  of 2048 bits, no tickets.
-- ``cachesize 0`` where a listener asks clients for certificates: HAProxy resumes a session at any listener of the
-  process, and so one that was begun where nobody is asked would do where everybody has to show one.
-- server states and the local peer: a reload keeps what is known of servers, and stick tables.
-- ``id``: hashing algorithms place servers by it, so it must not depend on who else is in the backend.
+- ``log`` in backends only, for changes of servers' health. In a frontend, HAProxy would format a line for every
+  request, a tenth of the request's cost, which is then dropped.
+- TLS on both sides between peers: a stick table contains clients' addresses, and a tenant's own load balancer can reach
+  any port of its host. The peers section and its key belong to one tenant (:mod:`network.peer_keys`).
+- TLS as in Mozilla's intermediate profile unless a load balancer sets it otherwise: curves, ciphers, DH parameters of
+  2048 bits, no session tickets.
+- ``cachesize 0`` where a listener verifies client certificates: HAProxy resumes a session at any listener of the
+  process, so a session from a listener without verification would bypass it.
+- server states and the local peer: states of servers and stick tables survive a reload.
+- ``id``: hashing algorithms place servers by it, so it must not depend on the other servers of the backend.
 """
 
 import functools
@@ -32,10 +33,10 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 SERVER_ID_BITS = 0x3FFFFFFF
 PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
-"""Among load balancers' files, none of which can have such a name."""
+"""Stored among load balancers' files; no load balancer's file can have these names."""
 PEER_CONNECTIONS_MAX = 64
 METRICS_BACKEND = "_metrics"
-"""Among load balancers' backends, none of which can have such a name."""
+"""Name of the daemon's backend; no load balancer's backend can have it."""
 _METRICS_LINES = (
     "rate-limit sessions 10",
     "option httpclose",
@@ -44,7 +45,7 @@ _METRICS_LINES = (
     f"default_backend {METRICS_BACKEND}",
 )
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
-"""Arguments of servers that make a connection that client's own."""
+"""Server arguments that tie a server connection to one client, so that it cannot be reused."""
 
 _CIPHERS = ":".join(
     f"{exchange}-{cipher}"
@@ -61,7 +62,7 @@ TLS = (
     f"ssl-default-server-ciphersuites {_SUITES}",
     "tune.ssl.default-dh-param 2048",
 )
-"""Of the whole process (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
+"""For the whole process (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
 DEFAULTS = """
 defaults
     mode http
@@ -75,16 +76,16 @@ defaults
 
 
 class HaproxyConfig(Value):
-    """What a HAProxy is to do."""
+    """The configuration that a HAProxy is to run."""
 
     load_balancers: Mapping[str, wire.LoadBalancerConfig] = {}
     peer: wire.HaproxyPeer | None = None
-    """This HAProxy among its peers."""
+    """This HAProxy's own entry in the peers section."""
     peer_key: str = ""
-    """What it shows them (:func:`~evenkeel.haproxyd.network.peer_keys.make_peer_key`); secret."""
+    """Its certificate and key for peers (:func:`~evenkeel.haproxyd.network.peer_keys.make_peer_key`); secret."""
     peers: tuple[wire.HaproxyPeer, ...] = ()
     user: WorkerUser | None = None
-    """What workers run as, shut in; None: as the master does."""
+    """The user that workers run as, in a chroot; None: the master's user."""
 
     def __repr__(self) -> str:
         return f"HaproxyConfig(load_balancers={sorted(self.load_balancers)}, peers={len(self.peers)})"
@@ -97,7 +98,7 @@ def compose(
     settings: DaemonSettings,
     fragment_of: Callable[[wire.LoadBalancerConfig], str] | None = None,
 ) -> str:
-    """The whole file, in an order that depends on content alone."""
+    """The whole file, in an order that depends on the content only."""
     parts = [_global(partition, config, layout, settings), _peers(config, layout, settings), DEFAULTS]
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
@@ -141,7 +142,7 @@ def _clients_show_certificates(config: HaproxyConfig) -> bool:
 
 
 def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
-    """With itself alone: that is how a worker hands its stick tables to the next one."""
+    """With the local peer alone, too: through it a worker passes its stick tables to the next one."""
     lines = (
         _with_peers(config.peer, config.peers, layout, settings) if config.peer else _alone(config, layout, settings)
     )
@@ -153,7 +154,7 @@ def _with_peers(
 ) -> Iterable[str]:
     identity, trusted = layout.files_dir / PEER_KEY, layout.files_dir / TRUSTED_PEERS
     tls = f"ssl crt {identity} ca-file {trusted} verify required ssl-min-ver TLSv1.3"
-    # strangers that only connect must not take the connections that tenants' clients need
+    # connections that send no request must not use up those that tenants' clients need
     yield f"bind {_bracketed(local.address)}:{local.port} maxconn {PEER_CONNECTIONS_MAX} {tls}"
     yield f"default-server {tls}"
     yield f"server {settings.name}"
@@ -163,15 +164,15 @@ def _with_peers(
 
 
 def _alone(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> Iterable[str]:
-    """A worker of another user than the daemon's must be able to connect to the next one's socket."""
+    """Makes the socket accessible to a worker that runs as another user than the daemon."""
     owner = f" uid {config.user.uid} gid {config.user.gid}" if config.user else ""
     yield f"bind unix@{layout.peer_socket} mode 600{owner}"
     yield f"server {settings.name}"
 
 
 def _metrics(partition: str, settings: DaemonSettings) -> str:
-    """What listeners for Prometheus send to: the daemon. Whatever clients ask for, it is told partition and listener
-    only; and what it is asked, at once and in a second, is limited."""
+    """The backend of listeners for Prometheus: the daemon. Of a request, the daemon receives only partition and
+    listener; concurrent requests and requests per second are limited."""
     lines = (
         "timeout queue 5s",
         "timeout server 20s",
@@ -187,8 +188,8 @@ def _section(head: str, lines: Iterable[str]) -> str:
 
 
 class Composer:
-    """Composes one partition again and again. Remembers fragments, because of a partition mostly one changes, and
-    the last text."""
+    """Renders one partition repeatedly. Caches the sections of each load balancer, because most changes concern one of
+    them, and the last text."""
 
     def __init__(self, partition: str, layout: Layout, settings: DaemonSettings) -> None:
         self._partition = partition
@@ -198,7 +199,7 @@ class Composer:
         self._last: tuple[HaproxyConfig, str] | None = None
 
     def text(self, config: HaproxyConfig) -> str:
-        """What :func:`compose` writes; parts that are as in the last call are taken from that."""
+        """The same text as :func:`compose`; unchanged parts are taken from the cache."""
         if self._last is None or self._last[0] is not config:
             text = compose(self._partition, config, self._layout, self._settings, self._fragment)
             self._last = (config, text)
@@ -213,7 +214,7 @@ class Composer:
 
 
 def fragment(one: wire.LoadBalancerConfig) -> str:
-    """One load balancer's sections."""
+    """The sections of one load balancer."""
     parts = [f"\n# load balancer {one.id}\n"]
     parts.extend(_frontend(frontend) for frontend in one.frontends)
     parts.extend(_backend(backend) for backend in one.backends)
@@ -254,14 +255,14 @@ def _server(server: wire.BackendServer, number: int) -> str:
 
 
 def server_words(server: wire.BackendServer, number: int) -> tuple[str, ...]:
-    """What follows the address, in the file and at runtime alike."""
+    """The arguments after the address, the same in the file and in runtime commands."""
     backup = ("backup",) if server.backup else ()
     return ("id", str(number), "weight", str(server.weight), *backup, *server.arguments)
 
 
 @functools.lru_cache(maxsize=4096)
 def server_ids(names: tuple[str, ...]) -> dict[str, int]:
-    """Numbers that depend on the name alone (but for the rare two that would have the same)."""
+    """Server ids that depend on the name only (except for rare collisions)."""
     ids: dict[str, int] = {}
     taken: set[int] = set()
     for name in sorted(names):
@@ -279,5 +280,5 @@ def _bracketed(address: str) -> str:
 
 
 def address_of(server: wire.BackendServer) -> str:
-    """Address and port as the runtime API takes them."""
+    """Address and port in the syntax of the runtime API."""
     return f"{_bracketed(server.address)}:{server.port}"

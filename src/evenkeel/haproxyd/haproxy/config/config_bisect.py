@@ -1,4 +1,4 @@
-"""Which load balancers does HAProxy refuse? Asked by ``haproxy -c`` about fewer and fewer of them."""
+"""Finds the load balancers that HAProxy refuses, by running ``haproxy -c`` on ever smaller subsets."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,9 +10,9 @@ from evenkeel.haproxyd.haproxy.binary import Binary
 
 
 async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]], Awaitable[str]]) -> dict[str, str]:
-    """Those refused, with HAProxy's reason. ``check`` says why some of them together are refused, or nothing.
+    """The refused load balancers, with HAProxy's reason. ``check`` returns why it refuses a subset, or nothing.
 
-    Costs one check if there is none, and about two times log2 of their number for each.
+    Costs one check if none is refused, and about two times log2 of the number of load balancers for each refused one.
     """
     words = await check(suspects) if suspects else ""
     if not words:
@@ -21,12 +21,12 @@ async def bisect_refused(suspects: Sequence[str], check: Callable[[Sequence[str]
         return {suspects[0]: words}
     middle = (len(suspects) + 1) // 2
     found = {**await bisect_refused(suspects[:middle], check), **await bisect_refused(suspects[middle:], check)}
-    return found or dict.fromkeys(suspects, words)  # each half is fine alone: they cannot be told apart
+    return found or dict.fromkeys(suspects, words)  # each half is valid on its own
 
 
 async def check_config(binary: Binary, config_dir: Path, files_dir: Path, timeout_seconds: float) -> str:
-    """Why HAProxy would refuse this configuration, in its words; empty if it wouldn't. ``files_dir``: where the files
-    are that it names. Raises :class:`HaproxyDown`."""
+    """Why HAProxy would refuse this configuration, from its messages; empty if it accepts it. ``files_dir``: the
+    directory of the files that the configuration refers to. Raises :class:`HaproxyDown`."""
     process = await asyncio.create_subprocess_exec(
         binary.path, "-c", "-f", config_dir,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Who is to blame for a configuration that HAProxy refuses? Asked of ``haproxy -c``, on a copy."""
+"""Finds what makes HAProxy refuse a configuration, by running ``haproxy -c`` on a copy."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 class ConfigCheck:
-    """Of one partition."""
+    """Checks of one partition's configuration."""
 
     def __init__(
         self, partition: str, settings: DaemonSettings, binary: FindBinary, storage: PartitionStorage, layout: Layout
@@ -29,8 +29,8 @@ class ConfigCheck:
         self._layout = layout
 
     async def check(self, load_balancers: LoadBalancers) -> str:
-        """Why HAProxy would refuse these, without the operator's file; empty if it would not.
-        Raises :class:`HaproxyDown`."""
+        """Why HAProxy would refuse these load balancers, without the operator's file; empty if it accepts them. Raises
+        :class:`HaproxyDown`."""
         try:
             return await self._check(load_balancers)
         finally:
@@ -56,8 +56,8 @@ class ConfigCheck:
     async def bisect(
         self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool
     ) -> dict[str, str]:
-        """Load balancers that cannot be as wanted, and why; empty: it is the operator's file (``with_local``: HAProxy
-        read it). ``words``: HAProxy's. Raises :class:`HaproxyDown` if it cannot be found out."""
+        """The refused load balancers, and why; empty: the cause is the operator's file (``with_local``: HAProxy read
+        it). ``words``: HAProxy's message. Raises :class:`HaproxyDown` if the check cannot be run."""
         suspects = sorted(name for name, one in wanted.items() if one != running.get(name))
 
         async def check(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The files that one HAProxy reads when a worker begins: written before a reload, after an answer, or put right."""
+"""The files that one HAProxy reads when a worker starts: written before a reload, after a response, or as a repair."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class ConfigFiles:
-    """Of one partition. What blocks says so."""
+    """The files of one partition. Methods that block are marked so."""
 
     def __init__(self, partition: str, settings: DaemonSettings, storage: PartitionStorage, layout: Layout) -> None:
         self._partition = partition
@@ -19,18 +19,18 @@ class ConfigFiles:
         self._storage = storage
         self._layout = layout
         self._known: dict[str, str] = {}
-        """What we know to be in the files."""
+        """Contents known to be on disk, by name."""
         self._composer = Composer(partition, layout, settings)
         self.outdated = False
-        """Are they older than what HAProxy does?"""
+        """Whether the files are older than the running configuration."""
 
     def forget(self) -> None:
-        """The next time, all are written anew."""
+        """Write all files anew the next time."""
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
     def write(self, config: HaproxyConfig, *, take_local: bool) -> None:
-        """Make them so; files that nothing names any more stay. ``take_local``: let HAProxy read the operator's file.
+        """Write the files; those that are no longer referred to stay. ``take_local``: include the operator's file.
         Blocks."""
         write_files(self._storage, config, self._layout, self._known, self._composer)
         self._known |= files_of(config)
@@ -38,13 +38,12 @@ class ConfigFiles:
         self.outdated = False
 
     def remove_unused_files(self, config: HaproxyConfig) -> None:
-        """Nothing uses them any more. Blocks."""
+        """Remove files that are no longer referred to. Blocks."""
         self._known = files_of(config)
         self._storage.remove_unused_files(self._known)
 
     def find_changed(self, config: HaproxyConfig) -> tuple[str, ...]:
-        """Names of those that are not as they should be, because somebody changed them; they are written again at the
-        next :meth:`write`. Blocks."""
+        """Names of the files that were changed from outside; the next :meth:`write` writes them again. Blocks."""
         wanted = files_of(config)
         differing = self._storage.differing_files(wanted)
         self._known = {name: content for name, content in wanted.items() if name not in differing}
@@ -53,7 +52,7 @@ class ConfigFiles:
         return differing
 
     def digest(self, config: HaproxyConfig, local: str) -> str:
-        """Of everything that a HAProxy which does this was told. ``local``: the operator's file."""
+        """Digest of everything that a HAProxy with this configuration has read. ``local``: the operator's file."""
         files = (part for item in sorted(files_of(config).items()) for part in item)
         return digest(self._composer.text(config), local, *files)
 
@@ -61,14 +60,15 @@ class ConfigFiles:
 def write_files(
     storage: PartitionStorage, config: HaproxyConfig, layout: Layout, known: Mapping[str, str], composer: Composer
 ) -> None:
-    """Write the files that the configuration names, unless ``known`` to be right, then the configuration. Blocks."""
+    """Write the files that the configuration refers to, unless ``known`` to be up to date, then the configuration.
+    Blocks."""
     storage.write_files(layout.files_dir, files_of(config), known)
-    # written beside its folder: HAProxy reads all that is in it
+    # the temporary file is outside the directory: HAProxy reads every file in it
     write_file(layout.config, composer.text(config).encode(), temporary_dir=layout.config_dir.parent)
 
 
 def owner_of(config: HaproxyConfig, name: str) -> str:
-    """Id of the load balancer whose lines name a file; empty: none's."""
+    """Id of the load balancer whose configuration refers to the file; empty if there is none."""
     balancers = config.load_balancers.values()
     return next((one.id for one in balancers for file in one.files if file.name == name), "")
 

@@ -1,4 +1,4 @@
-"""Where one HAProxy finds its files and sockets."""
+"""Paths of one HAProxy's files and sockets."""
 
 import hashlib
 from pathlib import Path
@@ -9,29 +9,29 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class Layout(Value):
-    """Paths hold no character that the configuration would need quoted."""
+    """Paths contain no character that the configuration would have to quote."""
 
     config_dir: Path
     files_dir: Path
     server_states: Path | None
-    """None: nothing is remembered; for a check."""
+    """None: no server states are loaded; for a check."""
     master_socket: Path
     worker_socket: Path
     peer_socket: Path
 
     @property
     def config(self) -> Path:
-        """The composed file; HAProxy reads all of the folder, in order of names."""
+        """The rendered file; HAProxy reads all files of its directory, sorted by name."""
         return self.config_dir / "haproxy.cfg"
 
     @property
     def local(self) -> Path:
-        """The operator's own, if it is taken."""
+        """The operator's own file, if it is included."""
         return self.config_dir / "local.cfg"
 
 
 def layout_of(partition: str, storage: PartitionStorage, settings: DaemonSettings) -> Layout:
-    """A partition's. Sockets' names are short whatever the partition's is."""
+    """The paths of a partition. Sockets' names are short, however long the partition's name is."""
     short = hashlib.sha256(partition.encode()).hexdigest()[:16]
     return Layout(
         config_dir=storage.config_dir,

@@ -1,4 +1,4 @@
-"""The operator's own ``local.cfg`` of a partition: HAProxy reads it, unless HAProxy refused just this text before."""
+"""The operator's own ``local.cfg`` of a partition: included, unless HAProxy has refused this very text before."""
 
 from pathlib import Path
 
@@ -6,24 +6,24 @@ from evenkeel.haproxyd.disk.files import read_text
 
 
 class LocalConfig:
-    """Of one partition. Every function reads the file, which may block shortly."""
+    """The operator's file of one partition. Every method reads the file, which may block shortly."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._refused: tuple[str, str] | None = None
-        """The text that HAProxy refused, and why."""
+        """The text that HAProxy refused, and the reason."""
 
     def text_to_include(self) -> str:
-        """What HAProxy is to read; empty: nothing."""
+        """The text that HAProxy reads; empty: the file is not included."""
         text = read_text(self._path) or ""
         return "" if self._refused and text == self._refused[0] else text
 
     def refuse(self, text: str, reason: str) -> None:
-        """HAProxy refused this text. It is left out until somebody changes it."""
+        """Leave this text, which HAProxy refused, out until the file changes."""
         self._refused = (text, reason)
 
     def problem(self) -> str:
-        """That it is left out, and why, for people; empty if it is not."""
+        """Why the file is left out, for operators; empty if it is included."""
         if self._refused and read_text(self._path) == self._refused[0]:
             return f"local.cfg is left out: {self._refused[1]}"
         self._refused = None

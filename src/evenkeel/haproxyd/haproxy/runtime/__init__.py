@@ -1,1 +1,1 @@
-"""The runtime API of a running HAProxy: what it is told, what it says, and where it deviates."""
+"""The runtime API of a running HAProxy: commands, parsing of answers, and detection of drift."""

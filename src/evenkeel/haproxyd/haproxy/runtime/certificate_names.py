@@ -1,4 +1,4 @@
-"""The names that a certificate is shown for, as HAProxy takes them from it. Pure."""
+"""The names for which HAProxy selects a certificate (SNI), derived from the certificate as HAProxy does. Pure."""
 
 import functools
 import re
@@ -12,11 +12,12 @@ LEAVES_MAX = 8192
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 
 ShownFor = frozenset[tuple[str, bool]]
-"""Names in lower case, and whether the key is RSA's: HAProxy has one certificate of each kind for a name."""
+"""Names in lower case, and whether the key is an RSA key: per name, HAProxy selects one certificate of each key
+type."""
 
 
 def shown_for(content: str) -> ShownFor:
-    """Of the first certificate in a file of PEM; none if it cannot be read: what HAProxy makes of it, it says."""
+    """Of the first certificate in a PEM file; empty if it cannot be parsed: HAProxy then reports the error."""
     leaf = _PEM.search(content)
     return _of_leaf(leaf[0]) if leaf else frozenset()
 

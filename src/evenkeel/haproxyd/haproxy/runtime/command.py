@@ -1,4 +1,4 @@
-"""One command to the running HAProxy, what it is to undo, and that there is none that would do."""
+"""A runtime command, a deviation that a command repairs, and the error that only a reload helps."""
 
 from evenkeel.core.values import Value
 
@@ -6,15 +6,15 @@ REPEATED_CHARS_MIN = 8
 
 
 class RuntimeCommand(Value):
-    """One command, and what its answer holds if it did what it was to do (empty: it answers nothing). ``payload``: may
-    hold a private key."""
+    """One command, and the text that its answer contains on success (empty: no answer). ``payload``: may contain a
+    private key."""
 
     text: str
     payload: str = ""
     expects: str = ""
 
     def shown(self, answer: str) -> str:
-        """An answer as it may be logged: not if it repeats what was sent with the command."""
+        """The answer in a form that may be logged: without it if it repeats what was sent with the command."""
         repeats = any(line in answer for line in self.payload.splitlines() if len(line) >= REPEATED_CHARS_MIN)
         return "(not shown: it repeats the payload)" if repeats else answer.strip()
 
@@ -22,13 +22,14 @@ class RuntimeCommand(Value):
         return f"RuntimeCommand(text={self.text!r}, payload=<{len(self.payload)}>, expects={self.expects!r})"
 
     def done(self, answer: str) -> bool:
-        """Did HAProxy do it?"""
+        """Whether the command succeeded."""
         said = answer.strip()
         return self.expects in said if self.expects else not said
 
 
 class NeedsReload(Exception):
-    """Only a reload will do. ``load_balancer_id``: because of that one; empty: of none alone."""
+    """Only a reload can apply this. ``load_balancer_id``: the load balancer that requires it; empty: no single one
+    does."""
 
     def __init__(self, reason: str, load_balancer_id: str = "") -> None:
         super().__init__(reason)
@@ -36,7 +37,7 @@ class NeedsReload(Exception):
 
 
 class Finding(Value):
-    """One deviation. ``text``: for people, without values that somebody set. ``command``: what undoes it."""
+    """One deviation. ``text``: for operators, without the values that were set. ``command``: undoes it."""
 
     load_balancer_id: str
     text: str

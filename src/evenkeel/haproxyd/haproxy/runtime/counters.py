@@ -1,10 +1,10 @@
-"""Totals of frontends that outlive workers: over reloads, crashes of HAProxy and restarts of the daemon.
+"""Totals of frontends across reloads, crashes of HAProxy and restarts of the daemon.
 
-A worker counts from zero. Kept are, by frontend, a base (what workers that are gone counted) and what each worker
-that is still there was last seen to have counted, by its pid and the moment it started; the total is the sum. A
-worker that was replaced counts on while its connections last, so it is asked as long as it answers. On disk after
-each reload, and otherwise at most every :data:`SAVE_EVERY_SECONDS`: a HAProxy that dies takes with it what it counted
-since it was last asked, and if the daemon dies with it, since that was last saved.
+Each worker counts from zero. The daemon keeps, for each frontend, a base (the counts of workers that have ended) and
+the last counts read from each existing worker, identified by its pid and start time; the total is their sum. An old
+worker keeps counting while its connections last, so it is queried as long as it answers. Totals are written to disk
+after each reload, and otherwise at most every :data:`SAVE_EVERY_SECONDS`: a crash of HAProxy loses what it counted
+since the last query; if the daemon dies too, what was counted since the last save.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ log = structlog.get_logger(__name__)
 
 SAVE_EVERY_SECONDS = 10.0
 FRONTENDS_KEPT_MAX = 10_000
-"""Frontends that are gone are forgotten only beyond this: one that is switched off and on keeps its totals."""
+"""Totals of removed frontends are kept up to this number, because a frontend that is disabled and enabled again keeps
+its totals."""
 FILE = "counters.json"
 _NOTHING = FrontendCounts(listening=False)
 
@@ -33,15 +34,15 @@ Counts = Mapping[str, FrontendCounts]
 
 
 class Saved(Value):
-    """What is on disk."""
+    """The counters on disk."""
 
     base: dict[str, FrontendCounts] = {}
     workers: dict[str, dict[str, FrontendCounts]] = {}
-    """By ``pid-start``."""
+    """Keyed by ``pid-start``."""
 
 
 def added(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
-    """Both together."""
+    """The sum of both."""
     return FrontendCounts(
         bytes_in=one.bytes_in + other.bytes_in,
         bytes_out=one.bytes_out + other.bytes_out,
@@ -53,7 +54,7 @@ def added(one: FrontendCounts, other: FrontendCounts) -> FrontendCounts:
 
 
 def started_over(before: Counts, now: Counts) -> bool:
-    """Did a counter fall? Then somebody cleared them, or it is not the process it seems to be."""
+    """Whether a counter decreased: the counters were cleared, or it is another process."""
     return any(
         now[name].connections < was.connections or now[name].bytes_in < was.bytes_in
         for name, was in before.items()
@@ -62,28 +63,28 @@ def started_over(before: Counts, now: Counts) -> bool:
 
 
 class CounterTotals:
-    """The arithmetic, without anything around it."""
+    """The arithmetic of the totals, without I/O."""
 
     def __init__(self, saved: Saved | None = None) -> None:
         self.base = dict(saved.base) if saved else {}
         self.workers: dict[str, Counts] = dict(saved.workers) if saved else {}
 
     def seen(self, worker: str, counts: Counts) -> None:
-        """What a worker has counted since it began."""
+        """Record what a worker has counted since it started."""
         before = self.workers.get(worker, {})
         if started_over(before, counts):
             self.gone(worker)
-        # a frontend that it no longer has goes on counting for what it was
+        # a frontend that the worker no longer has keeps the counts it had
         self.workers[worker] = {**self.workers.get(worker, {}), **counts}
 
     def gone(self, worker: str) -> None:
-        """It will not be asked again: what it counted joins the base."""
+        """The worker will not be queried again: add its counts to the base."""
         for name, counts in self.workers.pop(worker, {}).items():
             ended = msgspec.structs.replace(counts, active=0, listening=False)
             self.base[name] = added(self.base.get(name, _NOTHING), ended)
 
     def total(self, name: str) -> FrontendCounts:
-        """Since the frontend was made."""
+        """The total since the frontend was created."""
         total = self.base.get(name, _NOTHING)
         for counts in self.workers.values():
             total = added(total, counts.get(name, _NOTHING))
@@ -95,12 +96,13 @@ class CounterTotals:
             self.base = {name: counts for name, counts in self.base.items() if name in kept}
 
     def saved(self) -> Saved:
-        """For the disk."""
+        """The state to be written to disk."""
         return Saved(base=dict(self.base), workers={worker: dict(counts) for worker, counts in self.workers.items()})
 
 
 class PartitionCounters:
-    """One partition's totals. Its own trouble (a full disk, a silent worker) is logged and hinders nobody."""
+    """One partition's totals. Errors of its own (a full disk, a worker that does not answer) are logged and not
+    raised."""
 
     def __init__(self, name: str, directory: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._name = name
@@ -111,7 +113,7 @@ class PartitionCounters:
         self._lock = asyncio.Lock()
 
     async def carry_over(self, cli: WorkerCli) -> None:
-        """The current worker is about to be replaced."""
+        """Read the current worker's counts before it is replaced."""
         try:
             async with self._lock:
                 pid = worker_pid(await cli.command("show info"))
@@ -121,7 +123,7 @@ class PartitionCounters:
             log.warning("counters not carried over", partition=self._name, reason=str(error))
 
     async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
-        """Totals of the frontends ``kept``, now. Raises :class:`HaproxyDown` if the worker does not answer."""
+        """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
             await self._ask(cli, pid)
             current = worker_key(pid)
@@ -140,7 +142,7 @@ class PartitionCounters:
         return totals
 
     async def save(self) -> None:
-        """Write everything down, before the daemon ends."""
+        """Write all totals to disk, before the daemon ends."""
         await self._save()
 
     async def _ask(self, cli: WorkerCli, pid: int) -> None:
@@ -165,7 +167,7 @@ class PartitionCounters:
 
 
 def worker_pid(info: str) -> int:
-    """Of ``show info``. Raises :class:`HaproxyDown` if it says none."""
+    """The pid in ``show info``. Raises :class:`HaproxyDown` if there is none."""
     for line in info.splitlines():
         key, _, value = line.partition(": ")
         if key == "Pid" and value.strip().isdecimal():
@@ -174,7 +176,7 @@ def worker_pid(info: str) -> int:
 
 
 def worker_key(pid: int) -> str:
-    """A pid together with the moment its process started, because pids are used again."""
+    """A pid with the start time of its process, because the kernel reuses pids."""
     return f"{pid}-{start_ticks(pid) or 'gone'}"
 
 

@@ -1,7 +1,7 @@
-"""Drift: where a running HAProxy deviates from its configuration, as its runtime API tells. Pure.
+"""Drift: differences between a running HAProxy and its configuration, from the runtime API's answers. Pure.
 
-Needed after a reload, because kept server states bring back what was set at runtime, and when everything is to be
-made sure of, because an operator may have used the runtime API by hand.
+Compared after a reload, because loaded server states restore what was set at runtime, and when everything is verified,
+because an operator may have used the runtime API by hand.
 """
 
 import csv
@@ -28,19 +28,19 @@ class SeenServer(Value):
     address: str
     port: int
     admin: int
-    """Bits: 1 maintenance, 8 drain by the runtime API or ``disabled``; others are HAProxy's own."""
+    """Bits: 1 maintenance, 8 drain, set by the runtime API or ``disabled``; HAProxy sets the others itself."""
     weight: int
 
 
 class ServerDrift(Value):
-    """``to_delete``: servers that are not to be there; out of service once the findings' commands are done."""
+    """``to_delete``: surplus servers; they are out of service once the findings' commands have been executed."""
 
     findings: tuple[Finding, ...] = ()
     to_delete: ServersToDelete = frozenset()
 
 
 def parse_servers(text: str) -> tuple[SeenServer, ...]:
-    """``show servers state``. Other versions add columns at the end."""
+    """Parse ``show servers state``. Other versions append columns."""
     lines = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
     return tuple(
         SeenServer(
@@ -57,7 +57,7 @@ def parse_servers(text: str) -> tuple[SeenServer, ...]:
 
 
 def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
-    """Of all servers, from ``show servers state``. Raises :class:`NeedsReload` if a server is missing."""
+    """The drift of all servers, from ``show servers state``. Raises :class:`NeedsReload` if a server is missing."""
     seen = {(server.backend, server.name): server for server in parse_servers(text)}
     findings: list[Finding] = []
     wanted: set[tuple[str, str]] = set()
@@ -85,7 +85,7 @@ def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
 def _server_repairs(
     backend: wire.Backend, server: wire.BackendServer, found: SeenServer
 ) -> Iterator[tuple[str, RuntimeCommand]]:
-    """What was changed, and what undoes it."""
+    """What was changed, and the commands that undo it."""
     if (_same(found.address), found.port) != (_same(server.address), server.port):
         text = f"set server {backend.name}/{server.name} addr {server.address} port {server.port}"
         yield "address", RuntimeCommand(text=text, expects="changed")
@@ -113,8 +113,8 @@ def _same(address: str) -> str:
 
 
 def kept_states(config: HaproxyConfig, text: str) -> str:
-    """Server states to give to the next worker: not those of servers that got another address, for whom they would
-    bring back the old one."""
+    """The server states for the next worker: without servers whose address has changed, because loading their state
+    would restore the old address."""
     wanted = {
         (backend.name, server.name): (_same(server.address), str(server.port))
         for one in config.load_balancers.values()
@@ -131,7 +131,7 @@ def kept_states(config: HaproxyConfig, text: str) -> str:
 
 
 def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """Closed frontends and other limits, from ``show stat -1 1 -1``. Raises as :func:`server_drift`."""
+    """Disabled frontends and changed limits, from ``show stat -1 1 -1``. Raises as :func:`server_drift`."""
     seen = {row["# pxname"]: row for row in csv.DictReader(text.strip().splitlines())}
     findings: list[Finding] = []
     for one in config.load_balancers.values():
@@ -159,7 +159,7 @@ def _frontend_findings(load_balancer_id: str, frontend: wire.Frontend, row: Mapp
 
 
 def acl_drift(one: wire.LoadBalancerConfig, name: str, text: str) -> tuple[Finding, ...]:
-    """Of one list, from ``show acl``. Raises as :func:`server_drift`."""
+    """The drift of one ACL, from ``show acl``. Raises as :func:`server_drift`."""
     content = next(file.content for file in one.files if file.name == name)
     try:
         commands = tuple(acl_changes(name, parse_acl(text), entries(content)))
@@ -170,5 +170,5 @@ def acl_drift(one: wire.LoadBalancerConfig, name: str, text: str) -> tuple[Findi
 
 
 def parse_acl(text: str) -> tuple[str, ...]:
-    """Patterns from ``show acl``: an address in memory, then the pattern."""
+    """Patterns from ``show acl``: each line is a memory address, then the pattern."""
     return tuple(line.split(None, 1)[1] for line in text.splitlines() if line.startswith("0x") and " " in line)

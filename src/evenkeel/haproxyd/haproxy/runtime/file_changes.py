@@ -1,16 +1,15 @@
-"""Files that change in the running process: lists of addresses, certificates, authorities, revocation lists, and which
-certificates a listener has. Pure.
+"""Runtime changes of files: ACLs, certificates, CA files, revocation lists and crt-lists. Pure.
 
-A certificate and its key change together, in a transaction of HAProxy's: each handshake is shown the old or the new
-one. Connections stay, and so do those of servers (HAProxy management guide, 9.3, ``set ssl cert`` and its kin).
+A certificate and its key change together, in one HAProxy transaction: each handshake uses the old or the new pair.
+Existing client and server connections stay open (HAProxy management guide, 9.3, ``set ssl cert`` and related commands).
 
 =================  =================================================================================================
-it changes         commands
+kind of file       commands
 =================  =================================================================================================
 ``acl``            ``add acl``, then ``del acl``
-``certificate``    ``set ssl cert``, ``commit ssl cert``; one that comes: ``new ssl cert`` before, ``add ssl crt-list``
-                   after; one that goes: ``del ssl crt-list``, ``del ssl cert``
-``ca``, ``crl``    ``set`` and ``commit`` of ``ssl ca-file`` or ``ssl crl-file``, where HAProxy can
+``certificate``    ``set ssl cert``, ``commit ssl cert``; to add one: ``new ssl cert`` before, ``add ssl crt-list``
+                   after; to remove one: ``del ssl crt-list``, ``del ssl cert``
+``ca``, ``crl``    ``set`` and ``commit`` of ``ssl ca-file`` or ``ssl crl-file``, where HAProxy supports it
 =================  =================================================================================================
 """
 
@@ -23,9 +22,9 @@ from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeComman
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 
 ACL_CHANGES_MAX = 500
-"""More entries than that are loaded faster by a reload."""
+"""For more entries a reload is faster."""
 PAYLOAD_BYTES_MAX = 15_000
-"""What goes to HAProxy in one command is to fit its buffer, of 16 KiB."""
+"""One command with its payload has to fit into HAProxy's buffer of 16 KiB."""
 _SSL_FILES = {"certificate": "cert", "ca": "ca-file", "crl": "crl-file"}
 
 Files = Mapping[str, wire.File]
@@ -34,7 +33,7 @@ Files = Mapping[str, wire.File]
 def file_changes(
     before: wire.LoadBalancerConfig, after: wire.LoadBalancerConfig, binary: Binary
 ) -> Iterator[RuntimeCommand]:
-    """Of one load balancer. Raises :class:`NeedsReload`."""
+    """The commands for one load balancer's files. Raises :class:`NeedsReload`."""
     old = {file.name: file for file in before.files}
     new = {file.name: file for file in after.files}
     changed = {name: file for name, file in new.items() if name in old and old[name] != file}
@@ -54,8 +53,8 @@ def file_changes(
 
 
 def _refuse_other_order(changed: Files, new: Files) -> None:
-    """HAProxy shows, for a name, the certificate that it got first, and gets a renewed one anew: behind those that are
-    after it in the list. Raises :class:`NeedsReload` if one of them has a name of its."""
+    """For a name, HAProxy presents the certificate that was loaded first; a renewed one is loaded anew, after those
+    that follow it in the list. Raises :class:`NeedsReload` if one of those has a name in common with it."""
     for listed in (file for file in new.values() if file.kind == "crt_list"):
         names = [certificate_of(line) for line in entries(listed.content)]
         for place, name in enumerate(names):
@@ -66,7 +65,7 @@ def _refuse_other_order(changed: Files, new: Files) -> None:
 
 
 def _certificates_that_come(old: Files, new: Files, listed: Iterable["_ListChange"]) -> Iterator[RuntimeCommand]:
-    """What is there is in use: a listener that is shown one that has no content yet would refuse it."""
+    """A new certificate must have its content before it is added to a list: HAProxy refuses an empty one there."""
     named = {name for change in listed for name in change.names_added}
     for name in new.keys() - old.keys():
         if new[name].kind != "certificate" or name not in named:
@@ -91,8 +90,7 @@ def _changed(old: wire.File, new: wire.File) -> Iterable[RuntimeCommand]:
 
 
 def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
-    """Give the process the content of a certificate, of authorities or of a revocation list. Raises
-    :class:`NeedsReload`."""
+    """Commands that replace the content of a certificate, CA file or revocation list. Raises :class:`NeedsReload`."""
     lines = [line.rstrip() for line in file.content.splitlines() if line.strip()]
     text = "".join(f"{line}\n" for line in lines)
     if not all(line.isascii() and line.isprintable() for line in lines) or not text or len(text) > PAYLOAD_BYTES_MAX:
@@ -105,13 +103,13 @@ def ssl_changes(file: wire.File) -> Iterator[RuntimeCommand]:
 
 
 def entries(content: str) -> tuple[str, ...]:
-    """The lines of a list that say something."""
+    """The non-empty lines of a list."""
     lines = (line.strip() for line in content.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[RuntimeCommand]:
-    """Additions first, so that nobody who is in both is turned away. Raises :class:`NeedsReload`."""
+    """Additions first, so that an address that is in both is never refused. Raises :class:`NeedsReload`."""
     added = [entry for entry in dict.fromkeys(new) if entry not in old]
     removed = [entry for entry in dict.fromkeys(old) if entry not in new]
     if len(added) + len(removed) > ACL_CHANGES_MAX or not all(map(WORD.fullmatch, (*added, *removed))):
@@ -123,8 +121,8 @@ def acl_changes(name: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterat
 
 
 class _ListChange:
-    """The list of a listener's certificates, of which the first one is shown to who asks for no name. Raises
-    :class:`NeedsReload` unless the others come at its end and go: only so the process has them in the list's order."""
+    """A change of a listener's ``crt-list``, whose first certificate is the default. Raises :class:`NeedsReload` unless
+    certificates are only appended or removed: otherwise the order in the process would differ from the list's."""
 
     def __init__(self, old: wire.File, new: wire.File) -> None:
         self._name = new.name
@@ -137,11 +135,11 @@ class _ListChange:
         names = [*map(certificate_of, before), *map(certificate_of, self._added)]
         if not staying or before[0] != after[0] or (*staying, *self._added) != after or len(set(names)) < len(names):
             raise NeedsReload(f"file {new.name}")
-        if any(":" in name for name in self.names_removed):  # HAProxy takes the rest for the number of a line
+        if any(":" in name for name in self.names_removed):  # HAProxy parses the part after the colon as a line number
             raise NeedsReload(f"file {new.name}")
 
     def commands(self) -> Iterator[RuntimeCommand]:
-        """Additions first, so that no name is without certificate in between."""
+        """Additions first, so that each name always has a certificate."""
         for line in self._added:
             yield RuntimeCommand(text=f"add ssl crt-list {self._name}", payload=f"{line}\n", expects="Success!")
         for line in self._removed:
@@ -150,5 +148,5 @@ class _ListChange:
 
 
 def certificate_of(line: str) -> str:
-    """The name of the file that a line of a ``crt_list`` is about."""
+    """The name of the certificate file in a line of a ``crt_list``."""
     return line.split()[0]

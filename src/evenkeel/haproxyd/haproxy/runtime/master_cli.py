@@ -1,8 +1,8 @@
-"""HAProxy's runtime API, through the master's socket: the worker's own may be answered by the one that is leaving.
+"""HAProxy's runtime API, through the master's socket: the worker's own socket may be answered by an old worker.
 
-A connection a command, because a kept one would stay with a worker that has been replaced. Each answer ends with the
-connection and must end with a newline, so that one that was cut is no answer. While the master reloads it drops its
-connections: commands wait meanwhile, and the reload waits for those under way.
+Each command uses a connection of its own, because a persistent one would stay with a worker that has been replaced. An
+answer ends when the connection closes, and must end with a newline, so that a truncated answer is detected. During a
+reload the master drops its connections: commands wait for the reload, and the reload waits for commands in progress.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ from evenkeel.core.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 
 COMMAND_CHARS_MAX = 8000
-"""HAProxy's own buffer is 16 KB."""
+"""HAProxy's own buffer is 16 KiB."""
 WORD = re.compile(r"[A-Za-z0-9_.:/@%+,=\[\]*-]+")
-"""What a word of a command may be. Nothing here is special to the runtime API."""
+"""The characters allowed in a command's word; none is special to the runtime API."""
 _COMMAND = re.compile(rf"{WORD.pattern}(?: {WORD.pattern})*")
 _PAYLOAD = re.compile(r"(?:[\x20-\x7e]+\n)+")
 _NO_WORKER = ("Can't find the target", "Can't connect to the target")
 
 
 class Processes(Value):
-    """``show proc``: who is there. ``workers_leaving``: those that only end their connections; ``reloads_leaving``:
-    how many reloads the oldest of them saw."""
+    """The processes in ``show proc``. ``workers_leaving``: old workers, which only finish their connections;
+    ``reloads_leaving``: the number of reloads since the oldest of them was replaced."""
 
     master_pid: int
     reloads: int
@@ -35,7 +35,7 @@ class Processes(Value):
 
 
 class MasterCli:
-    """Talks to one master, and through it to its current worker."""
+    """Sends commands to one master, and through it to the current worker."""
 
     def __init__(self, socket: Path, *, timeout_seconds: float, answer_bytes_max: int) -> None:
         self._socket = socket
@@ -48,11 +48,12 @@ class MasterCli:
         self._under_way = 0
 
     async def command(self, text: str, payload: str = "") -> str:
-        """The current worker's answer. Raises :class:`HaproxyDown`; :class:`ValueError` for what must not go in."""
+        """The current worker's answer. Raises :class:`HaproxyDown`; :class:`ValueError` for a command with characters
+        that are not allowed."""
         return await self._ask_when_open(f"@1 {text}", payload)
 
     async def commands(self, texts: Iterable[str]) -> str:
-        """The current worker's answers, one after the other, to many questions. Raises as :meth:`command`."""
+        """The current worker's answers to a sequence of commands. Raises as :meth:`command`."""
         answers: list[str] = []
         for request in requests_of(texts):
             async with self._when_open():
@@ -60,19 +61,19 @@ class MasterCli:
         return "".join(answers)
 
     async def of_worker(self, pid: int, text: str) -> str:
-        """The answer of one worker, also one that is leaving. Raises as :meth:`command`."""
+        """The answer of one worker, which may be an old one. Raises as :meth:`command`."""
         return await self._ask_when_open(f"@!{pid:d} {text}", "")
 
     async def processes(self) -> Processes:
-        """Who is there. Raises :class:`HaproxyDown`."""
+        """The current processes. Raises :class:`HaproxyDown`."""
         return parse_processes(await self.ask("show proc"))
 
     @contextlib.asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Nobody else asks anything meanwhile."""
+        """No other command is sent meanwhile."""
         self._open.clear()
         try:
-            with contextlib.suppress(TimeoutError):  # each has its own limit: an answer that late is given up anyway
+            with contextlib.suppress(TimeoutError):  # such a command has timed out anyway
                 await asyncio.wait_for(self._idle.wait(), self._timeout_seconds)
             yield
         finally:
@@ -84,7 +85,7 @@ class MasterCli:
 
     @contextlib.asynccontextmanager
     async def _when_open(self) -> AsyncIterator[None]:
-        """Nobody has it :meth:`exclusive`. Raises :class:`HaproxyDown`."""
+        """Wait while another caller has it :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         try:
             await asyncio.wait_for(self._open.wait(), self._timeout_seconds)
         except TimeoutError as error:
@@ -99,7 +100,7 @@ class MasterCli:
                 self._idle.set()
 
     async def ask(self, text: str, payload: str = "", *, timeout_seconds: float | None = None) -> str:
-        """The master's answer, whoever else is asking. Raises :class:`HaproxyDown`."""
+        """The master's answer, also during :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         limit_seconds = self._timeout_seconds if timeout_seconds is None else timeout_seconds
         return await self._send(request_of(text, payload), limit_seconds)
 
@@ -121,7 +122,7 @@ class MasterCli:
         reader, writer = await asyncio.open_unix_connection(str(self._socket))
         try:
             writer.write(request)
-            writer.write_eof()  # the master closes only after that
+            writer.write_eof()  # the master closes the connection only after end of file
             await writer.drain()
             parts, size = [], 0
             while part := await reader.read(1 << 18):
@@ -135,7 +136,8 @@ class MasterCli:
 
 
 def request_of(text: str, payload: str = "") -> bytes:
-    """A command as it is sent. Raises :class:`ValueError` for anything that could become two, naming no secret."""
+    """A command in the form in which it is sent. Raises :class:`ValueError`, with no secret in the text, for anything
+    that could be parsed as two commands."""
     words = text[1:] if text.startswith("@!") else text
     if len(text) > COMMAND_CHARS_MAX or not _COMMAND.fullmatch(words.lstrip("!")):
         raise ValueError("not a command: a character that has a meaning of its own, or too long")
@@ -145,7 +147,7 @@ def request_of(text: str, payload: str = "") -> bytes:
 
 
 def requests_of(texts: Iterable[str]) -> Iterator[bytes]:
-    """Many commands without payload, for the current worker, in as few requests as they fit in. Raises as
+    """Many commands without payload, for the current worker, packed into as few requests as possible. Raises as
     :func:`request_of`."""
     some: list[bytes] = []
     size = 0
@@ -160,7 +162,7 @@ def requests_of(texts: Iterable[str]) -> Iterator[bytes]:
 
 
 def parse_processes(text: str) -> Processes:
-    """What ``show proc`` says. Raises :class:`HaproxyDown` if that is nothing."""
+    """Parse ``show proc``. Raises :class:`HaproxyDown` if it lists no processes."""
     master: tuple[int, int] | None = None
     workers: list[tuple[int, int]] = []
     leaving: list[tuple[int, int]] = []

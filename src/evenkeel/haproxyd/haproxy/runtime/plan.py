@@ -1,7 +1,7 @@
-"""What is between what runs and what is wanted: nothing, commands to the running process, or a new worker. Pure.
+"""The difference between the running and the wanted configuration: nothing, runtime commands, or a new worker. Pure.
 
-Commands are chosen only where the process is then as it would be after a reload of the new file, and only from words
-that mean nothing to the runtime API; whatever is not known to be so leads to a reload, which is always right.
+Commands are used only where they leave the process in the same state as a reload of the new file would, and only with
+words without special meaning to the runtime API. All other changes require a reload, which is always correct.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,13 +18,13 @@ from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 COMMANDS_MAX = 2000
 
 ServersToDelete = frozenset[tuple[str, str]]
-"""Backend and name of servers that stay in the process, in maintenance, until they can be deleted."""
+"""Backend and name of servers that remain in the process, in maintenance, until they can be deleted."""
 
 _Named = TypeVar("_Named", wire.Frontend, wire.Backend)
 
 
 class RuntimePlan(Value):
-    """``reason``: why a reload is needed, for the log; empty if commands (or nothing) will do."""
+    """``reason``: why a reload is needed, for the log; empty if commands (or nothing) suffice."""
 
     reason: str = ""
     commands: tuple[RuntimeCommand, ...] = ()
@@ -32,7 +32,7 @@ class RuntimePlan(Value):
 
 
 def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: ServersToDelete) -> RuntimePlan:
-    """What makes a process that runs ``now`` run ``wanted``."""
+    """The plan that takes a process from the configuration ``now`` to ``wanted``."""
     try:
         if (now.peer, now.peers) != (wanted.peer, wanted.peers):
             raise NeedsReload("peers")
@@ -53,7 +53,7 @@ def plan(now: HaproxyConfig, wanted: HaproxyConfig, binary: Binary, to_delete: S
 
 
 class _Step:
-    """One load balancer's way from one state to another."""
+    """The change of one load balancer from one state to another."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class _Step:
         self._gone = gone
 
     def commands(self) -> Iterator[RuntimeCommand]:
-        """In order: files first, because what listens may use them. Raises :class:`NeedsReload`."""
+        """In order: files first, because listeners may use them. Raises :class:`NeedsReload`."""
         yield from file_changes(self._before, self._after, self._binary)
         for old, new in _pairs("frontends", self._before.frontends, self._after.frontends):
             yield from _frontend(old, new)
@@ -130,17 +130,17 @@ def _server(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> I
 
 
 def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """Give a server its weight."""
+    """Set a server's weight."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} weight {server.weight}")
 
 
 def set_state(backend: str, server: wire.BackendServer) -> RuntimeCommand:
-    """Bring a server into service or take it out."""
+    """Put a server into service or into maintenance."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
 
 
 def _pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:
-    """The same ones before and after. Raises :class:`NeedsReload` if they aren't the same."""
+    """The items that changed, before and after. Raises :class:`NeedsReload` if their names or order differ."""
     if [one.name for one in before] != [one.name for one in after]:
         raise NeedsReload(what)
     return [(old, new) for old, new in zip(before, after, strict=True) if old != new]

@@ -1,4 +1,4 @@
-"""Commands to the current worker: those that were planned, and those that undo manual changes."""
+"""Runtime commands to the current worker: planned changes, and repairs of manual changes."""
 
 from collections.abc import Sequence
 
@@ -17,14 +17,14 @@ log = structlog.get_logger(__name__)
 
 
 class RuntimeCommands:
-    """Of one partition's HAProxy."""
+    """Runtime commands to one partition's HAProxy."""
 
     def __init__(self, partition: str, cli: MasterCli) -> None:
         self._cli = cli
         self._log = log.bind(partition=partition)
 
     async def send(self, command: RuntimeCommand) -> bool:
-        """Did HAProxy do it?"""
+        """Whether HAProxy executed it."""
         try:
             answer = await self._cli.command(command.text, command.payload)
         except HaproxyDown as error:
@@ -36,27 +36,27 @@ class RuntimeCommands:
         return True
 
     async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[Finding, ...], ServersToDelete]:
-        """What was found and repaired, and servers that are to be deleted. Raises :class:`NeedsReload`,
-        :class:`HaproxyDown`; so do the others."""
+        """What was repaired, and the servers to be deleted. Raises :class:`NeedsReload`, :class:`HaproxyDown`, as do
+        the other methods."""
         drift = server_drift(running, await self._cli.command("show servers state"))
         return await self._repair(drift.findings), drift.to_delete
 
     async def repair_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """What was found and repaired."""
+        """What was repaired."""
         return await self._repair(frontend_drift(running, await self._cli.command("show stat -1 1 -1")))
 
     async def repair_acls(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """What was found and repaired."""
+        """What was repaired."""
         repaired: list[Finding] = []
         for one in running.load_balancers.values():
             for name in files_of(HaproxyConfig(load_balancers={one.id: one}), "acl"):
                 answer = await self._cli.command(f"show acl {name}")
-                if not answer.startswith("Unknown"):  # no line names it
+                if not answer.startswith("Unknown"):  # no configuration line refers to it
                     repaired.extend(await self._repair(acl_drift(one, name, answer)))
         return tuple(repaired)
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """What was found and repaired of certificates, authorities, and lists of certificates."""
+        """What was repaired of certificates, CA files, and lists of certificates."""
         asked = questions(running)
         return await self._repair(ssl_drift(running, await self._cli.commands(asked)) if asked else ())
 

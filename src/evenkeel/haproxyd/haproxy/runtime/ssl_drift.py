@@ -1,7 +1,7 @@
-"""Drift of certificates: where a running HAProxy shows or believes others than it was told. Pure.
+"""Drift of certificates: where a running HAProxy presents or trusts other certificates than those configured. Pure.
 
-Compared are the fingerprints of certificates and of authorities, and which certificates a listener has. Intermediates
-and revocation lists are not: the runtime API tells too little of them.
+Compares the fingerprints of certificates and CA certificates, and the lists of listeners' certificates. Intermediates
+and revocation lists are not compared: the runtime API shows too little of them.
 """
 
 import hashlib
@@ -22,20 +22,20 @@ _FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
 
 
 class SeenCertificates(Value):
-    """What a worker holds, by names of files. ``listed``: names of certificates."""
+    """The certificates that a worker has loaded, by file name. ``listed``: names of certificates."""
 
     fingerprints: dict[str, list[str]]
     listed: dict[str, list[str]]
 
 
 def questions(config: HaproxyConfig) -> tuple[str, ...]:
-    """The commands whose answers :func:`ssl_drift` reads."""
+    """The commands whose answers :func:`ssl_drift` evaluates."""
     files = (file for one in config.load_balancers.values() for file in one.files)
     return tuple(f"show ssl {_SHOWN_BY[file.kind]} {file.name}" for file in files if file.kind in _SHOWN_BY)
 
 
 def parse(text: str) -> SeenCertificates:
-    """Answers to :func:`questions`; what is not known to HAProxy is not among them."""
+    """Parse the answers to :func:`questions`; files that HAProxy does not know are left out."""
     seen = SeenCertificates(fingerprints={}, listed={})
     prints: list[str] = []
     names: list[str] | None = None
@@ -54,14 +54,13 @@ def parse(text: str) -> SeenCertificates:
 
 
 def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """What was changed, from the answers. Raises :class:`NeedsReload` if something is missing, or a list is not as it
-    should be."""
+    """What was changed, from the answers. Raises :class:`NeedsReload` if something is missing, or if a list differs."""
     seen = parse(text)
     return tuple(finding for one in config.load_balancers.values() for finding in _of(one, seen))
 
 
 def fingerprints(content: str) -> list[str]:
-    """Of all certificates in a file of PEM, as HAProxy writes them; none if they cannot be read."""
+    """Fingerprints of all certificates in a PEM file, in HAProxy's notation; none if they cannot be parsed."""
     try:
         found = [ssl.PEM_cert_to_DER_cert(text) for text in _PEM.findall(content)]
     except ValueError:
@@ -83,7 +82,7 @@ def _of(one: wire.LoadBalancerConfig, seen: SeenCertificates) -> Iterator[Findin
 
 
 def _changed(load_balancer_id: str, file: wire.File, found: list[str] | None, *, must_be: bool) -> Iterator[Finding]:
-    if found is None:  # else no line names it
+    if found is None:  # without must_be, no configuration line refers to it
         if must_be:
             raise NeedsReload(f"{_WORDS[file.kind]} {file.name} is not there", load_balancer_id)
         return
@@ -91,7 +90,7 @@ def _changed(load_balancer_id: str, file: wire.File, found: list[str] | None, *,
     if not wanted or set(found) == set(wanted if file.kind == "ca" else wanted[:1]):
         return
     text = f"{_WORDS[file.kind]} {file.name} was changed"
-    if file.kind == "ca":  # what else the process does then is not sure: see Binary.authorities_at_runtime
+    if file.kind == "ca":  # a runtime repair is not reliable here: see Binary.authorities_at_runtime
         raise NeedsReload(text, load_balancer_id)
     try:
         commands = tuple(ssl_changes(file))

@@ -1,4 +1,4 @@
-"""What a worker says of its servers and frontends, as values. Pure; tolerant of columns that newer versions add.
+"""Parses a worker's answers about servers and frontends. Pure; ignores columns that newer versions add.
 
 Formats: HAProxy management guide, "show servers state", "show servers conn" and "show stat" (9.1, 9.3).
 """
@@ -14,7 +14,7 @@ FRONTENDS = "show stat -1 1 -1"
 """All proxies, frontends only."""
 
 MAINTENANCE = 0x01 | 0x02 | 0x04 | 0x20 | 0x40
-"""Bits of srv_admin_state: forced, inherited, configured, by resolution, by host name."""
+"""Bits of srv_admin_state: forced, inherited, configured, by name resolution, by host name."""
 CHECK_ENABLED = 0x04
 """Bit of srv_check_state."""
 
@@ -23,7 +23,7 @@ ServerKey = tuple[str, str]
 
 
 class ServerState(Value):
-    """One server as the worker has it."""
+    """One server as the worker reports it."""
 
     up: bool
     checked: bool
@@ -32,7 +32,7 @@ class ServerState(Value):
 
 
 class FrontendCounts(Value):
-    """One frontend since its worker began. ``active``: connections that are there now."""
+    """Counters of one frontend since its worker started. ``active``: current connections."""
 
     bytes_in: int = 0
     bytes_out: int = 0
@@ -43,7 +43,7 @@ class FrontendCounts(Value):
 
 
 def server_states(text: str) -> dict[ServerKey, ServerState]:
-    """Of ``show servers state``."""
+    """Parse ``show servers state``."""
     found = {}
     for row in _table(text):
         admin = int(row["srv_admin_state"])
@@ -57,7 +57,7 @@ def server_states(text: str) -> dict[ServerKey, ServerState]:
 
 
 def server_connections(text: str) -> dict[ServerKey, int]:
-    """Connections in use, of ``show servers conn``."""
+    """Connections in use, from ``show servers conn``."""
     found = {}
     for row in _table(text):
         backend, _, server = row["bkname/svname"].partition("/")
@@ -66,7 +66,7 @@ def server_connections(text: str) -> dict[ServerKey, int]:
 
 
 def frontend_counts(text: str) -> dict[str, FrontendCounts]:
-    """By frontend, of ``show stat``; other rows are left out."""
+    """Counters by frontend, from ``show stat``; other rows are ignored."""
     lines = text.lstrip("# \n").splitlines()
     return {
         row["pxname"]: FrontendCounts(
@@ -83,7 +83,7 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
 
 
 def _table(text: str) -> Iterator[dict[str, str]]:
-    """Rows by the names of the columns, which the line that begins with ``#`` gives."""
+    """Rows by column name; the line that starts with ``#`` names the columns."""
     columns: list[str] = []
     for line in text.splitlines():
         if line.startswith("# "):
