@@ -1,4 +1,4 @@
-"""A stand-in for BIG-IP devices: iControl REST, a data plane that carries traffic, failover and faults.
+"""An emulator of BIG-IP devices: iControl REST, a data plane that carries traffic, failover and fault injection.
 
 See USAGE.md for the command line, the Python API and the control API.
 """

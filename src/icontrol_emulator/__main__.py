@@ -81,7 +81,7 @@ async def _run(options: argparse.Namespace) -> None:
 
 
 def _publish(path: Path, emulator: Emulator) -> None:
-    """Atomic, so that whoever waits for the file never reads half of it."""
+    """Write atomically, so that a process that waits for the file never reads a part of it."""
     temporary = path.with_suffix(".tmp")
     temporary.write_bytes(msgspec.json.format(msgspec.json.encode(emulator.endpoints())))
     temporary.replace(path)

@@ -1,7 +1,7 @@
-"""The devices together: who is active, and whether their configurations agree.
+"""The device group: which device is active, and whether the configurations are in sync.
 
-At most one device is active. Configuration moves only by a sync that a client asks for, or after each commit where
-the device group's autoSync says so.
+At most one device is active. Configuration is synchronised only by a config-sync that a client requests, or after each
+commit if the device group's autoSync is enabled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_synced(key: Key) -> bool:
 
 
 class Cluster:
-    """`roles_changed` is called with the device which was active (or None) after each change of roles."""
+    """`roles_changed` is called with the previously active device (or None) after each change of roles."""
 
     def __init__(self, devices: list[Device], *, pair: bool) -> None:
         self.devices = {device.name: device for device in devices}
@@ -48,7 +48,7 @@ class Cluster:
         return [device for other, device in self.devices.items() if other != name and self.pair]
 
     def active_of(self, name: str) -> Device | None:
-        """The active device of the group `name` belongs to."""
+        """The active device of the device group that contains the device `name`."""
         group = [self.devices[name], *self.peers(name)]
         return next((device for device in group if device.failover_state == ACTIVE), None)
 
@@ -59,7 +59,7 @@ class Cluster:
     # -- roles
 
     def stand_by(self, name: str, state: str = STANDBY) -> None:
-        """The device gives up being active; its peer takes over if it can."""
+        """Make the device standby; its peer becomes active if it can."""
         device = self.devices[name]
         was_active = device.failover_state == ACTIVE
         heirs = [peer for peer in self.peers(name) if peer.failover_state == STANDBY and peer.reachable]
@@ -71,7 +71,7 @@ class Cluster:
         self.roles_changed(name if was_active else None)
 
     def come_back(self, name: str) -> None:
-        """A device that was offline joins again: active only if nobody else is."""
+        """Bring an offline device back: it becomes active only if no other device is."""
         self.devices[name].failover_state = STANDBY
         if self.active_of(name) is None:
             self.devices[name].failover_state = ACTIVE

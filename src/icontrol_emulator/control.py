@@ -1,4 +1,4 @@
-"""The control API: plain HTTP on loopback, for tests and demonstrations to steer and observe the devices."""
+"""The control API: plain HTTP on loopback, by which tests and demonstrations control and observe the devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Handler = Callable[[web.Request], Awaitable[Any]]
 
 
 class Steering(Protocol):
-    """What the control API needs of the emulator."""
+    """What the control API requires of the emulator."""
 
     faults: FaultBook
     write_log: WriteLog

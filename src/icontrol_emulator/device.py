@@ -23,7 +23,7 @@ SNAPSHOTS_MAX = 50
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
-    """Where a device listens; port 0 is any free one."""
+    """The listening address of a device; port 0: any free port."""
 
     name: str
     host: str = "127.0.0.1"
@@ -32,7 +32,7 @@ class DeviceSpec:
 
 @dataclass(slots=True)
 class Task:
-    """A /mgmt/tm/task: finished at its first look after being started."""
+    """A /mgmt/tm/task: finished at the first read after its start."""
 
     id: int
     path: str
@@ -74,14 +74,14 @@ class Device:
         return None if found is None else found.props.get("_password")
 
     def objects(self, type_path: str, partition: str | None = None) -> list[str]:
-        """Full paths of the objects of a type, straight from the store."""
+        """Full paths of the objects of a type, from the store."""
         return [obj.key.path for obj in self.engine.store.top(type_path, partition)]
 
     def save(self) -> None:
         self.saved = self.engine.store.snapshot()
 
     def load(self, snapshot: Snapshot) -> None:
-        """Make a snapshot the running configuration and tell everybody."""
+        """Make a snapshot the running configuration and notify observers."""
         store = self.engine.store
         store.begin()
         store.restore(snapshot)
@@ -89,12 +89,12 @@ class Device:
         self._changed(store.commit())
 
     def replace(self, snapshot: Snapshot) -> None:
-        """As loading an archive does: what it boots from becomes the snapshot too."""
+        """Replace the configuration as loading an archive (UCS) does: it also becomes the saved configuration."""
         self.saved = snapshot
         self.load(snapshot)
 
     def forget_sessions(self) -> None:
-        """What a reboot wipes out besides unsaved configuration."""
+        """Drop the state that a reboot loses, besides unsaved configuration."""
         self.boots += 1
         self.tokens.forget_everything()
         self.transactions.forget_everything()

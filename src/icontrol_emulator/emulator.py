@@ -93,7 +93,7 @@ class Emulator:
         }  # fmt: skip
         self._control = ControlServer(self)
 
-    # -- life
+    # -- start and stop
 
     async def start(self) -> None:
         self._state_dir.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ class Emulator:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.stop()
 
-    # -- observing
+    # -- observation
 
     @property
     def control_url(self) -> str:
@@ -148,7 +148,7 @@ class Emulator:
         self._counts.reset()
 
     def endpoints(self) -> dict[str, Any]:
-        """What `endpoints.json` holds."""
+        """The content of `endpoints.json`."""
         return {
             "devices": [{"name": device.name, "url": device.url} for device in self.devices.values()],
             "ca_file": str(self.ca_file),
@@ -168,14 +168,14 @@ class Emulator:
         ]  # fmt: skip
         return {"devices": shown, "sync_status": self.cluster.sync_status(first)[1]}
 
-    # -- steering
+    # -- control
 
     async def failover(self, device: str) -> None:
-        """The device becomes standby and its peer active; returns when traffic goes the new way."""
+        """Make the device standby and its peer active; returns when the peer serves the traffic."""
         self.cluster.stand_by(device)
 
     async def reboot(self, device: str, *, seconds: float = 5.0, lose_unsaved: bool = True) -> None:
-        """Take the device away for a while; its peer takes over at once."""
+        """Take the device offline for a while; its peer becomes active at once."""
         if not self.devices[device].reachable:
             raise ValueError(f"{device} is already rebooting")
         task = asyncio.create_task(self._reboot(device, seconds, lose_unsaved))
@@ -198,7 +198,7 @@ class Emulator:
         self.cluster.come_back(name)
 
     def set_member_state(self, device: str, pool: str, member: str, state: str | None) -> None:
-        """Override what monitors say; None gives the member back to them."""
+        """Override the monitors' result; None removes the override."""
         if state not in ("up", "down", None):
             raise ValueError("state is up, down or null")
         self.devices[device]
@@ -215,18 +215,18 @@ class Emulator:
         target.replace(target.snapshots[name])
 
     def wipe(self, device: str) -> None:
-        """As a device that was replaced, or reset to what it left the factory with."""
+        """Reset to factory defaults, as after a replacement of the device."""
         target = self.devices[device]
         target.forget_sessions()
         target.uploads.clear()
         target.replace(target.factory)
 
     def _serial(self, device: str) -> str:
-        """One for each device, also of other emulators; it stays with the state directory."""
+        """A serial number that is unique across devices and emulators; stored in the state directory."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._state_dir}/{device}"))
 
     def _roles_changed(self, was_active: str | None) -> None:
-        """Listening sockets go straight from the old active device to the new one."""
+        """Pass the listening sockets from the previously active device to the new one."""
         log.info("roles", **{name: device.failover_state for name, device in self.devices.items()})
         for name, plane in self._planes.items():
             if self.devices[name].failover_state != ACTIVE:

@@ -1,8 +1,8 @@
-"""Every refusal a device can give, with the text and numbers clients match on.
+"""All error responses of a device, with the texts and codes that clients match.
 
-A BIG-IP answers from two daemons whose error bodies differ: icrd/mcpd (configuration below /mgmt/tm) and
-restjavad (authentication, /mgmt/shared, unregistered URIs); the web server in front answers HTML. This module
-promises the exact shapes and keeps all mcpd texts in one place. It does not decide when they apply.
+A BIG-IP responds from two daemons with different error bodies: icrd/mcpd (configuration below /mgmt/tm) and restjavad
+(authentication, /mgmt/shared, unregistered URIs); the web server in front responds in HTML. This module has the exact
+formats and all of mcpd's texts. When they apply is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def unknown_format(path: str) -> IControlError:
 
 
 def no_such_file(word: str, path: str) -> IControlError:
-    """A profile names a certificate, key or revocation list that is not there: 400, unlike other references.
+    """A profile refers to a certificate, key or revocation list that does not exist: 400, unlike other references.
 
     As F5Networks/terraform-provider-bigip issue 318 quotes it.
     """
@@ -149,7 +149,7 @@ def denies_all(text: str, profile: str) -> IControlError:
 
 
 def tls13_without_group(profile: str) -> IControlError:
-    """That it is refused, say F5's K10251520 and F5Networks/terraform-provider-bigip issue 727; the words are ours."""
+    """F5's K10251520 and F5Networks/terraform-provider-bigip issue 727 state that it is refused; the text is ours."""
     return configuration_error(f"In profile {profile} TLSv1.3 needs a cipher-group; set it, or the option no-tlsv1.3")
 
 

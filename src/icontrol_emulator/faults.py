@@ -1,6 +1,6 @@
-"""Faults on request: which requests they hit, and for how long they last.
+"""Fault injection: the requests that a fault affects, and its duration.
 
-A fault is a rule in a book; the server asks the book about every request. Nothing fails unless asked to.
+A fault is a rule in a book, which the server consults for every request. Without rules there are no faults.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FAULTS_MAX = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What goes wrong, for which requests, how often. `method` and `path` are regular expressions."""
+    """What fails, for which requests, how often. `method` and `path` are regular expressions."""
 
     kind: str
     device: str | None = None
@@ -76,7 +76,7 @@ class FaultBook:
         return self._last_id
 
     def remove(self, number: int) -> bool:
-        """End a fault; what it holds goes on."""
+        """End a fault; requests that it holds continue."""
         found = self._faults.pop(number, None)
         if found is not None:
             found.gate.set()
@@ -87,7 +87,7 @@ class FaultBook:
             self.remove(number)
 
     def release(self, number: int | None = None) -> None:
-        """Let requests held now go on; later ones are held again."""
+        """Continue the requests held now; later ones are held again."""
         for found in list(self._faults.values()):
             if number in (None, found.id):
                 found.gate.set()
@@ -96,7 +96,7 @@ class FaultBook:
                     del self._faults[found.id]
 
     def hits(self, device: str, user: str, method: str, path: str) -> list[ActiveFault]:
-        """Faults that strike this request, counting it."""
+        """Faults that apply to this request; counts it."""
         if not self._faults:
             return []
         struck = []

@@ -1,4 +1,4 @@
-"""How long a device takes to answer: nothing, or figures of the order seen on real ones."""
+"""Response times of a device: none, or of the order observed on real devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 class Latency(Protocol):
     def seconds(self, method: str, path: str, *, commands: int, objects: int) -> float:
-        """Delay of a request; `commands` in the transaction it commits, `objects` it may list."""
+        """Delay of a request; `commands` in the transaction that it commits, `objects` that it may list."""
         ...
 
 
@@ -18,7 +18,7 @@ class NoLatency:
 
 
 class RealisticLatency:
-    """No vendor publishes figures; these fit the durations users report."""
+    """F5 publishes no figures; these fit the durations that users report."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = random.Random(seed)  # noqa: S311  # delays, no secret

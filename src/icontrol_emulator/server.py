@@ -1,4 +1,4 @@
-"""One device's HTTPS server: transport, credentials, faults and the log around the dispatcher."""
+"""One device's HTTPS server: transport, authentication, fault injection and logging around the dispatcher."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HEADERS = {
 
 
 class _Dropped(Exception):
-    """The connection is to be closed without an answer."""
+    """The connection is to be closed without a response."""
 
 
 class DeviceServer:
@@ -82,7 +82,7 @@ class DeviceServer:
             await self._site.start()
 
     async def down(self) -> None:
-        """Close the listener and every connection, as a reboot does."""
+        """Close the listening socket and every connection, as a reboot does."""
         site, self._site = self._site, None
         if site is not None:
             await site.stop()
@@ -140,7 +140,7 @@ class DeviceServer:
         if arrived.method != "GET":
             await self._delay(arrived, path, 0)
         if not self._device.reachable or self._device.boots != boots:
-            raise _Dropped  # the process that had taken the request is no more
+            raise _Dropped  # the process that had accepted the request has ended
         if outcome is None:
             outcome = self._execute(path, query, raw, arrived, headers, request.remote or "127.0.0.1")
         else:
@@ -192,7 +192,7 @@ class DeviceServer:
         if seconds > 0:
             await asyncio.sleep(seconds)
 
-    # -- executing
+    # -- execution
 
     def _execute(
         self, path: str, query: Query, raw: bytes, arrived: InFlight, headers: Mapping[str, str], peer: str
@@ -247,7 +247,7 @@ class DeviceServer:
         self._log.append(arrived, event, outcome.status, error, shown)
 
     def _claimed_user(self, headers: Mapping[str, str]) -> str:
-        """Who the request says it is, unchecked: faults and the log go by it."""
+        """The user name in the request, not verified: used for faults and the log."""
         name = headers.get("X-F5-Auth-Token", "")
         if name:
             try:

@@ -1,4 +1,4 @@
-"""Certificates for the devices: made on the spot by an own authority, or taken from files."""
+"""Certificates of the devices: issued by the emulator's own CA, or read from files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALWAYS_VALID_FOR = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM files; `ca` is what clients are to trust."""
+    """PEM files; clients are to trust `ca`."""
 
     cert: Path
     key: Path

@@ -1,7 +1,7 @@
-"""/var/config/rest/downloads: files that clients sent in chunks, for other requests to take in.
+"""/var/config/rest/downloads: files that clients upload in chunks, for use by later requests.
 
-A file is there once its last byte came; until then its chunks lie in `tmp`, in whatever order they come. A chunk that
-starts at 0 begins anew. Nothing is thrown away to make room: as on a device, a full disk refuses.
+A file exists once its last byte has arrived; until then its chunks are in `tmp`, in any order. A chunk that starts at 0
+restarts the upload. No file is removed to make room: as on a device, a full disk is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PARTS_MAX = 200
 
 @dataclass(slots=True)
 class Part:
-    """A file that is not whole yet."""
+    """An incomplete file."""
 
     total: int
     chunks: dict[int, bytes] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Uploads:
         self._parts: dict[str, Part] = {}
 
     def add(self, name: str, data: bytes, start: int, end: int, total: int) -> Part:
-        """Take a chunk, bytes `start` to `end` (included) of `total`; the state of the file with it."""
+        """Store a chunk, bytes `start` to `end` (inclusive) of `total`; returns the state of the file."""
         self._check(name, data, start, end, total)
         part = self._parts.get(name)
         if part is None or start == 0 or part.total != total:
@@ -81,5 +81,5 @@ class Uploads:
 
 
 def name_of(path: str) -> str:
-    """The name of an uploaded file, given its path, with `file:` in front or without."""
+    """The name of an uploaded file, from its path, with or without the prefix `file:`."""
     return f"/{path.removeprefix('file:').lstrip('/')}".removeprefix(f"{FOLDER}/")

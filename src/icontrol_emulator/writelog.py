@@ -1,6 +1,6 @@
-"""What was asked of the devices: every write with its outcome, requests under way, and counts.
+"""A log of requests to the devices: every write with its outcome, requests in progress, and counts.
 
-The log is bounded; bodies are kept without secrets and cut when large.
+The log is bounded; bodies are stored without secrets, and truncated when large.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COUNTED = ("reads", "writes", "logins", "stats")
 
 @dataclass(slots=True)
 class InFlight:
-    """A request that has arrived and is not answered yet."""
+    """A request that has arrived and has no response yet."""
 
     id: int
     time: float
@@ -90,7 +90,7 @@ class RequestCounts:
 
 
 def without_secrets(value: Any) -> Any:
-    """The value with secrets replaced, long texts and lists cut."""
+    """The value with secrets replaced, and long texts and lists truncated."""
     if isinstance(value, Mapping):
         return {
             name: "***" if str(name).replace("-", "").lower() in SECRETS else without_secrets(inner)

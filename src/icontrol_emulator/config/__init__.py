@@ -1,1 +1,1 @@
-"""The configuration of one device: objects, their types, the rules between them."""
+"""The configuration of one device: objects, their types, and the rules between them."""

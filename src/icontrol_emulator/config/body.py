@@ -1,7 +1,7 @@
-"""Request bodies made uniform: names in camelCase, values in their field's type, subcollections split off.
+"""Normalises request bodies: names in camelCase, values of their field's type, subcollections separated.
 
-Promises: what comes out holds only fields the type knows, with `UNSET` where the client asked for the default.
-Whether referenced objects exist is not looked at here.
+The result contains only fields that the type has, with `UNSET` where the client asked for the default. Existence of
+referenced objects is not checked here.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def parse(spec: TypeSpec, body: Mapping[str, Any]) -> ParsedBody:
 
 
 def items_of(value: Any) -> list[dict[str, Any]]:
-    """A list of named things, in any of the forms accepted, as list of bodies with a `name`."""
+    """A list of named items, in any of the accepted forms, as a list of bodies with a `name`."""
     if value is None or value in ("", "none"):
         return []
     if isinstance(value, str):
@@ -74,7 +74,7 @@ def items_of(value: Any) -> list[dict[str, Any]]:
 
 
 def _parse_reference(spec: TypeSpec, parsed: ParsedBody, name: str, value: Any) -> None:
-    """`xReference` is read-only, but one with `items` stands for the subcollection itself."""
+    """`xReference` is read-only; but with `items` it is the subcollection itself."""
     sub = name.removesuffix(REFERENCE_SUFFIX)
     if sub in spec.subs and isinstance(value, Mapping) and isinstance(value.get("items"), list):
         parsed.subs.setdefault(sub, items_of(value["items"]))
@@ -95,7 +95,7 @@ def _value(spec: TypeSpec, name: str, value: Any) -> Any:
     if value is None:
         return UNSET
     if name not in spec.defaults:
-        # an empty list of a child profile hides its parent's; elsewhere a device leaves empty lists out
+        # an empty list of a child profile overrides its parent's; elsewhere a device omits empty lists
         empty: tuple[Any, ...] = ("", "none") if spec.inherits else ("", "none", [])
         return UNSET if value in empty else value
     if name in spec.word_lists and isinstance(value, list):
@@ -147,7 +147,7 @@ def apply_flags(spec: TypeSpec, props: dict[str, Any], given: Mapping[str, Any])
 
 
 def full_identity(spec: TypeSpec, identity: Mapping[str, Any]) -> dict[str, str]:
-    """name, partition and subPath of a body, whichever way they were written."""
+    """name, partition and subPath of a body, in whichever form they are given."""
     name = identity.get("name")
     if not isinstance(name, str) or not name:
         raise errors.missing_property("name")

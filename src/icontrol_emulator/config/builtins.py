@@ -1,4 +1,4 @@
-"""The objects a device has before anybody configures it."""
+"""The objects that a device has from the factory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOCAL_ONLY = "/Common/traffic-group-local-only"
 
 
 class Installer:
-    """Puts objects in place directly, without the checks a client's requests meet."""
+    """Stores objects directly, without the validation of client requests."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -57,7 +57,7 @@ class Installer:
 def install(
     engine: Engine, device: str, peers: list[str], users: Mapping[str, str], serial_of: Callable[[str], str]
 ) -> None:
-    """Fill an empty store; `peers` are the other devices of the pair, `serial_of` tells a device's serial number."""
+    """Fill an empty store; `peers` are the other devices of the pair, `serial_of` returns a device's serial number."""
     engine.store.begin()
     installer = Installer(engine)
     _install_cluster(installer, device, peers, serial_of)

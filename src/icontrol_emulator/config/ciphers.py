@@ -1,9 +1,9 @@
-"""Cipher strings as a device reads them, such as `DEFAULT:!3DES` or `ECDHE+AES-GCM:ECDHE_ECDSA`.
+"""Cipher strings in BIG-IP syntax, such as `DEFAULT:!3DES` or `ECDHE+AES-GCM:ECDHE_ECDSA`.
 
-A string selects from suites, each once for every version of the protocol it goes with, and later words change what
-earlier ones selected: `!` bars for good, `-` takes away, `+` moves to the end. The words are a device's, not OpenSSL's:
-`ECDHE` and `RSA` are ways to exchange keys with an RSA certificate, `ECDHE_ECDSA` with one of an elliptic curve. What
-the built-in rules of 14.1.2.1 say is from a listing in CiscoTestAutomation/genieparser.
+A string selects from suites, each listed once for every protocol version that supports it. Later words modify the
+selection: `!` excludes permanently, `-` removes, `+` moves to the end. The words are BIG-IP's, not OpenSSL's: `ECDHE`
+and `RSA` are key exchanges with an RSA certificate, `ECDHE_ECDSA` with an ECDSA certificate. The built-in rules of
+14.1.2.1 are from a listing in CiscoTestAutomation/genieparser.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ LENGTH_MAX = 4096
 
 
 class BadWord(Exception):
-    """A word that no device knows."""
+    """A word that BIG-IP does not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
     name: str
-    """As OpenSSL calls it."""
+    """OpenSSL's name."""
     tags: frozenset[str]
     by_default: bool
     versions: tuple[str, ...]
@@ -82,11 +82,11 @@ SUITES = (*_families(), *_others())
 ORDER = tuple(Choice(suite, version) for suite in SUITES for version in suite.versions)
 KNOWN = frozenset(word for suite in SUITES for word in suite.tags) | frozenset(VERSIONS)
 SILENT = names("RC4 MD5 EXP EXPORT LOW ADH SSLV2 SSLV3 DTLSV1 DTLSV1_2 COMPAT SEED NULL ECDH ECDH_ECDSA DSS DHE_DSS")
-"""Words for what a device still knows by name and this one no longer does at all."""
+"""Words that BIG-IP accepts but that select no suite here."""
 
 
 def _spelled(word: str) -> str:
-    """A device's name of a suite as OpenSSL's: `…-AES128-CBC-SHA`, `…-CHACHA20-POLY1305-SHA256`."""
+    """OpenSSL's name from BIG-IP's name of a suite: `…-AES128-CBC-SHA`, `…-CHACHA20-POLY1305-SHA256`."""
     return word.replace("-CBC-SHA", "-SHA").replace("-POLY1305-SHA256", "-POLY1305")
 
 
@@ -105,7 +105,7 @@ def _matching(word: str) -> list[Choice]:
 
 @functools.lru_cache(maxsize=1024)
 def choices(text: str) -> tuple[Choice, ...]:
-    """What the string selects, best first; empty if it denies everybody. Raises `BadWord`."""
+    """The selected suites in order of preference; empty if none is left. Raises `BadWord`."""
     if len(text) > LENGTH_MAX:
         raise BadWord(text[:20])
     chosen: list[Choice] = []

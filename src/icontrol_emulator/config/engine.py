@@ -1,8 +1,8 @@
 """Creates, changes and deletes objects, alone or as a batch, so that a device's configuration is always valid.
 
-A unit of work applies its steps in order, lets types settle consequences, and only then validates everything it
-touched: references may precede their targets and names may be reused within it. A refusal undoes all of it.
-The engine is synchronous: units of work never interleave, which is what makes commits serial.
+A unit of work applies its steps in order, lets types apply side effects, and only then validates everything it touched:
+references may precede their targets, and names may be reused within it. An error undoes all of it. The engine is
+synchronous: units of work never interleave, so commits are serial.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Engine:
 
     @contextmanager
     def unit(self, *, keep: bool = True) -> Iterator[None]:
-        """Everything done inside happens wholly or, on any error or with `keep=False`, not at all."""
+        """A unit of work: all changes inside it are applied, or, on an error or with `keep=False`, none."""
         self.store.begin()
         self._settling.clear()
         try:
@@ -60,7 +60,7 @@ class Engine:
         self.announce(self.store.commit())
 
     def announce(self, changes: ChangeSet) -> None:
-        """Tell whoever watches this configuration what changed."""
+        """Notify the observers of this configuration of the changes."""
         self._on_commit(changes)
 
     def _settle(self) -> None:
@@ -68,7 +68,7 @@ class Engine:
             key, obj = self._settling.popitem()
             self.spec(key.type).rules.settle(self, obj)
 
-    # -- the view types' rules have
+    # -- the interface for rules of types
 
     def now(self) -> float:
         return self._clock()
@@ -86,7 +86,7 @@ class Engine:
         return self._numbers[name]
 
     def props(self, obj: Obj) -> dict[str, Any]:
-        """The properties in effect: own ones over inherited ones over defaults."""
+        """The effective properties: own values override inherited ones, which override defaults."""
         spec = self.spec(obj.key.type)
         layers: list[Mapping[str, Any]] = [obj.props]
         if spec.inherits:
@@ -164,7 +164,7 @@ class Engine:
             shown = f"{key.parent} {' '.join(key.path.rsplit(':', 1))}"
         return errors.not_found(spec.word, shown)
 
-    # -- how
+    # -- internals
 
     def _owner(self, parent: Key | None) -> Obj | None:
         if parent is None:
@@ -262,7 +262,7 @@ class Engine:
 
 
 def key_of(spec: TypeSpec, parent: Key | None, text: str) -> Key:
-    """The key an URI names: a bare name means /Common."""
+    """The key that a URI refers to: a bare name is in /Common."""
     above = parent.as_parent if parent else ""
     if spec.scope is not Scope.PARTITIONED:
         return Key(spec.path, above, text)

@@ -1,4 +1,4 @@
-"""The certificate and key that a device comes with: self-signed, made when first looked at, alike for all devices."""
+"""The factory certificate and key: self-signed, created on first use, the same for all devices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The values a device's configuration is made of.
+"""The values that a device's configuration consists of.
 
-An `Obj` never changes: a modification stores a new one. That is what makes undo logs, snapshots and rendering
-without locks possible. Properties whose name starts with `_` are the emulator's own and are never shown.
+An `Obj` is immutable: a modification stores a new one, so that undo logs, snapshots and rendering need no locks.
+Properties whose name starts with `_` are internal to the emulator and never shown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SEPARATOR = "\0"
 
 
 class Key(NamedTuple):
-    """Identity of an object: its type path, its owner (empty at the top), its full path or flat name."""
+    """Identity of an object: its type path, its owner (empty at the top level), its full path or flat name."""
 
     type: str
     parent: str
@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a reference points to: a family of types sharing one name space, and a path in it."""
+    """The target of a reference: a family of types that share a name space, and a path in it."""
 
     family: str
     path: str
@@ -46,7 +46,7 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obj:
-    """One configuration object; `props` holds only what was set, defaults come from its type."""
+    """One configuration object; `props` contains only what was set, defaults come from its type."""
 
     key: Key
     name: str

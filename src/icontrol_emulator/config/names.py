@@ -1,7 +1,6 @@
-"""Names as a BIG-IP writes them: full paths, URI segments, addresses with ports and route domains.
+"""Names in BIG-IP notation: full paths, URI segments, addresses with ports and route domains.
 
-Pure functions. They promise that what `to_segment` encodes, `from_segment` decodes, and that a port is always a
-number once parsed.
+Pure functions. `from_segment` is the inverse of `to_segment`, and a parsed port is always a number.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ SERVICE_NAMES = {number: name for name, number in SERVICES.items()}
 
 
 class PathParts(NamedTuple):
-    """A full path taken apart: `/partition/sub_path/name`."""
+    """The parts of a full path: `/partition/sub_path/name`."""
 
     partition: str
     sub_path: str
@@ -38,14 +37,14 @@ class PathParts(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """A host (address, with its route domain, or a name) and a port."""
+    """A host (address with its route domain, or a name) and a port."""
 
     host: str
     port: int
 
 
 def split_path(path: str) -> PathParts:
-    """`/P/sub/x` to its parts; a bare name belongs to Common."""
+    """Split `/P/sub/x` into its parts; a bare name is in Common."""
     if not path.startswith("/"):
         return PathParts(COMMON, "", path)
     pieces = path.strip("/").split("/")
@@ -55,7 +54,7 @@ def split_path(path: str) -> PathParts:
 
 
 def from_segment(segment: str) -> str:
-    """An URI segment to a path: `~P~X` to `/P/X`; percent-encoding is undone once."""
+    """A path from a URI segment: `~P~X` to `/P/X`; percent-encoding is decoded once."""
     return unquote(segment).replace("~", "/")
 
 
@@ -77,7 +76,7 @@ def is_address(host: str) -> bool:
 
 
 def canonical(address: str) -> str:
-    """An address in its one shortest spelling, its route domain kept; anything else as it is."""
+    """An address in its canonical (shortest) form, with its route domain; other text unchanged."""
     host, percent, domain = address.partition("%")
     try:
         return f"{ipaddress.ip_address(host)}{percent}{domain}"
@@ -98,7 +97,7 @@ def port_number(text: str) -> int | None:
 
 
 def split_endpoint(text: str) -> Endpoint | None:
-    """`10.0.0.1%5:80`, `2001:db8::1.80`, `web-1:http` to host and port; None when it is neither."""
+    """Host and port from `10.0.0.1%5:80`, `2001:db8::1.80` or `web-1:http`; None for other text."""
     host, dot, port_text = text.rpartition(".")
     if dot and is_v6(host) and is_address(host):
         port = port_number(port_text)

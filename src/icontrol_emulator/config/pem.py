@@ -1,4 +1,4 @@
-"""What PEM files say: certificates, private keys and revocation lists, as a device looks at them."""
+"""Parses PEM files as a device does: certificates, private keys and revocation lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CURVES = {"secp256r1": "prime256v1"}
 
 
 class BadPem(Exception):
-    """Not what it should be."""
+    """The text is not PEM of the expected kind."""
 
 
 class BadPassphrase(Exception):
@@ -52,7 +52,7 @@ def is_encrypted(text: str) -> bool:
 
 @functools.lru_cache(maxsize=CACHED)
 def private_key(text: str, passphrase: str = "") -> PrivateKey:
-    """The private key of a file; RSA, DSA and elliptic curves are what a device takes."""
+    """The private key of a file; devices accept RSA, DSA and elliptic-curve keys."""
     given = passphrase.encode() if passphrase and is_encrypted(text) else None
     try:
         key = serialization.load_pem_private_key(text.encode(), given)
@@ -68,7 +68,7 @@ def private_key(text: str, passphrase: str = "") -> PrivateKey:
 
 
 def in_the_clear(text: str, passphrase: str = "") -> str:
-    """The private key without encryption."""
+    """The private key, decrypted."""
     if not is_encrypted(text):
         return text
     pkcs8, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -76,14 +76,14 @@ def in_the_clear(text: str, passphrase: str = "") -> str:
 
 
 def fit(certificate: x509.Certificate, key: PrivateKey) -> bool:
-    """Whether the certificate is of this key."""
+    """Whether certificate and key belong together."""
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     der = serialization.Encoding.DER
     return certificate.public_key().public_bytes(der, form) == key.public_key().public_bytes(der, form)
 
 
 def size_and_curve(key: object) -> tuple[int, str]:
-    """Bits of a key, private or public, and the name of its curve, `none` for other kinds."""
+    """Size in bits of a private or public key, and the name of its curve, `none` for other kinds."""
     size = key.key_size if isinstance(key, PrivateKey | PublicKey) else 0
     curve = key.curve.name if isinstance(key, ec.EllipticCurvePrivateKey | ec.EllipticCurvePublicKey) else "none"
     return size, CURVES.get(curve, curve)
@@ -96,7 +96,7 @@ def kind_of_key(key: object) -> str:
 
 
 def names(certificate: x509.Certificate) -> list[str]:
-    """The host names a certificate is for: the alternative names, or without any the common name."""
+    """The host names of a certificate: the subject alternative names, or the common name if there are none."""
     try:
         alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, ValueError):
@@ -106,7 +106,7 @@ def names(certificate: x509.Certificate) -> list[str]:
 
 
 def alternative_names(certificate: x509.Certificate) -> str:
-    """As a device writes them: `DNS:a.test, IP Address:10.0.0.1`."""
+    """In BIG-IP's notation: `DNS:a.test, IP Address:10.0.0.1`."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, ValueError):
@@ -120,7 +120,7 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def serial_number(certificate: x509.Certificate) -> str:
-    """Small ones decimal, long ones in hexadecimal pairs, as OpenSSL prints them."""
+    """Small numbers in decimal, long ones as pairs of hexadecimal digits, as OpenSSL prints them."""
     number = certificate.serial_number
     if number < 2**63:
         return str(number)

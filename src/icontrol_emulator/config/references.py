@@ -1,7 +1,7 @@
-"""References between objects: written in full, collected, and looked through again for rendering.
+"""References between objects: qualified, collected, and found for rendering.
 
-Unqualified names resolve to the object's own folder, its partition, then Common, whichever has such an object; if
-none has, to the object's folder, so that a reference may precede its target.
+Unqualified names are looked up in the object's own folder, its partition, then Common. If none contains such an object,
+they refer to the object's folder, so that a reference may precede its target.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOT_A_PATH = frozenset({"", "none", "all", "default"})
 
 
 def qualify(store: Store, family: str, partition: str, sub_path: str, name: str) -> str:
-    """The full path meant by `name` in a body of an object in partition/sub_path."""
+    """The full path of `name` in the body of an object in partition/sub_path."""
     if name.startswith("/") or name in NOT_A_PATH or family.startswith("flat:"):
         return name
     own = partition or COMMON
@@ -55,7 +55,7 @@ def _rewrite_inner(ref: Ref, value: Any, full: Callable[[str, str], str]) -> Any
 
 
 def targets(spec: TypeSpec, props: Mapping[str, Any]) -> Iterator[Target]:
-    """Everything the properties' table says the object refers to."""
+    """All references in the properties."""
     for ref in spec.refs:
         for path in paths(ref, props):
             yield Target(ref.family, path)
@@ -74,5 +74,5 @@ def paths(ref: Ref, props: Mapping[str, Any]) -> Iterator[str]:
 
 
 def folder_target(obj: Obj) -> Target:
-    """The folder which holds a partitioned object."""
+    """The folder of a partitioned object."""
     return Target("sys/folder", f"/{obj.partition}/{obj.sub_path}" if obj.sub_path else f"/{obj.partition}")

@@ -1,7 +1,7 @@
-"""The types a device knows, found by path.
+"""The object types of a device, by path.
 
-Promises that every subcollection named by a type is itself registered, and that the organising collections
-(`/ltm`, `/ltm/profile`) are exactly the proper prefixes of types.
+Every subcollection that a type names is registered itself, and the organising collections (`/ltm`, `/ltm/profile`) are
+exactly the proper prefixes of types.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Objects as iControl REST shows them.
+"""Objects in iControl REST's representation.
 
-Field order follows the device: identity first, properties by alphabet, subcollection references last. Values with
-an underscore in front are the emulator's own and are left out.
+Field order is the device's: identity first, properties in alphabetical order, subcollection references last. Properties
+with a leading underscore are internal and left out.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Renderer:
         return {**entry, "nameReference": self._reference("persistence", path)}
 
     def _double(self, ref: Ref, shown: dict[str, Any]) -> None:
-        """Put `xReference` beside `x`, in dicts beside the inner property."""
+        """Add `xReference` beside `x`; in dicts beside the inner property."""
         value = shown[ref.name]
         if ref.inner:
             many = isinstance(value, list)

@@ -1,7 +1,7 @@
-"""How a type of object is described, and what a type may add to the generic engine.
+"""Descriptions of object types, and the hooks by which a type extends the generic engine.
 
-A `TypeSpec` is data: fields with defaults, references, subcollections. Behaviour that is not data goes into a
-`TypeRules` subclass, which sees the engine only through `Context`. Nothing here acts.
+A `TypeSpec` is data: fields with defaults, references, subcollections. Other behaviour is in a `TypeRules` subclass,
+which uses the engine only through `Context`. This module has no behaviour of its own.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ class Scope(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ref:
-    """A property holding the path(s) of another object. `inner` names a property inside a dict or list of dicts."""
+    """A property that holds the path(s) of another object. `inner` names a property inside a dict or list of dicts."""
 
     name: str
     family: str
     many: bool = False
     inner: str = ""
-    shown: bool = True  # rendered doubled, with xReference
+    shown: bool = True  # rendered twice, also as xReference
 
 
 class StatusSource(Protocol):
-    """What is known of pool members from probing; `up`, `down`, `checking`."""
+    """States of pool members found by probes: `up`, `down`, `checking`."""
 
     def monitor_state(self, member: Obj) -> str | None:
-        """State found by monitors, or None when nothing checks the member."""
+        """The state found by monitors, or None for a member without monitors."""
         ...
 
     def node_state(self, node: Obj) -> str | None: ...
 
 
 class Context(Protocol):
-    """The engine, as a type's rules see it."""
+    """The engine's interface for a type's rules."""
 
     store: Store
     status: StatusSource
@@ -68,24 +68,24 @@ class Context(Protocol):
 
 
 class TypeRules:
-    """What the generic engine does for a type without rules of its own."""
+    """The generic engine's behaviour for a type without rules of its own."""
 
     def name(self, ctx: Context, parent: Obj | None, body: dict[str, Any]) -> None:
         """May change `name`, `partition` and `subPath` of a new object's body."""
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        """May change the properties about to be stored. `draft` has the identity, not yet the properties."""
+        """May change the properties before they are stored. `draft` has the identity, not yet the properties."""
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        """Values no other object may claim."""
+        """Values that no other object may have."""
         return []
 
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        """References not visible in the properties' table."""
+        """References that the properties' table does not describe."""
         return []
 
     def after_put(self, ctx: Context, obj: Obj, old: Obj | None, named: frozenset[str]) -> None:
-        """Side effects of a change; `named` are the properties the request named."""
+        """Side effects of a change; `named` are the properties in the request."""
 
     def after_remove(self, ctx: Context, obj: Obj) -> None:
         """Side effects of a deletion."""
@@ -94,14 +94,14 @@ class TypeRules:
         """Runs once at the end of a unit of work for objects handed to `settle_later`."""
 
     def check(self, ctx: Context, obj: Obj) -> None:
-        """Refuse what the finished configuration may not contain."""
+        """Raise an error if the finished configuration is not valid."""
 
     def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
-        """Two objects claim the same unique value."""
+        """Two objects have the same unique value."""
         return errors.already_exists(ctx.spec(obj.key.type).word, obj.key.path, obj.partition)
 
     def deletable(self, ctx: Context, obj: Obj) -> None:
-        """Refuse a deletion at once."""
+        """Raise an error if the object may not be deleted."""
 
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
         """The object was removed while `user` still refers to it."""
@@ -129,13 +129,13 @@ class TypeSpec:
     create_only: frozenset[str] = frozenset()
     required: tuple[str, ...] = ()
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    word_lists: frozenset[str] = frozenset()  # shown as one text, taken as a list of words too
-    flags: tuple[tuple[str, str], ...] = ()  # presence flags, the first is the default
+    word_lists: frozenset[str] = frozenset()  # shown as one string; a list of words is accepted too
+    flags: tuple[tuple[str, str], ...] = ()  # presence flags; the first is the default
     refs: tuple[Ref, ...] = ()
     subs: tuple[str, ...] = ()
-    inherits: bool = False  # unset values follow `defaultsFrom`
-    root: str = ""  # the built-in at the root of the inheritance
-    open: bool = False  # accepts properties not listed
+    inherits: bool = False  # unset values are inherited through `defaultsFrom`
+    root: str = ""  # the built-in object at the root of the inheritance
+    open: bool = False  # accepts properties that are not listed
     creatable: bool = True
     rules: TypeRules = field(default_factory=TypeRules)
     owner: str = ""  # type path of the parent, for subcollections

@@ -1,7 +1,7 @@
-"""All objects of one device, indexed for the questions that are asked often, with an undo log.
+"""All objects of one device, with indexes for frequent queries and an undo log.
 
-Promises: reads never cost more than the number of objects answered; `rollback` leaves every index exactly as it
-was at `begin`; objects are replaced, never changed, so a snapshot is a shallow copy. Knows nothing of types.
+A read costs at most the number of objects returned; `rollback` restores every index as it was at `begin`; objects are
+replaced, never modified, so a snapshot is a shallow copy. Independent of types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from icontrol_emulator.config.model import Key, Obj, Target
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A configuration at one moment."""
+    """The configuration at one moment."""
 
     objects: dict[Key, Obj]
     generation: int
@@ -22,7 +22,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class ChangeSet:
-    """What one unit of work changed: key to the object before it (None: it was new)."""
+    """The changes of one unit of work: key to the previous object (None: it was new)."""
 
     before: dict[Key, Obj | None] = field(default_factory=dict)
 
@@ -49,7 +49,7 @@ class Store:
         return self._objects.get(key)
 
     def find(self, target: Target) -> Obj | None:
-        """The top-level object a reference points to."""
+        """The top-level object that a reference refers to."""
         key = self._named.get(target)
         return None if key is None else self._objects[key]
 
@@ -63,11 +63,11 @@ class Store:
         return sorted(self._children.get((type_path, parent), {}).values(), key=_by_path)
 
     def users(self, target: Target) -> Iterable[Key]:
-        """Objects which refer to the target."""
+        """Objects that refer to the target."""
         return self._users.get(target, {}).keys()
 
     def claimants(self, unique: Target) -> Iterable[Key]:
-        """Objects which claim the same unique value."""
+        """Objects that have the same unique value."""
         return self._claims.get(unique, {}).keys()
 
     # -- changing
@@ -91,7 +91,7 @@ class Store:
         return self.generation
 
     def touched(self) -> list[Key]:
-        """Keys changed since `begin`, first change first."""
+        """Keys changed since `begin`, in order of their first change."""
         return list(dict.fromkeys(key for key, _ in self._log or ()))
 
     def commit(self) -> ChangeSet:
@@ -111,7 +111,7 @@ class Store:
         return Snapshot(dict(self._objects), self.generation)
 
     def restore(self, snapshot: Snapshot, keep: Callable[[Key], bool] = lambda key: False) -> None:
-        """Become the snapshot, but for the keys `keep` names, inside or outside a unit of work."""
+        """Restore the snapshot, except for the keys that `keep` selects, inside or outside a unit of work."""
         for key in [key for key in self._objects if key not in snapshot.objects and not keep(key)]:
             self._change(key, None)
         for key, obj in snapshot.objects.items():

@@ -1,7 +1,7 @@
-"""The one validation at the end of a unit of work.
+"""Validation at the end of a unit of work.
 
-Looks only at what was touched (and at owners of touched sub-objects), so its cost follows the size of the change,
-not of the configuration.
+Covers only the touched objects (and the owners of touched sub-objects), so that its cost depends on the size of the
+change, not of the configuration.
 """
 
 from __future__ import annotations

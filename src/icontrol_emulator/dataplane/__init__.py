@@ -1,1 +1,1 @@
-"""Real traffic: listeners for virtual servers, balancing over pool members, monitors."""
+"""The data plane: listeners of virtual servers, load balancing over pool members, monitors."""

@@ -1,4 +1,4 @@
-"""Which pool member gets the next connection."""
+"""Selection of the pool member for a new connection."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SHARES_MAX = 10_000
 
 
 def member_path(member: Obj) -> str:
-    """Name under which a member is counted."""
+    """The name under which a member's connections are counted."""
     return f"{member.key.parent} {member.key.path}"
 
 
 def activated(free: Sequence[Obj], needed: int) -> list[Obj]:
-    """The members of the priority groups in use: from the highest down until `needed` members are found.
+    """The members of the active priority groups: from the highest down until `needed` members are available.
 
-    A member stays in its group's count until it is known to be down, refused connections or not.
+    A member counts in its group until it is known to be down, even if it refuses connections.
     """
     if needed <= 0:
         return list(free)
@@ -49,7 +49,7 @@ class Balancer:
         self._shares: dict[str, dict[Key, float]] = {}
 
     def choose(self, pool_path: str, tried: Collection[Key] = (), preferred: Key | None = None) -> Obj | None:
-        """A member for a new connection, the preferred one while it may still be used."""
+        """A member for a new connection: the preferred one while it is usable."""
         pool = self._engine.store.get(Key("ltm/pool", "", pool_path))
         if pool is None:
             return None
@@ -84,7 +84,8 @@ class Balancer:
         return self._take_turns(pool_path, members, weights)
 
     def _take_turns(self, pool_path: str, members: list[Obj], weights: Mapping[Key, float]) -> Obj:
-        """Smooth weighted round robin: every member gains its weight, the richest pays for all."""
+        """Smooth weighted round robin: each member's credit grows by its weight; the member with the most credit is
+        chosen and pays the total weight."""
         if len(self._shares) >= SHARES_MAX:
             self._shares.clear()
         before = self._shares.get(pool_path, {})

@@ -1,4 +1,4 @@
-"""What a device counts. Counters outlive configuration changes but not their object's name."""
+"""A device's counters. They survive configuration changes, but not the deletion of their object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Counters:
         self.current -= 1
 
     def add(self, part: Counters) -> None:
-        """Count what another one counted; the highest number at once is at most the sum."""
+        """Add another counter's values; the sum of the maxima is an upper bound of the concurrent maximum."""
         for name in ("bytes_in", "bytes_out", "packets_in", "packets_out", "current", "maximum", "total", "requests"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
 
@@ -41,7 +41,7 @@ class Counters:
 
 
 class CounterBook:
-    """Counters by kind and path, made when first asked for."""
+    """Counters by kind and path, created on first access."""
 
     def __init__(self) -> None:
         self._counters: dict[tuple[str, str], Counters] = {}
@@ -55,7 +55,7 @@ class CounterBook:
         return found
 
     def sum(self, kind: str) -> Counters:
-        """Of everything of a kind that there ever was."""
+        """The sum over all objects of a kind that ever existed."""
         total = Counters()
         for (each, _), part in self._counters.items():
             if each == kind:
@@ -63,5 +63,5 @@ class CounterBook:
         return total
 
     def peek(self, kind: str, path: str) -> Counters:
-        """For reading only: does not enter a new one."""
+        """Read-only access: does not create the counter."""
         return self._counters.get((kind, path)) or Counters()

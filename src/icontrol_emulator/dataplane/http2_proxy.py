@@ -1,4 +1,4 @@
-"""HTTP/2 to clients: each stream is a request of HTTP/1.1 to a member, on a connection of its own."""
+"""HTTP/2 to clients: each stream becomes an HTTP/1.1 request to a member, on a connection of its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HOP_BY_HOP = frozenset({"connection", "keep-alive", "proxy-connection", "transfe
 
 @dataclass(slots=True)
 class Request:
-    """One stream: its head, and the parts of its body as they come, None at the end."""
+    """One stream: its header, and the parts of its body as they arrive, None at the end."""
 
     head: Head
     parts: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
@@ -70,7 +70,7 @@ class Http2Proxy:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _take(self, data: bytes) -> bool:
-        """Whether the connection goes on after this."""
+        """Whether the connection continues after this event."""
         try:
             events = self._connection.receive_data(data)
         except H2Error:
@@ -89,7 +89,7 @@ class Http2Proxy:
             self._begin(event)
         elif isinstance(event, DataReceived):
             request = self._requests.get(event.stream_id)
-            # what nobody waits for, padding included, gives its room back at once
+            # padding and data that no handler reads return their flow-control window at once
             kept = len(event.data) if request is not None else 0
             self._give_room(event.stream_id, event.flow_controlled_length - kept)
             if request is not None:
@@ -154,7 +154,7 @@ class Http2Proxy:
             self._connection.end_stream(number)
 
     def _forget_body(self, number: int, request: Request) -> None:
-        """What nobody took any more must not narrow the connection's window for good."""
+        """Unread data of a body must not reduce the connection's flow-control window for ever."""
         while not request.parts.empty():
             part = request.parts.get_nowait()
             self._give_room(number, len(part or b""))
@@ -219,7 +219,7 @@ class Http2Proxy:
 
 
 def request_head(headers: list[tuple[str, str]], *, ended: bool) -> Head:
-    """The head of HTTP/1.1 that says the same. `BadMessage` for what cannot be said."""
+    """The equivalent HTTP/1.1 header. Raises `BadMessage` if there is none."""
     fields: dict[str, str] = {}
     lines: list[bytes] = []
     cookies: list[str] = []

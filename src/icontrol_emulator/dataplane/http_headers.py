@@ -1,4 +1,4 @@
-"""Headers that profiles add to requests and responses, whatever version of HTTP the client speaks."""
+"""Headers that profiles add to requests and responses, for any HTTP version of the client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_to_response(session: Session, head: Head, cookie: str | None) -> None:
 
 
 def own_head(answer: Answer) -> Head:
-    """The head of what a rule answers."""
+    """The header of a response that an iRule generates."""
     reason = HTTPStatus(answer.status).phrase if answer.status in set(HTTPStatus) else ""
     head = Head(f"HTTP/1.1 {answer.status} {reason}".encode("latin-1"), [])
     for name, value in answer.headers:

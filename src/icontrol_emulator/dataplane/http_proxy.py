@@ -1,4 +1,4 @@
-"""HTTP virtual servers: one member a connection, or one a request with a OneConnect profile."""
+"""HTTP virtual servers: one member per connection, or per request with a OneConnect profile."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from icontrol_emulator.irules.commands import Answer
 
 
 class NoMember(Exception):
-    """No member could take the request."""
+    """No member accepted the request."""
 
 
 class HttpProxy:
@@ -51,7 +51,7 @@ class HttpProxy:
             self._upstream = None
 
     async def _exchange(self, head: Head) -> bool:
-        """One request and its response; whether another may follow."""
+        """One request and its response; returns whether another request may follow."""
         cookies = head.get(b"cookie").decode("latin-1")
         decision = self._rules.request(head)
         if decision.rejected:
@@ -68,7 +68,7 @@ class HttpProxy:
         except (BadMessage, OSError):
             if fresh or not request_framing(head).is_empty:
                 raise
-            # the member closed a kept connection before it saw this request
+            # the member closed the idle connection before it received this request
             self._drop_upstream()
             upstream, _ = await self._choose(cookies)
             response, body = await self._ask(upstream, head)
@@ -81,7 +81,7 @@ class HttpProxy:
                     await body
 
     async def _say(self, answer: Answer, head: Head) -> bool:
-        """Answer in a rule's words; a body that nobody reads ends the connection."""
+        """Send an iRule's response; an unread request body ends the connection."""
         response = own_head(answer)
         add_to_response(self._session, response, None)
         body = b"" if head.method == b"HEAD" else answer.body
@@ -89,7 +89,7 @@ class HttpProxy:
         return not head.closes and request_framing(head).is_empty
 
     async def _choose(self, cookies: str) -> tuple[Upstream, bool]:
-        """The connection for the next request, and whether it is new."""
+        """The server connection for the next request, and whether it is new."""
         if self._upstream is not None and self._session.profiles.balances_requests:
             self._drop_upstream()
         if self._upstream is not None:

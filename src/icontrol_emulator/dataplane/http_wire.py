@@ -1,6 +1,6 @@
-"""Just enough HTTP/1 to balance it: heads, and how far bodies reach.
+"""The subset of HTTP/1 needed for load balancing: message headers and framing of bodies.
 
-Heads keep the bytes of every line they do not change.
+The bytes of header lines that are not changed are preserved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Head:
     lines: list[bytes]
 
     def get(self, name: bytes) -> bytes:
-        """All values of a header joined by comma, lower-case name given."""
+        """All values of a header, joined by commas; the name is given in lower case."""
         return b", ".join(
             line.partition(b":")[2].strip() for line in self.lines if line.partition(b":")[0].strip().lower() == name
         )
@@ -35,11 +35,11 @@ class Head:
         self.lines.append(f"{name}: {value}".encode("latin-1"))
 
     def add_line(self, line: str) -> None:
-        """Add a header written out, such as `X-Forwarded-Port: 80`."""
+        """Add a complete header line, such as `X-Forwarded-Port: 80`."""
         self.lines.append(line.encode())
 
     def remove(self, name: bytes) -> None:
-        """Take away every line of a header, lower-case name given."""
+        """Remove every line of a header; the name is given in lower case."""
         self.lines = [line for line in self.lines if line.partition(b":")[0].strip().lower() != name]
 
     def encode(self) -> bytes:
@@ -78,7 +78,7 @@ class Framing:
 
 
 async def read_head(stream: Stream) -> Head | None:
-    """The next head, or None at the end of the connection."""
+    """The next message header, or None at the end of the connection."""
     try:
         raw = await stream.reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as error:
@@ -160,7 +160,7 @@ async def _relay_chunks(source: Stream, target: Stream, took: Count, gave: Count
 
 
 async def body_parts(source: Stream, framing: Framing, took: Count) -> AsyncIterator[bytes]:
-    """The body itself, without how it is delimited."""
+    """The body's data, without chunk framing."""
     if framing.chunked:
         async for part in _chunks(source, took):
             yield part

@@ -1,4 +1,4 @@
-"""Ends connections nothing moves on."""
+"""Closes idle connections."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ TIMED_KINDS = frozenset({"tcp", "fastl4", "fasthttp"})
 
 
 def idle_seconds(profiles: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
-    """The shortest `idleTimeout` of the transport profiles, given as (kind, properties); None is for ever.
+    """The shortest `idleTimeout` of the transport profiles, given as (kind, properties); None: no timeout.
 
-    `indefinite` and 0 do not end a connection. Client's and server's side may have a profile each: whichever side
-    gives up first takes the other along.
+    `indefinite` and 0 mean no timeout. The client side and the server side may have a profile each; the first timeout
+    closes both connections.
     """
     texts = [str(props.get("idleTimeout", "")) for kind, props in profiles if kind in TIMED_KINDS]
     return min((float(text) for text in texts if text.isdigit() and int(text)), default=None)
 
 
 class IdleLimit:
-    """An asynchronous context whose body gets a `TimeoutError` after `seconds` without a `touch`.
+    """An asynchronous context whose body gets a `TimeoutError` after `seconds` without a call of `touch`.
 
-    A touch only notes the time: one timer a connection looks again when it could have run out.
+    `touch` only stores the time: one timer per connection checks it when the timeout could have expired.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -61,7 +61,7 @@ class IdleLimit:
 
 
 class ClientSide:
-    """What one client connection adds to its virtual server's counters; traffic keeps it from being idle."""
+    """Counts one client connection in its virtual server's counters; traffic resets the idle timeout."""
 
     def __init__(self, counters: Counters, limit: IdleLimit) -> None:
         self._counters = counters

@@ -1,4 +1,4 @@
-"""A listening virtual server: accepts, and serves each connection with the configuration of that moment."""
+"""A listening virtual server: accepts connections, and serves each with the configuration at that moment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VIRTUALS_KEPT_MAX = 2_000
 
 
 class Carrier:
-    """What listeners of one device share: members to choose from, counters, open connections."""
+    """Shared by the listeners of one device: member selection, counters, open connections."""
 
     def __init__(self, engine: Engine, balancer: Balancer, counters: CounterBook, table: PersistenceTable) -> None:
         self.engine = engine
@@ -94,7 +94,7 @@ class Carrier:
                 tls.closed()
 
     def _profiles_of(self, virtual: Obj) -> Profiles:
-        """As of the configuration of this moment; kept until the next change, because there may be hundreds."""
+        """From the current configuration; cached until the next change, because there may be hundreds."""
         generation = self.engine.store.generation
         known = self._profiles.get(virtual.key)
         if known is not None and known[0] == (generation, virtual):
@@ -138,7 +138,7 @@ class Carrier:
 
 
 class Listener:
-    """Accepts on a socket it does not own: detaching leaves the socket listening for the next owner."""
+    """Accepts on a socket that it does not own: after detaching, the socket keeps listening for its next owner."""
 
     def __init__(self, sock: socket.socket, address: Address, serve: Callable[[socket.socket, str], None]) -> None:
         self.address = address
@@ -150,7 +150,7 @@ class Listener:
         asyncio.get_running_loop().remove_reader(self._sock)
 
     def _accept(self) -> None:
-        # accepting inside the callback: a cancelled accept could lose a connection already taken
+        # accept in the callback: a cancelled accept could lose a connection that was already accepted
         for _ in range(ACCEPTS_AT_ONCE_MAX):
             try:
                 conn, peer = self._sock.accept()

@@ -1,4 +1,4 @@
-"""Who was sent where: source-address persistence."""
+"""Source-address persistence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENTRIES_MAX = 100_000
 
 
 class PersistenceTable:
-    """Client addresses to members, forgotten after their timeout without use."""
+    """Maps client addresses to members; records expire when unused for their timeout."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

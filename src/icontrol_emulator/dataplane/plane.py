@@ -1,7 +1,7 @@
-"""The data plane of one device: which virtual servers listen, following configuration and role.
+"""The data plane of one device: which virtual servers listen, depending on configuration and role.
 
-Only the active device listens. A listener is touched only when its own destination changes; everything else takes
-effect with the next connection.
+Only the active device listens. A listener is replaced only when its own destination changes; all other changes apply to
+the next connection.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class DataPlane:
     def family(
         cls, names: Sequence[str], *, carry: bool, monitor_scale: float, clock: Callable[[], float]
     ) -> dict[str, DataPlane]:
-        """One plane a device; probes and listening sockets are shared."""
+        """One data plane per device; probes and listening sockets are shared."""
         board = ProbeBoard(clock) if carry else None
         sockets = SocketPool()
         return {
@@ -66,7 +66,7 @@ class DataPlane:
         device.changed_listeners.append(self._configuration_changed)
 
     def start(self) -> None:
-        """Nothing to do: listeners come with roles, probes with configuration."""
+        """Nothing to start: listeners start with the active role, probes with the configuration."""
 
     async def stop(self) -> None:
         self.set_active(False)
@@ -76,7 +76,7 @@ class DataPlane:
             await self._board.stop()
 
     def set_active(self, active: bool) -> None:
-        """Take or leave the listening sockets; the caller closes those nobody took."""
+        """Take or release the listening sockets; the caller closes those that remain unclaimed."""
         self._active = active and self._carry
         for obj in self._device.engine.store.top(VIRTUAL):
             self._reconcile(obj.key)
@@ -143,7 +143,7 @@ class DataPlane:
         self._listeners[key] = Listener(sock, wanted, partial(self._carrier.serve, key))
 
     def _wanted(self, key: Key) -> Address | None:
-        """Where a virtual server should listen now, if anywhere."""
+        """Where a virtual server should listen now; None if nowhere."""
         virtual = self._device.engine.store.get(key) if self._active else None
         if virtual is None or virtual.props.get("disabled") or virtual.props.get("mask") not in HOST_MASKS:
             return None

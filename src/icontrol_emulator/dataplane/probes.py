@@ -1,7 +1,7 @@
-"""Health probes. Equal probes run once, whoever asks for them, and their result is kept on one board.
+"""Health probes. Equal probes run only once, and their result is shared through one board.
 
-A target is `checking` until its first answer, `up` on a success, and `down` once nothing succeeded for `timeout`
-seconds; one that never was up is down on its first failure.
+A target is `checking` until its first result, `up` on a success, and `down` after `timeout` seconds without success; a
+target that was never up is down on its first failure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALWAYS_UP = frozenset({"icmp", "gateway-icmp", "inband", "real-server", "externa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What is sent where, and what must come back."""
+    """The data sent to a target, and the expected answer."""
 
     monitor: str
     kind: str
@@ -35,7 +35,7 @@ class Probe:
     recv: str = ""
     reverse: bool = False
     tls: TlsPlan | None = None
-    """Of the monitor's profile; without one every certificate is believed."""
+    """From the monitor's server-ssl profile; without one, certificates are not verified."""
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class ProbeBoard:
 
 
 async def attempt(probe: Probe) -> bool:
-    """One probe; true when the target answered as it should."""
+    """Run one probe; true if the target answered as expected."""
     if probe.kind in ALWAYS_UP or probe.port == 0:
         return True
     try:
@@ -118,7 +118,7 @@ async def attempt(probe: Probe) -> bool:
 
 
 async def _ask(probe: Probe) -> str | None:
-    """What the target said; None when connecting is all there is to it."""
+    """The target's answer; None if the probe only connects."""
     talks = probe.kind in ("http", "https", "tcp", "http2") and bool(probe.send or probe.recv)
     plan = (probe.tls or BELIEVING) if probe.kind == "https" else None
     reader, writer = await streams.talk(await streams.dial(probe.host, probe.port), plan)

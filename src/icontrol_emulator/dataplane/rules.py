@@ -1,4 +1,4 @@
-"""The iRules of one client's connection: what they do at which event, and to which message."""
+"""The iRules of one client connection: runs their event handlers and applies their effects to messages."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DATA_GROUP = "ltm/data-group/internal"
 
 
 class RuleFailed(BadMessage):
-    """A rule ended with an error: the connection is reset, as a device does."""
+    """A rule ended with an error: the connection is reset, as on a device."""
 
 
 class Rules:
-    """Handlers of all rules of a virtual server, by priority and then in the order of the virtual server."""
+    """Event handlers of all rules of a virtual server, by priority and then in the virtual server's order."""
 
     def __init__(self, engine: Engine, virtual: Obj, client: Stream) -> None:
         self._engine = engine
@@ -51,7 +51,7 @@ class Rules:
         self._handlers += [(path, each) for each in found]
 
     def connected(self, *, secure: bool, asked_for_certificate: bool) -> bool:
-        """Run what comes before the first byte; whether the connection goes on."""
+        """Run the handlers of events before the first byte; returns whether the connection continues."""
         events = ["CLIENT_ACCEPTED"]
         if secure:
             events.append("CLIENTSSL_CLIENTHELLO")
@@ -62,7 +62,7 @@ class Rules:
         return not self._handlers or not self._commands.decision.rejected
 
     def name_for_member(self) -> str:
-        """Run SERVERSSL_CLIENTHELLO_SEND: the server name that it puts in, empty if none."""
+        """Run SERVERSSL_CLIENTHELLO_SEND; returns the server name (SNI) that it sets, empty if none."""
         if not self._handlers:
             return ""
         self._commands.asked_name = ""
@@ -71,12 +71,12 @@ class Rules:
 
     @property
     def pool(self) -> str:
-        """Path of the pool that a rule chose, empty if none did."""
+        """Path of the pool that a rule selected, empty if none did."""
         name = self._commands.decision.pool if self._handlers else ""
         return qualify(self._engine.store, "ltm/pool", self._virtual.partition, "", name) if name else ""
 
     def request(self, head: Head) -> Decision:
-        """Run HTTP_REQUEST, which may change the head."""
+        """Run HTTP_REQUEST, which may change the header."""
         if not self._handlers:
             return Decision()
         kept = self._commands.decision.pool
@@ -91,7 +91,7 @@ class Rules:
         return decision
 
     def response(self, head: Head) -> None:
-        """Run HTTP_RESPONSE, which may change the head."""
+        """Run HTTP_RESPONSE, which may change the header."""
         if not self._handlers:
             return
         message = _message(head)

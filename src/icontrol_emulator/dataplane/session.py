@@ -1,4 +1,4 @@
-"""What one client connection needs to know of its virtual server, and the connections it opens to members."""
+"""State of one client connection: its virtual server's profiles, and its connections to members."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Effective properties of a virtual's profiles, by kind (last segment of the type)."""
+    """Effective properties of a virtual server's profiles, by kind (last segment of the type)."""
 
     by_kind: Mapping[str, Mapping[str, Any]]
-    idle_seconds: float | None = None  # None: connections may be idle for ever
+    idle_seconds: float | None = None  # None: no idle timeout
     client_ssl: Sequence[Profile] = ()
     server_ssl: Sequence[Profile] = ()
     names: ServerNames | None = None
@@ -60,13 +60,13 @@ class Profiles:
 
     @property
     def inserted_header(self) -> str:
-        """The header line added to each request, empty if there is none."""
+        """The header line inserted into each request, empty if there is none."""
         given = str(self._http.get("headerInsert") or "none").strip().strip('"')
         return "" if given == "none" else given
 
     @property
     def transport_security(self) -> str:
-        """What `Strict-Transport-Security` says on connections with TLS, empty if the profile does not ask for it."""
+        """The value of `Strict-Transport-Security` on TLS connections, empty if the profile does not enable it."""
         given = self._http.get("hsts")
         if not isinstance(given, Mapping) or given.get("mode") != "enabled" or not self.client_ssl:
             return ""
@@ -75,7 +75,7 @@ class Profiles:
         return "; ".join([*parts, "preload"] if given.get("preload") == "enabled" else parts)
 
     def towards_clients(self) -> TlsChoice | None:
-        """How clients are answered, if by TLS; application protocols are negotiated for HTTP/2 only."""
+        """TLS towards clients, if any; application protocols (ALPN) are negotiated for HTTP/2 only."""
         if self.names is None or self.client_ssl[0][1].get("mode") == "disabled":
             return None
         return TlsChoice(self.names)
@@ -119,7 +119,7 @@ class Upstream:
 
 @dataclass(slots=True)
 class Session:
-    """One client connection: picks members, remembers persistence, counts."""
+    """One client connection: selects members, keeps persistence records, counts."""
 
     engine: Engine
     balancer: Balancer
@@ -130,7 +130,7 @@ class Session:
     profiles: Profiles
     tls_to_members: TlsPlan | None = None
     name_for_member: Callable[[], str] = str
-    """Asked before each handshake with a member: another server name than the profile's, empty for that one."""
+    """Called before each handshake with a member: a server name that overrides the profile's; empty: no override."""
 
     @property
     def pool(self) -> str:
@@ -144,7 +144,7 @@ class Session:
         return None
 
     def preferred(self, cookies: str = "") -> Key | None:
-        """The member a persistence record or cookie of this client names."""
+        """The member in a persistence record or cookie of this client."""
         cookie = self._persistence("cookie")
         if cookie is not None:
             return self._by_cookie(cookie, cookies)
@@ -183,7 +183,8 @@ class Session:
         return f"{cookie_name(profile, self.pool)}={cookie_value(member)}; path=/{flags}"
 
     async def connect(self, cookies: str = "", pool: str = "") -> Upstream | None:
-        """A connection to a member of the pool, or of the virtual server's own; the next is tried when one refuses."""
+        """A connection to a member of the given pool, or of the virtual server's own; tries the next member if one
+        refuses."""
         tried: set[Key] = set()
         preferred = self.preferred(cookies) if pool in ("", self.pool) else None
         while (member := self.balancer.choose(pool or self.pool, tried, preferred)) is not None:
@@ -203,7 +204,7 @@ class Session:
                     counters.closed()
                 raise
             try:
-                # a member that is connected to is the one: TLS that fails ends the client's connection
+                # the selection is final once TCP is connected: a failed TLS handshake ends the client's connection
                 stream = await streams.talk(sock, self._plan())
             except BaseException:
                 for counters in counted:

@@ -1,7 +1,7 @@
-"""Listening sockets, shared by the devices of one emulator so that a failover never closes one.
+"""Listening sockets, shared by the devices of one emulator so that a failover closes none.
 
-A socket stays bound while its owner changes: connections that arrive in between wait in its backlog. Sockets nobody
-claims are closed by `close_unclaimed`.
+A socket stays bound while its owner changes: connections that arrive in between wait in its backlog. `close_unclaimed`
+closes sockets without an owner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class SocketPool:
         self._owners: dict[Address, object] = {}
 
     def claim(self, address: Address, owner: object) -> socket.socket:
-        """The socket of the address, bound if need be. OSError when it is taken or not ours."""
+        """The socket bound to the address, created if needed. OSError if the address is in use or not local."""
         if address in self._owners:
             raise OSError(errno.EADDRINUSE, "another virtual server listens here")
         if address not in self._sockets:

@@ -1,7 +1,7 @@
-"""What is known of members and nodes: monitors' findings, with overrides from outside taking precedence.
+"""The state of members and nodes: results of monitors, overridden by states set from outside.
 
-Keeps the probes a configuration asks for running, following changes one by one. Without a probe board nothing is
-probed and everything monitored counts as up.
+Starts and stops the probes of a configuration, following its changes. Without a probe board nothing is probed, and
+everything with a monitor counts as up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
 
 POOL = "ltm/pool"
 FAMILIES = {"ltm/monitor/": "monitor", "ltm/profile/server-ssl": "profile", CERT: CERT, KEY: KEY, CRL: CRL}
-"""Beginning of a type on which probes depend -> the family by which others refer to it."""
+"""Prefix of a type that probes depend on -> the family by which other objects refer to it."""
 
 
 class MemberStatus:
@@ -43,7 +43,7 @@ class MemberStatus:
     def attach(self, engine: Engine) -> None:
         self._engine = engine
 
-    # -- answers
+    # -- queries
 
     def monitor_state(self, member: Obj) -> str | None:
         override = self._overrides.get((member.key.parent, member.key.path))
@@ -58,14 +58,14 @@ class MemberStatus:
         return self._state(node.key, self._own_rule(node))
 
     def usable(self, member: Obj) -> bool:
-        """May carry connections, persistent ones included."""
+        """May carry connections, including persistent ones."""
         node = self._node_of(member)
         if is_forced_down(member) or (node is not None and is_forced_down(node)):
             return False
         return self.monitor_state(member) in (None, "up")
 
     def open_to_new(self, member: Obj) -> bool:
-        """May be given new clients."""
+        """May be selected for new clients."""
         node = self._node_of(member)
         return not is_disabled(member) and not (node is not None and is_disabled(node)) and self.usable(member)
 
@@ -82,7 +82,7 @@ class MemberStatus:
             self._overrides[pool, member] = state
 
     def rule_of(self, member: Obj) -> str | None:
-        """The monitor rule in effect for a member: its own or its pool's."""
+        """The monitor rule that applies to a member: its own or its pool's."""
         own = self._own_rule(member)
         if own is not None or self._engine is None or member.key.owner is None:
             return own
@@ -158,13 +158,13 @@ class MemberStatus:
 
 
 def _tls(engine: Engine, props: Mapping[str, Any]) -> TlsPlan | None:
-    """What the server-ssl profile of a monitor asks for."""
+    """The TLS settings of a monitor's server-ssl profile."""
     profile = engine.store.find(Target("profile", str(props.get("sslProfile") or "none")))
     return server_side(engine, engine.props(profile)) if profile is not None else None
 
 
 def _affected(engine: Engine, key: Key, depth: int) -> Iterable[Key]:
-    """Members and nodes whose probes may differ after a change of `key`."""
+    """Members and nodes whose probes may change with `key`."""
     store = engine.store
     if key.type in (MEMBERS, NODE):
         yield key

@@ -1,4 +1,4 @@
-"""Helpers over asyncio streams: wrapping accepted sockets, copying with counting, closing hard."""
+"""Helpers for asyncio streams: wrapping accepted sockets, copying with counters, closing with RST."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stream(NamedTuple):
 
 
 async def wrap(sock: socket.socket, chooser: Chooser | None) -> Stream:
-    """An accepted socket as streams, behind TLS if there is someone to choose how."""
+    """Streams over an accepted socket, with TLS if a chooser is given."""
     loop = asyncio.get_running_loop()
     reader, protocol = _reader(loop)
     transport: asyncio.Transport
@@ -52,7 +52,7 @@ async def dial(host: str, port: int) -> socket.socket:
 
 
 async def talk(sock: socket.socket, plan: TlsPlan | None) -> Stream:
-    """A connected socket as streams, behind TLS as the plan says. ssl.SSLError when that fails."""
+    """Streams over a connected socket, with TLS if there is a plan. ssl.SSLError when the handshake fails."""
     loop = asyncio.get_running_loop()
     reader, protocol = _reader(loop)
     transport: asyncio.Transport
@@ -103,7 +103,7 @@ async def send(stream: Stream, data: bytes, count: Count) -> None:
 
 
 async def copy(source: Stream, target: Stream, took: Count, gave: Count) -> None:
-    """Everything until the source ends, then half-close the target."""
+    """Copy until the source ends, then half-close the target."""
     while data := await source.reader.read(CHUNK_BYTES):
         took(len(data))
         await send(target, data, gave)
@@ -114,7 +114,7 @@ async def copy(source: Stream, target: Stream, took: Count, gave: Count) -> None
 
 
 async def splice(client: Stream, server: Stream, counts: tuple[Count, Count, Count, Count]) -> None:
-    """Copy both ways until both sides ended or one failed. Counts: client in and out, server in and out."""
+    """Copy in both directions until both ended or one failed. Counts: client in and out, server in and out."""
     client_in, client_out, server_in, server_out = counts
     async with asyncio.TaskGroup() as group:
         group.create_task(copy(client, server, client_in, server_out))

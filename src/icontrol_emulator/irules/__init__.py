@@ -1,1 +1,1 @@
-"""iRules: as much of Tcl and of a device's commands as rules about requests and certificates are made of."""
+"""iRules: the subset of Tcl and of F5's commands for rules about requests and certificates."""

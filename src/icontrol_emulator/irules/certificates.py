@@ -1,4 +1,4 @@
-"""`X509::…` and what else rules do with certificates, which they hold as texts of one character a byte (DER)."""
+"""`X509::…` and other commands for certificates, which rules hold as strings with one character per byte (DER)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERDICTS = {
     19: "self signed certificate in certificate chain", 20: "unable to get local issuer certificate",
     21: "unable to verify the first certificate", 22: "certificate chain too long", 23: "certificate revoked",
 }  # fmt: skip
-"""OpenSSL's words for its numbers."""
+"""OpenSSL's texts of its verification errors."""
 
 
 def as_text(data: bytes) -> str:
@@ -122,7 +122,7 @@ def _scanned(tcl: Interpreter, data: bytes, form: str, names: list[str]) -> str:
 
 
 def _subject(tcl: Interpreter, words: list[str]) -> str:
-    """The whole name, or the values of one attribute of it."""
+    """The whole distinguished name, or the values of one attribute of it."""
     subject = _read(words[0]).subject
     if len(words) == 1:
         return _utf8(subject.rfc4514_string())

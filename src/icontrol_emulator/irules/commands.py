@@ -1,4 +1,4 @@
-"""Commands that know of a connection, as F5's reference has them: `HTTP::…`, `SSL::…`, `IP::…`, `pool`, `reject`."""
+"""Commands bound to a connection, as in F5's reference: `HTTP::…`, `SSL::…`, `IP::…`, `pool`, `reject`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from icontrol_emulator.irules.interpreter import Do, Interpreter, Unknown, glob,
 
 @dataclass(slots=True)
 class Message:
-    """A request or response: its start line in three, and its headers in order."""
+    """A request or response: the three parts of its start line, and its headers in order."""
 
     start: list[str]
     headers: list[tuple[str, str]]
@@ -26,14 +26,14 @@ class Message:
 
     def insert(self, name: str, value: str) -> None:
         if any(sign in name + value for sign in "\r\n\0"):
-            # a device would send them as they are; here nobody's headers are split
+            # a device sends line breaks unchanged; here they are replaced, against header injection
             value = " ".join(value.split())
         self.headers.append((name, value))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a rule answers instead of a member."""
+    """A response that a rule sends in place of a member's."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -43,7 +43,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Decision:
-    """What became of a request."""
+    """What the rules decided for a request."""
 
     pool: str = ""
     answer: Answer | None = None
@@ -52,14 +52,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """What does not change while a client's connection lasts."""
+    """What stays the same for a client connection."""
 
     client: tuple[str, int]
     local: tuple[str, int]
     virtual: str
     secure: bool = False
     chain: tuple[bytes, ...] = ()
-    """DER of the certificates that the client sent, its own first."""
+    """The certificates that the client sent, in DER, leaf first."""
     verdict: int = 0
     server_name: str = ""
     cipher: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Flow:
 
 
 class DeviceCommands:
-    """Bound to one connection; `message` is the request, or at HTTP_RESPONSE the response."""
+    """Bound to one connection; `message` is the request, or in HTTP_RESPONSE the response."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
@@ -76,7 +76,7 @@ class DeviceCommands:
         self.request: Message | None = None
         self.decision = Decision()
         self.asked_name = ""
-        """The server name for members that a rule put into the first message to one."""
+        """The server name that a rule put into the ClientHello to a member."""
         self.table: dict[str, Do] = {**certificates.COMMANDS, **TEXTS}
         for name in (
             "header", "host", "uri", "path", "query", "method", "version", "status", "cookie", "redirect", "respond",
@@ -125,7 +125,7 @@ class DeviceCommands:
             return joined([name for name, _ in head.headers])
         if what == "values":
             return joined(head.values(rest[0]))
-        # of several, the last one counts
+        # of several values, the last one counts
         return (head.values(rest[0] if what == "value" else what) or [""])[-1]
 
     def _http_host(self, tcl: Interpreter, words: list[str]) -> str:
@@ -223,7 +223,7 @@ class DeviceCommands:
         return certificates.as_text(chain[at]) if 0 <= at < len(chain) else ""
 
     def _ssl_extensions(self, tcl: Interpreter, words: list[str]) -> str:
-        """Of all extensions only the server name, type 0, is known: as it stands in the client's first message."""
+        """Of all extensions, only the server name (type 0) is supported, as in the ClientHello."""
         known = server_name_extension(self._flow.server_name) if self._flow.server_name else b""
         what = words[0]
         if what == "insert":
@@ -272,7 +272,7 @@ class DeviceCommands:
 
 
 def server_name_extension(name: str) -> bytes:
-    """The extension of RFC 6066, section 3, with its type and length in front."""
+    """The server_name extension (RFC 6066, section 3), including type and length."""
     host = name.encode("ascii", "replace")
     entry = b"\0" + len(host).to_bytes(2, "big") + host
     listed = len(entry).to_bytes(2, "big") + entry
@@ -280,7 +280,7 @@ def server_name_extension(name: str) -> bytes:
 
 
 def name_in_extension(data: bytes) -> str:
-    """The server name of such an extension, empty for any other."""
+    """The server name in such an extension, empty for other extensions."""
     if len(data) < 9 or data[:2] != b"\0\0":
         return ""
     return data[9 : 9 + int.from_bytes(data[7:9], "big")].decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""Expressions as `if` and `expr` take them, with the words that a device adds: `contains`, `starts_with`, `and`, …"""
+"""Expressions of `if` and `expr`, with F5's additional operators: `contains`, `starts_with`, `and`, …"""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TEXT_MAX = 65_536
 
 
 class Surroundings(Protocol):
-    """What an expression is evaluated in."""
+    """The environment in which an expression is evaluated."""
 
     def expand(self, word: Word) -> str:
-        """The word with variables and nested scripts replaced."""
+        """The word with variables and nested scripts substituted."""
 
 
 Node = Callable[[Surroundings], str]
@@ -53,7 +53,7 @@ WORDS = frozenset(word for level in LEVELS for word in level if word.isidentifie
 
 
 class Failed(Exception):
-    """What ends a script with an error."""
+    """An error that ends a script."""
 
 
 def number(text: str) -> int | float | None:
@@ -81,7 +81,7 @@ def truth(text: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def parsed(text: str) -> Node:
-    """The expression, ready to be evaluated. Raises `SyntaxFault`."""
+    """The parsed expression. Raises `SyntaxFault`."""
     reader = _Reader(_tokens(text))
     node = reader.ternary()
     if reader.rest():

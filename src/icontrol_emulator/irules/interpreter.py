@@ -1,4 +1,4 @@
-"""Runs scripts: variables that live as long as the connection, and the commands of Tcl that rules use."""
+"""Runs scripts: variables with the lifetime of the connection, and the Tcl commands that rules use."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ TEXT_MAX = 1_048_576
 
 
 class Unknown(Exception):
-    """A command that this interpreter does not have."""
+    """A command that this interpreter does not support."""
 
 
 class Exhausted(Failed):
-    """The script did too much; nothing in it may go on."""
+    """The script exceeded its limit of steps; `catch` does not catch this."""
 
 
 class Stop(Exception):
@@ -37,7 +37,7 @@ Do = Callable[["Interpreter", list[str]], str]
 
 
 class Interpreter:
-    """One connection's: `own` are the commands that know of the connection."""
+    """The interpreter of one connection; `own` are the commands bound to the connection."""
 
     def __init__(self, own: Mapping[str, Do]) -> None:
         self.variables: dict[str, str] = {}
@@ -46,7 +46,7 @@ class Interpreter:
         self._depth = 0
 
     def event(self, script: str) -> None:
-        """Run what belongs to one event. Raises `Failed`, `Unknown`."""
+        """Run the handlers of one event. Raises `Failed`, `Unknown`."""
         self._steps = 0
         try:
             self.run(script)
@@ -91,7 +91,7 @@ class Interpreter:
         return self.variables[name]
 
     def step(self) -> None:
-        """Counts what is done; loops without a body count too."""
+        """Count a step; loops without a body count too."""
         self._steps += 1
         if self._steps > STEPS_MAX:
             raise Exhausted("too many steps")
@@ -210,11 +210,11 @@ def _raise(error: type[Exception]) -> Do:
     return do
 
 
-# -- variables, lists, texts
+# -- variables, lists, strings
 
 
 def split(text: str) -> list[str]:
-    """A list taken apart."""
+    """The elements of a list."""
     found: list[str] = []
     at = 0
     while at < len(text):

@@ -1,4 +1,4 @@
-"""Scripts of Tcl taken apart: commands, words, and what in a word is replaced when the command runs."""
+"""Parser of Tcl scripts: commands, words, and the substitutions in words."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ CLOSING = {"{": "}", "[": "]"}
 
 
 class SyntaxFault(Exception):
-    """No script: what is missing or too much."""
+    """The script cannot be parsed; the text says what is missing or superfluous."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
     name: str
     index: tuple[Part, ...] = ()
-    """Of an element of an array."""
+    """The index of an array element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """A script in brackets, replaced by its result."""
+    """A nested script in brackets, replaced by its result."""
 
     script: str
 
@@ -50,12 +50,12 @@ def commands(text: str) -> tuple[Command, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def parts(text: str) -> Word:
-    """A text with what is to be replaced in it."""
+    """A text with its substitutions."""
     return _substituted(text, 0, "")[0]
 
 
 def block_end(text: str, at: int) -> int:
-    """Where the brace or bracket that opens at `at` is closed."""
+    """The position where the brace or bracket that opens at `at` is closed."""
     opening = text[at]
     closing, depth, here = CLOSING[opening], 0, at
     while here < len(text):
@@ -73,12 +73,12 @@ def block_end(text: str, at: int) -> int:
 
 
 def substituted(text: str, at: int, ends: str) -> tuple[Word, int]:
-    """The parts from `at` up to one of `ends`, and where that is."""
+    """The parts from `at` up to one of `ends`, and the position of that end."""
     return _substituted(text, at, ends)
 
 
 def variable(text: str, at: int) -> tuple[Variable | None, int]:
-    """The variable whose dollar sign is at `at`, None if it is only a dollar sign, and where it ends."""
+    """The variable whose dollar sign is at `at`, None if the dollar sign is literal, and the position of its end."""
     here = at + 1
     if text[here : here + 1] == "{":
         end = text.find("}", here)
@@ -177,7 +177,7 @@ def _substituted(text: str, at: int, ends: str) -> tuple[Word, int]:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """What a rule does at an event."""
+    """The handler of an event."""
 
     event: str
     script: str
@@ -186,7 +186,7 @@ class Handler:
 
 @functools.lru_cache(maxsize=1024)
 def handlers(rule: str) -> tuple[Handler, ...]:
-    """The `when EVENT [priority N] { ... }` of a rule. Raises `SyntaxFault`."""
+    """The `when EVENT [priority N] { ... }` handlers of a rule. Raises `SyntaxFault`."""
     found: list[Handler] = []
     for command in commands(rule):
         words = [word[0] if len(word) == 1 and isinstance(word[0], str) else "" for word in command]

@@ -1,1 +1,1 @@
-"""iControl REST: from HTTP requests to the configuration and back."""
+"""iControl REST: maps HTTP requests to the configuration, and results to responses."""

@@ -1,4 +1,4 @@
-"""One write, applied inside a unit of work the caller opened. Direct writes and commits both come through here."""
+"""One write, applied inside the caller's unit of work. Used by direct writes and commits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def route_of(device: Device, call: Call) -> Route:
 
 
 def apply_change(device: Device, call: Call) -> Key | None:
-    """Apply the write; the key of the object to show, or None where nothing is shown."""
+    """Apply the write; returns the key of the object to show, or None if the response has no object."""
     route = route_of(device, call)
     if route.suffix:
         raise errors.IControlError(405, f"Operation is not supported on {call.path}.", errors.ICRD_ERROR)
@@ -90,7 +90,7 @@ def _install_file(device: Device, type_path: str, body: Mapping[str, Any], user:
 
 
 def _content(device: Device, path: str, user: str) -> Content:
-    """What an uploaded file holds."""
+    """The content of an uploaded file."""
     content = device.uploads.files.get(name_of(path))
     if content is None:
         raise errors.mcpd(400, "01070712", f"Caught configuration exception (0), Failed! source file {path} not found.")
@@ -98,9 +98,9 @@ def _content(device: Device, path: str, user: str) -> Content:
 
 
 def _with_text(device: Device, route: Route, body: Mapping[str, Any], user: str) -> Mapping[str, Any]:
-    """Resolve the upload a certificate, key or revocation list is made from.
+    """Resolve the upload from which a certificate, key or revocation list is created.
 
-    In a transaction that is at its commit. A file sent back as it was read keeps what it has.
+    In a transaction, this happens at the commit. A file object sent back as it was read keeps its content.
     """
     if route.spec.path not in FILE_TYPES:
         return body
@@ -119,7 +119,7 @@ _RECORD = re.compile(r'("[^"]*"|[^\s{}]+)\s*(?:\{\s*(?:data\s+("[^"]*"|[^\s{}]+)
 
 
 def _with_options(device: Device, route: Route, call: Call) -> Mapping[str, Any]:
-    """`?options=records add { k { data v } }`: tmsh text that edits single records of a data group."""
+    """`?options=records add { k { data v } }`: tmsh syntax that edits single records of a data group."""
     text = call.query.options.strip()
     if not text or route.key is None:
         return call.body

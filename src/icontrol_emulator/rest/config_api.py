@@ -32,7 +32,7 @@ def read(device: Device, call: Call, route: Route) -> Reply:
 
 
 def write(device: Device, call: Call) -> Reply:
-    """One write outside a transaction: its own unit of work."""
+    """One write outside a transaction, in its own unit of work."""
     route = route_of(device, call)
     if route.key is not None:
         find(device, route.key)
@@ -45,7 +45,7 @@ def write(device: Device, call: Call) -> Reply:
 
 
 def _echo(route: Route, call: Call) -> Reply:
-    """Deletions answer nothing, commands their own body."""
+    """Responses to deletions are empty; commands return their own body."""
     if call.method == "DELETE":
         return Reply()
     command = str(call.body.get("command", "run"))

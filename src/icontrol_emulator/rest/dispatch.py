@@ -1,6 +1,6 @@
-"""One declared map from a request to the handler that answers it.
+"""Maps each request to its handler, in one declared table.
 
-Synchronous from beginning to end: a request sees one state of the device. Whoever calls has authenticated the user.
+Synchronous throughout: a request sees one state of the device. The caller has authenticated the user.
 """
 
 from __future__ import annotations

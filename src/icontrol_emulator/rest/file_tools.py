@@ -1,6 +1,6 @@
-"""unix-ls, unix-mv and unix-rm: what clients do with the files they uploaded.
+"""unix-ls, unix-mv and unix-rm, for uploaded files.
 
-Files are known by their last name: there is one directory, that of uploads.
+Files are identified by the last segment of their path: there is only the upload directory.
 """
 
 from __future__ import annotations

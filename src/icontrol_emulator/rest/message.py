@@ -1,4 +1,4 @@
-"""A request and an answer, free of the web framework, so that handlers stay plain functions."""
+"""Requests and responses, independent of the web framework, so that handlers are plain functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SILENT = frozenset({"ver"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """The query part, taken apart as the device does."""
+    """The query string, parsed as the device does."""
 
     expand: bool = False
     partition: str | None = None
@@ -50,7 +50,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One answer; `document` None is an empty body."""
+    """One response; `document` None: an empty body."""
 
     status: int = 200
     document: Any = None

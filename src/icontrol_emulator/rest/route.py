@@ -1,4 +1,4 @@
-"""From URI segments below /mgmt/tm to what they name."""
+"""Maps URI segments below /mgmt/tm to objects and collections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIXES = frozenset({"stats", "example", "available"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """What an URI names: an item (`key`), a collection (`key` None) of `spec` below `parent`."""
+    """What a URI refers to: an item (`key`), or a collection (`key` None) of `spec` below `parent`."""
 
     spec: TypeSpec
     parent: Key | None = None
@@ -24,7 +24,7 @@ class Route:
 
 
 def resolve(registry: Registry, segments: list[str]) -> Route | None:
-    """The route of decoded segments behind `tm`, or None when no type matches."""
+    """The route of decoded segments after `tm`, or None if no type matches."""
     for depth in range(min(TYPE_DEPTH_MAX, len(segments)), 0, -1):
         spec = registry.get("/".join(segments[:depth]))
         if spec is not None and not spec.owner:

@@ -1,4 +1,4 @@
-"""/mgmt/shared: logins, tokens, uploads and the readiness probes of restjavad's workers."""
+"""/mgmt/shared: logins, tokens, uploads and the readiness URIs of restjavad's workers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def login(device: Device, call: Call) -> Reply:
 
 
 def handle(device: Device, call: Call) -> Reply:
-    """Everything below /mgmt/shared but the login itself."""
+    """Handle everything below /mgmt/shared except the login itself."""
     rest = call.segments[1:]
     if rest[-1:] == ["available"]:
         return Reply(document={})

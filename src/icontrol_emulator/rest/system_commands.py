@@ -1,4 +1,4 @@
-"""Commands: save and load, failover, config sync, the shell, and their asynchronous forms."""
+"""Commands: save and load, failover, config-sync, bash, and their asynchronous forms."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _bash(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str
 
 
 def _script(device: Device, text: str) -> str:
-    """What the commands of a shell line print; each runs, whatever became of the one before."""
+    """The output of the commands in a shell line; each runs whatever the exit status of the previous one."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|<>")
     lexer.whitespace_split = True
     try:
@@ -89,7 +89,7 @@ def _script(device: Device, text: str) -> str:
 def _shell(device: Device, words: list[str]) -> str:
     redirected = next((index for index, word in enumerate(words) if word[0] in "<>"), None)
     if redirected is not None:
-        # a descriptor in front of the arrow, as in 2>&1, is a word of its own here
+        # a file descriptor before the redirection, as in 2>&1, is a separate word here
         _shell(device, [word for word in words[:redirected] if not word.isdigit()])
         return ""
     if words[:1] in ([], ["true"], [":"]):
@@ -102,7 +102,7 @@ def _shell(device: Device, words: list[str]) -> str:
 
 
 def _tmsh(device: Device, words: list[str]) -> str:
-    """`save sys config` and `load sys config`, also inside `-c`; other commands print nothing and do nothing."""
+    """`save sys config` and `load sys config`, also inside `-c`; other commands have no output and no effect."""
     given = [word for word in words if word in ("-c", "-q", "-a") or not word.startswith("-")]
     if "-c" in given:
         given = " ".join(given[given.index("-c") + 1 :]).split()
@@ -137,7 +137,7 @@ def run(device: Device, cluster: Cluster, path: str, call: Call) -> Reply:
 
 
 def task(device: Device, cluster: Cluster, call: Call) -> Reply:
-    """/mgmt/tm/task/<command>[/ID[/result]]: made, started by PUT, finished when looked at."""
+    """/mgmt/tm/task/<command>[/ID[/result]]: created, started by PUT, finished when read."""
     rest = call.segments[2:]
     name = "/".join(rest)
     if name in COMMANDS and call.method == "POST":

@@ -1,4 +1,4 @@
-"""Answers about the device itself, in the nested shape statistics have: version, clock, readiness, sync, roles."""
+"""The device's own state, in the nested format of statistics: version, clock, readiness, sync status, roles."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _failover_status(device: Device, cluster: Cluster) -> Entries:
 
 
 def traffic_group_stats(device: Device, cluster: Cluster) -> Entries:
-    """One entry a floating traffic group and device."""
+    """One entry per floating traffic group and device."""
     entries: Entries = {}
     for group in device.engine.store.top("cm/traffic-group"):
         if device.engine.props(group).get("isFloating") != "true":
@@ -129,7 +129,7 @@ def traffic_group_stats(device: Device, cluster: Cluster) -> Entries:
 
 
 def show_device(shown: dict[str, Any], cluster: Cluster) -> None:
-    """cm/device items tell each device's present role."""
+    """cm/device items contain each device's current failover state."""
     known = cluster.devices.get(shown["name"])
     if known is not None:
         shown["failoverState"] = known.failover_state

@@ -1,4 +1,4 @@
-"""Login tokens: made, prolonged, ended, and looked up on every request."""
+"""Login tokens: issued, extended, revoked, and verified on every request."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TokenBook:
         return token
 
     def user_of(self, name: str) -> str:
-        """The user a presented token stands for, or 401."""
+        """The user of a token, or 401."""
         token = self._tokens.get(name)
         if token is not None and token.end <= self._clock():
             self._sweep()

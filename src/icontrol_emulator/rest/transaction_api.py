@@ -1,6 +1,6 @@
-"""/mgmt/tm/transaction: opening, filling, ordering and committing batches.
+"""/mgmt/tm/transaction: creates, fills, orders and commits transactions.
 
-A commit is one unit of work of the engine, so devices never show half a batch, and commits never interleave.
+A commit is one unit of work of the engine, so devices never show a partial batch, and commits never interleave.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOT_IN_TRANSACTIONS = ("/mgmt/tm/util/", "/mgmt/tm/sys/config", "/mgmt/tm/sys/fa
 
 
 def enqueue(device: Device, call: Call) -> Reply:
-    """A write that carries a transaction's id is kept, not run."""
+    """Queue a write with a transaction's id instead of running it."""
     transaction = device.transactions.get(call.transaction_id)
     if call.path.startswith(NOT_IN_TRANSACTIONS) and call.path.count("/") < 5:
         raise errors.IControlError(400, f"{call.path} is not supported in a transaction", errors.ICRD_ERROR)

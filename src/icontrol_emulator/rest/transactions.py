@@ -1,4 +1,4 @@
-"""Open transactions of a device: commands wait here until they are committed together."""
+"""Open transactions of a device: their commands are queued until the commit."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TransactionBook:
         return one
 
     def commands_of(self, number: str) -> list[Command]:
-        """Commands of an open transaction, in order; empty when there is none. Does not count as use."""
+        """Commands of an open transaction, in order; empty if it does not exist. Does not reset its timeout."""
         one = self._open.get(int(number)) if number.isdigit() else None
         return one.in_order() if one else []
 

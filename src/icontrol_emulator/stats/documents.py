@@ -20,7 +20,7 @@ class StatsDocuments:
         self._planes = planes
 
     def document(self, device: Device, call: Call, segments: list[str]) -> dict[str, Any] | None:
-        """The answer to a path ending in `stats`, and to the device's own; None when its type has no statistics."""
+        """The response to a path ending in `stats`, and to the device's own statistics; None if its type has none."""
         if "/".join(segments).removesuffix("/stats") == system.PATH:
             return self._traffic(device)
         route = resolve(device.engine.registry, segments)

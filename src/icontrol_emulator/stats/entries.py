@@ -1,6 +1,6 @@
-"""The names and values in statistics: states in words, counters in numbers.
+"""Names and values in statistics: states as texts, counters as numbers.
 
-`bitsIn` and `bitsOut` are bits. Names no counter stands behind are shown as 0, so that clients find them.
+`bitsIn` and `bitsOut` are in bits. Entries without a counter are shown as 0, so that clients find them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Entries = dict[str, dict[str, Any]]
 
 
 class View(NamedTuple):
-    """Where statistics come from."""
+    """The source of statistics."""
 
     plane: DataPlane
     engine: Engine
@@ -60,7 +60,7 @@ def _traffic(prefix: str, counters: Counters) -> dict[str, object]:
 
 
 def as_seen_from_pool(counters: Counters) -> Counters:
-    """A member's counters: what the device sent to it is the members' input."""
+    """A member's counters: bytes that the device sends to the member are `bitsIn` of the member."""
     return Counters(
         bytes_in=counters.bytes_out, bytes_out=counters.bytes_in, packets_in=counters.packets_out,
         packets_out=counters.packets_in, current=counters.current, maximum=counters.maximum, total=counters.total,

@@ -1,6 +1,6 @@
-"""sys/traffic: what the whole device has carried, of clients (virtual servers) and of servers (pools).
+"""sys/traffic: the totals of the device, of the client side (virtual servers) and the server side (pools).
 
-The names are those a real device gives. What no counter stands behind, averages included, is shown as 0.
+The names are those of a real device. Entries without a counter, averages included, are shown as 0.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What single types do beyond their table."""
+"""Behaviour of single types beyond the tables."""

@@ -1,4 +1,4 @@
-"""Cipher rules and groups: strings with a name, and what groups make of them."""
+"""Cipher rules (named cipher strings) and cipher groups (combinations of rules)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _rule(ctx: Context, draft: Obj, item: Any) -> dict[str, str]:
 
 
 def of_group(ctx: Context, path: str) -> tuple[ciphers.Choice, ...]:
-    """What a group allows and requires, without what it excludes."""
+    """The suites that a group allows and requires, without those it excludes."""
     group = ctx.store.get(Key(GROUP, "", path))
     props = ctx.props(group) if group is not None else {}
     found = dict.fromkeys(each for text in _texts(ctx, props, "allow") for each in ciphers.choices(text))
@@ -79,6 +79,6 @@ def _texts(ctx: Context, props: Mapping[str, Any], name: str) -> Iterator[str]:
 
 
 def of_profile(ctx: Context, props: Mapping[str, Any]) -> tuple[ciphers.Choice, ...]:
-    """What a profile's properties allow, by group or by string. Raises `BadWord`."""
+    """The suites that a profile's properties allow, by group or by string. Raises `BadWord`."""
     group = str(props.get("cipherGroup") or "none")
     return of_group(ctx, group) if group != "none" else ciphers.choices(str(props.get("ciphers") or "DEFAULT"))

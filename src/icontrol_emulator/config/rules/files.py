@@ -1,8 +1,8 @@
 """Certificates, keys and revocation lists as files on the device.
 
-The text of an uploaded file is kept with the object (never shown), so that a virtual server can really use it.
-`sourcePath` is resolved by the REST layer, which puts a `Content` into the body as `content`. What the file says
-(subject, size of the key and the like) is read from the text whenever it is shown.
+The text of an uploaded file is stored with the object (never shown), so that virtual servers can use it. `sourcePath`
+is resolved by the REST layer, which puts a `Content` into the body as `content`. Properties of the content (subject,
+key size and so on) are computed from the text on each read.
 
 Fields and their forms: `ssl-key` from a listing of 14.1.2.1 in CiscoTestAutomation/genieparser, `ssl-crl` from one of
 13.0.0 in e-XpertSolutions/f5-rest-client, `ssl-cert` from 13.0 likewise.
@@ -31,7 +31,7 @@ FACTORY = {"default.crt": default_certificate, "default.key": default_key}
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file is made of, and who brought it."""
+    """The content of a file, and the user who uploaded it."""
 
     text: str
     user: str
@@ -41,7 +41,7 @@ class Content:
 
 
 def text_of(obj: Obj) -> str:
-    """What is in the file; empty for a bundle that comes with the device."""
+    """The file's text; empty for a bundle that comes with the device."""
     own = obj.props.get("_text")
     if own is not None:
         return str(own)
@@ -50,7 +50,7 @@ def text_of(obj: Obj) -> str:
 
 
 def key_text(obj: Obj, passphrase: str = "") -> str:
-    """The private key in the clear, with the passphrase that came with the file or the one given."""
+    """The decrypted private key, with the passphrase stored with the file or the given one."""
     return pem.in_the_clear(text_of(obj), str(obj.props.get("_passphrase") or passphrase))
 
 
@@ -59,7 +59,7 @@ def _stamp(seconds: float) -> str:
 
 
 class FileRules(BuiltInRules):
-    """What every file object shows: size, checksum, revision."""
+    """Properties of all file objects: size, checksum, revision."""
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         content = props.pop("content", None)
@@ -81,11 +81,11 @@ class FileRules(BuiltInRules):
         props.setdefault("_created_by", content.user)
 
     def read(self, text: str, passphrase: str) -> None:
-        """Raises `BadPem` when the text is not of this type."""
+        """Raises `BadPem` if the text is not of this type."""
         raise NotImplementedError
 
     def facts(self, obj: Obj, text: str) -> dict[str, Any]:
-        """What the text says."""
+        """Properties computed from the text."""
         return {}
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
@@ -104,7 +104,7 @@ class FileRules(BuiltInRules):
             shown |= self.facts(obj, text)
 
     def check(self, ctx: Context, obj: Obj) -> None:
-        """A certificate and its key must still fit in the profiles that use them."""
+        """A certificate and its key must still match in the profiles that use them."""
         check_users(ctx, obj.key.type, obj)
 
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
@@ -138,7 +138,7 @@ class CertRules(FileRules):
 
 
 class KeyRules(FileRules):
-    """Keys may come encrypted; a wrong passphrase is found out by the profile that uses the key."""
+    """Keys may be encrypted; a wrong passphrase is detected only in the profile that uses the key."""
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         super().normalise(ctx, draft, props, old)
@@ -169,7 +169,7 @@ class CrlRules(FileRules):
 
 
 class CryptoRules(TypeRules):
-    """sys/crypto is a view of sys/file with commands; it stores nothing itself."""
+    """sys/crypto is a view of sys/file with commands; it has no storage of its own."""
 
     def __init__(self, file_type: str) -> None:
         self.file_type = file_type

@@ -18,7 +18,7 @@ VLAN_TAG_MAX = 4094
 
 
 def check_users(ctx: Context, family: str, obj: Obj) -> None:
-    """Check again what uses a changed object."""
+    """Validate the users of a changed object again."""
     for key in list(ctx.store.users(Target(family, obj.key.path))):
         user = ctx.store.get(key)
         if user is not None:
@@ -61,7 +61,7 @@ class SnatPoolRules(TypeRules):
 
 
 class AddressNamedRules(TypeRules):
-    """Objects whose address is their name unless given."""
+    """Objects named after their address unless a name is given."""
 
     def __init__(self, field: str = "address", unique: str = "") -> None:
         self._field = field
@@ -101,7 +101,7 @@ _CLASS = re.compile(r"class\s+(?:match|search|lookup|exists|get|size|names)\b[^\
 
 
 class RuleRules(BuiltInRules):
-    """iRules: a check of events and braces, and references to data groups written as full paths."""
+    """iRules: validates events and braces; references to data groups are full paths."""
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         code = str(props.get("apiAnonymous", ""))
@@ -174,7 +174,7 @@ class UserRules(TypeRules):
 
 
 class FixedRules(TypeRules):
-    """Objects the device itself owns: never made, never deleted."""
+    """Objects of the device itself: they cannot be created or deleted."""
 
     def deletable(self, ctx: Context, obj: Obj) -> None:
         raise errors.configuration_error(f"{obj.key.path} may not be deleted")

@@ -77,7 +77,7 @@ class FolderRules(TypeRules):
 
 
 def ensure_folder(ctx: Context, path: str) -> None:
-    """Make a folder that appears by itself, such as a partition's Drafts."""
+    """Create a folder that the device creates implicitly, such as a partition's Drafts."""
     if ctx.store.get(folder_key(path)) is None:
         ctx.create(FOLDER, None, {"name": path})
 

@@ -49,7 +49,7 @@ class PolicyRules(TypeRules):
 
 
 def publish(ctx: Context, path: str) -> None:
-    """A draft takes the place of the published policy of the same name. Call inside a unit of work."""
+    """Replace the published policy of the same name by the draft. Call inside a unit of work."""
     draft = ctx.store.get(Key(POLICY, "", path))
     if draft is None:
         raise errors.not_found("policy", path)
@@ -101,7 +101,7 @@ def _drop_tree(ctx: Context, key: Key) -> None:
 
 
 class PolicyPartRules(TypeRules):
-    """Rules, actions and conditions: editable while their policy is."""
+    """Rules, actions and conditions: editable while their policy is a draft."""
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         policy = ctx.store.get(draft.key.top)

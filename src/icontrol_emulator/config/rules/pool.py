@@ -19,12 +19,12 @@ _GRAMMAR = frozenset({"and", "min", "of", "{", "}"})
 
 
 def monitor_paths(rule: str) -> list[str]:
-    """The monitors a rule such as `min 1 of { /Common/a /Common/b }` names."""
+    """The monitors in a monitor rule such as `min 1 of { /Common/a /Common/b }`."""
     return [word for word in rule.split() if word not in _GRAMMAR and not word.isdigit() and word[0] == "/"]
 
 
 def monitors_needed(rule: str) -> int:
-    """How many of the rule's monitors must succeed."""
+    """The number of the rule's monitors that must succeed."""
     words = rule.split()
     if words[:1] == ["min"] and len(words) > 1 and words[1].isdigit():
         return int(words[1])
@@ -46,7 +46,7 @@ def _qualify_rule(ctx: Context, obj: Obj, rule: str) -> str:
 
 
 class MonitoredRules(TypeRules):
-    """What pools, members and nodes share: a monitor rule."""
+    """Shared by pools, members and nodes: a monitor rule."""
 
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         rule = props.get("monitor")
@@ -60,7 +60,7 @@ class MonitoredRules(TypeRules):
 
 
 def _store_user_state(props: dict[str, Any]) -> None:
-    """Keep what the operator asked for; the shown state also depends on monitors."""
+    """Store the state that the operator set; the shown state also depends on monitors."""
     state = props.pop("state", None)
     if state in ("user-up", "user-down"):
         props["_state"] = state

@@ -1,4 +1,4 @@
-"""TLS profiles: certificate and key in their old and new places, that they fit, and that somebody can connect."""
+"""TLS profiles: certificate and key in old and new properties, whether they match, and whether any cipher is left."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class SslProfileRules(BuiltInRules):
 
 
 def chain_of(props: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The pairs of certificate and key of a profile's properties in effect."""
+    """The certificate and key pairs in a profile's effective properties."""
     return list(props.get("certKeyChain") or [props])
 
 
@@ -117,7 +117,7 @@ def options_of(props: Mapping[str, Any]) -> frozenset[str]:
 
 
 def shown_options(given: str) -> str:
-    """As devices since 14.0 show them: `{ no-tlsv1.3 no-dtlsv1.2 }`, as one text."""
+    """In the form of devices since 14.0: `{ no-tlsv1.3 no-dtlsv1.2 }`, as one string."""
     words = [word for word in given.strip("{} ").split() if word != "none"]
     for word in words:
         if word not in OPTIONS:
@@ -135,7 +135,7 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hide(props: dict[str, Any]) -> None:
-    """Keep a passphrase where nobody is shown it."""
+    """Move a passphrase to an internal property, which is never shown."""
     given = props.get("passphrase")
     if isinstance(given, str) and given != "none" and not given.startswith("$M$"):
         props["_passphrase"] = given

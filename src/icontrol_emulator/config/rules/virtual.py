@@ -1,4 +1,4 @@
-"""Virtual servers: destinations, the addresses that come and go with them, and the profiles that must fit."""
+"""Virtual servers: destinations, the virtual addresses created and deleted with them, and compatibility of profiles."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _place(props: Mapping[str, Any]) -> Endpoint | None:
 
 
 def full_destination(ctx: Context, draft: Obj, text: str) -> str:
-    """The destination by its virtual address's name, whether `text` has the name or the number."""
+    """The destination by its virtual address's name, whether `text` has that name or the IP address."""
     parts = split_path(text) if text.startswith("/") else None
     endpoint = split_endpoint(parts.name if parts else text)
     if endpoint is None:
@@ -62,7 +62,7 @@ def full_destination(ctx: Context, draft: Obj, text: str) -> str:
 
 
 def _numbered(ctx: Context, partition: str, address: str) -> Obj | None:
-    """The partition's virtual address with this number, whatever its name."""
+    """The partition's virtual address with this IP address, whatever its name."""
     found = (ctx.store.get(key) for key in ctx.store.claimants(_number(address)))
     return next((obj for obj in found if obj is not None and obj.partition == partition), None)
 
@@ -72,13 +72,13 @@ def _number(address: str) -> Target:
 
 
 def _host(ctx: Context, place: str) -> str:
-    """The address behind the path of a virtual address, which may not exist yet."""
+    """The IP address of a virtual address's path, which may not exist yet."""
     known = _address(ctx, place)
     return split_path(place).name if known is None else str(known.props["address"])
 
 
 def host_mask(host: str) -> str:
-    """The mask of a single address, or of the wildcard."""
+    """The mask of a single address, or of the wildcard address."""
     if host.startswith("any6"):
         return "any6"
     if host.startswith(("0.0.0.0", "any")):  # noqa: S104  # compared, not bound
@@ -175,7 +175,7 @@ class VirtualRules(TypeRules):
             ctx.settle_later(obj.key)
 
     def settle(self, ctx: Context, obj: Obj) -> None:
-        """Without a transport profile one is attached: fastL4 to a bare virtual, tcp or udp else."""
+        """Attach a transport profile if there is none: fastL4 to a virtual server without profiles, else tcp or udp."""
         if ctx.store.get(obj.key) is None:
             return
         paths = [child.key.path for child in ctx.store.children(PROFILES, obj.key.path)]
@@ -270,7 +270,7 @@ class AddressRules(TypeRules):
 
 
 class AttachedRules(TypeRules):
-    """Profiles and policies attached to a virtual: named after what they refer to."""
+    """Profiles and policies attached to a virtual server: named after the object they refer to."""
 
     def __init__(self, family: str) -> None:
         self._family = family

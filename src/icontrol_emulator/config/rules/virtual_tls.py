@@ -1,4 +1,4 @@
-"""What the TLS profiles of one virtual server must agree on."""
+"""Constraints between the TLS profiles of one virtual server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_tls(ctx: Context, virtual: Obj, profiles: list[str]) -> None:
 
 
 def _of_type(ctx: Context, profiles: list[str], type_path: str) -> dict[str, Mapping[str, Any]]:
-    """Properties in effect of the profiles of a type, by path."""
+    """Effective properties of the profiles of a type, by path."""
     found = ((path, ctx.store.find(Target("profile", path))) for path in profiles)
     return {path: ctx.props(obj) for path, obj in found if obj is not None and obj.key.type == type_path}
 

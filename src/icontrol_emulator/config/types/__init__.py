@@ -1,4 +1,4 @@
-"""The tables: every type of object a device knows, with its fields as first seen after a create."""
+"""The tables: every object type of a device, with the fields of a newly created object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles. All kinds share one name space; a child's unset values follow its parent."""
+"""Profiles. All kinds share one name space; a child inherits its parent's values where its own are unset."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _FASTL4 = {
     "tcpHandshakeTimeout": "5", "tcpStripSack": "disabled", "tcpTimeWaitTimeout": 0, "tcpTimestampMode":
     "preserve", "tcpWscaleMode": "preserve", "timeoutRecovery": "disconnect",
 }  # fmt: skip
-# client-ssl and server-ssl: what a device of 16.x says, as F5Networks/terraform-provider-bigip's unit tests have it
+# client-ssl and server-ssl: the fields of 16.x, from the unit tests of F5Networks/terraform-provider-bigip
 _SSL = {
     "alertTimeout": "indefinite", "allowExpiredCrl": "disabled", "authenticate": "once", "authenticateDepth": 9,
     "bypassOnClientCertFail": "disabled", "bypassOnHandshakeAlert": "disabled", "caFile": "none",

@@ -1,1 +1,1 @@
-"""TLS of the data plane: what profiles ask for, contexts made of it, and streams that speak it."""
+"""TLS of the data plane: profiles' settings, OpenSSL contexts made from them, and streams over TLS."""

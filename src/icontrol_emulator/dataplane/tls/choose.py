@@ -1,7 +1,7 @@
-"""Which client-ssl profile of a virtual server answers a client: by the server name it sends.
+"""Selection of a virtual server's client-ssl profile by the client's server name (SNI).
 
-A profile goes by its server name, which may begin with `*.`, or without one by the names of its certificate. Whoever
-asks for none of them gets the profile that is the default for SNI, unless that one requires a name it knows.
+A profile matches by its server name, which may start with `*.`, or, if it has none, by the names of its certificate.
+For other names the profile that is the default for SNI is used, unless it requires a known name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from icontrol_emulator.dataplane.tls.contexts import Unusable, server_context
 from icontrol_emulator.dataplane.tls.plan import NOT_GIVEN, TlsPlan, client_side
 
 Profile = tuple[str, Mapping[str, Any]]
-"""Path and properties in effect."""
+"""Path and effective properties."""
 
 
 class ServerNames:
-    """The client-ssl profiles of a virtual server by the names they go by, as they were at one moment.
+    """The client-ssl profiles of a virtual server by the names they match, at one moment.
 
-    Everything that a handshake needs is here already: a client that was accepted before a change may send its first
-    message after it, when files of before are gone.
+    Contains everything that a handshake needs: a client accepted before a change may send its ClientHello after it,
+    when the previous files are gone.
     """
 
     def __init__(self, engine: Engine, profiles: Sequence[Profile], protocols: tuple[str, ...]) -> None:
@@ -40,7 +40,8 @@ class ServerNames:
                 self._by_name.setdefault(name, profile)
 
     def find(self, name: str) -> tuple[str, TlsPlan]:
-        """Path and plan of the profile for a client that sent this name, empty if it sent none. Raises `Unusable`."""
+        """Path and plan of the profile for this server name, which is empty if the client sent none. Raises
+        `Unusable`."""
         known = self._by_name
         found = known.get(name) or known.get(f"*.{name.partition('.')[2]}") if name else None
         if found is None and self._default[1].get("sniRequire") == "true":
@@ -51,7 +52,7 @@ class ServerNames:
 
 @dataclass(slots=True)
 class TlsChoice:
-    """Asked once, by the server name of one client; keeps the path of the profile it chose."""
+    """Called once per client with its server name; stores the path of the selected profile."""
 
     names: ServerNames
     chosen: str = ""
@@ -62,7 +63,7 @@ class TlsChoice:
 
 
 def default_of(profiles: Sequence[Profile]) -> Profile:
-    """The profile for whom no name decides."""
+    """The profile for clients whose server name matches none."""
     return next((each for each in profiles if each[1].get("sniDefault") == "true"), profiles[0])
 
 

@@ -1,4 +1,4 @@
-"""OpenSSL contexts made of plans. Equal plans share one."""
+"""OpenSSL contexts made from plans. Equal plans share a context."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ REFUSALS = {
     "TLSV1_3": SSL.OP_NO_TLSv1_3,
 }  # fmt: skip
 MODES = {"request": SSL.VERIFY_PEER, "require": SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT}
-LIST_EXPIRED = 12  # of OpenSSL's x509_vfy.h, as the next two
+LIST_EXPIRED = 12  # from OpenSSL's x509_vfy.h, as the next two
 CERTIFICATE_EXPIRED = 10
 UNTRUSTED = frozenset({2, 18, 19, 20, 21})
-# every version and suite that the plan has, however weak: a device decides for itself
+# every version and suite in the plan, however weak: the profile decides
 WEAKEST = "@SECLEVEL=0"
 
 
 class Unusable(Exception):
-    """Nobody can be served with this plan."""
+    """No handshake is possible with this plan."""
 
 
 class Verdict:
-    """What became of verifying the peer of one connection."""
+    """The result of verifying the peer of one connection."""
 
     def __init__(self) -> None:
         self.error = 0
-        """OpenSSL's number of the first objection; 0 if there was none."""
+        """OpenSSL's number of the first verification error; 0 if there was none."""
 
 
 @functools.lru_cache(maxsize=CONTEXTS_MAX)
 def server_context(plan: TlsPlan) -> SSL.Context:
-    """For the side that is connected to. Raises `Unusable`."""
+    """For the server side. Raises `Unusable`."""
     context = _context(SSL.TLS_SERVER_METHOD, plan)
     if not plan.pairs:
         raise Unusable("no certificate")
@@ -56,7 +56,7 @@ def server_context(plan: TlsPlan) -> SSL.Context:
 
 @functools.lru_cache(maxsize=CONTEXTS_MAX)
 def client_context(plan: TlsPlan) -> SSL.Context:
-    """For the side that connects. Raises `Unusable`."""
+    """For the client side. Raises `Unusable`."""
     context = _context(SSL.TLS_CLIENT_METHOD, plan)
     verified = plan.verify == "require"
     context.set_verify(SSL.VERIFY_PEER if verified else SSL.VERIFY_NONE, functools.partial(_judge, plan))
@@ -87,7 +87,7 @@ def _context(method: int, plan: TlsPlan) -> SSL.Context:
 
 
 def _use(context: SSL.Context, pair: Pair) -> None:
-    # from a file, because only so each certificate gets a chain of its own; nothing but certificates goes there
+    # from a file, because only this API gives each certificate a chain of its own; the file has certificates only
     chain = b"".join(each.public_bytes(serialization.Encoding.PEM) for each in pem.certificates(pair.chain))
     with tempfile.NamedTemporaryFile(suffix=".crt") as file:
         file.write(chain)
@@ -114,7 +114,7 @@ def _certificates(text: str) -> tuple[x509.Certificate, ...]:
 
 
 def _judge(plan: TlsPlan, connection: SSL.Connection, _: crypto.X509, error: int, depth: int, good: int) -> bool:
-    """Whether the handshake may go on after OpenSSL looked at one certificate of the peer."""
+    """Whether the handshake may continue after OpenSSL has verified one certificate of the peer."""
     if good:
         return True
     if error == LIST_EXPIRED and plan.takes_expired_lists:

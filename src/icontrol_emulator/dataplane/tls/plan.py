@@ -1,7 +1,7 @@
-"""What a TLS profile asks for, with the contents of its files: values that can be compared, and nothing to look up.
+"""The settings of a TLS profile together with the contents of its files: comparable values without references.
 
-Two connections with equal plans share a context, so that a change of a profile or of a file behind it takes effect
-for the next handshake and touches no connection that is open.
+Connections with equal plans share a context. A change of a profile or of a file that it uses applies to the next
+handshake, and does not affect open connections.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPTION_OF_VERSION = {"TLSV1": "no-tlsv1", "TLSV1_1": "no-tlsv1.1", "TLSV1_2": "n
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """PEM of certificates, the leaf first, and of the private key in the clear."""
+    """PEM of the certificates, leaf first, and of the decrypted private key."""
 
     chain: str
     key: str
@@ -36,16 +36,16 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsPlan:
-    """One side's half of a handshake."""
+    """The settings of one side of a handshake."""
 
     pairs: tuple[Pair, ...] = ()
     suites: tuple[str, ...] = ()
-    """OpenSSL's names, best first, without those of TLS 1.3."""
+    """OpenSSL's names in order of preference, without those of TLS 1.3."""
     newest_suites: tuple[str, ...] = ()
-    """Those of TLS 1.3."""
+    """Suites of TLS 1.3."""
     versions: frozenset[str] = frozenset(VERSIONS)
     verify: str = "ignore"
-    """`ignore`, `request` (asked for, and never a reason to refuse) or `require`."""
+    """`ignore`, `request` (requested, but never a reason to refuse) or `require`."""
     authorities: str = ""
     advertised: str = ""
     revocation_lists: str = ""
@@ -54,11 +54,11 @@ class TlsPlan:
     takes_expired: bool = False
     depth: int = 9
     name: str = ""
-    """Of a client's side: the server name to send."""
+    """Client side only: the server name (SNI) to send."""
     wanted_name: str = ""
-    """Of a client's side: the name that the server's certificate must be for."""
+    """Client side only: the name that the server's certificate must match."""
     protocols: tuple[str, ...] = ()
-    """Application protocols, best first; empty: not negotiated."""
+    """Application protocols (ALPN) in order of preference; empty: not negotiated."""
 
 
 def client_side(engine: Engine, props: Mapping[str, Any], protocols: tuple[str, ...]) -> TlsPlan:

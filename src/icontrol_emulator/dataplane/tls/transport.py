@@ -1,8 +1,8 @@
-"""TLS over a plain connection of asyncio, as a transport for the same kind of protocol.
+"""TLS over a plain asyncio connection, as a transport for the same kind of protocol.
 
-Why not asyncio's own: it cannot ask for a certificate without insisting on it, nor choose everything (versions,
-ciphers, authorities) by the server name that the client sends. Here a chooser sees the name first and gives the
-context for the whole handshake.
+asyncio's own TLS cannot request a client certificate without requiring it, nor select all settings (versions, ciphers,
+CAs) by the client's server name. Here a chooser receives the server name first and returns the context for the whole
+handshake.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from icontrol_emulator.dataplane.tls.contexts import Unusable, Verdict
 READ_BYTES = 65_536
 HELLO_BYTES_MAX = 65_536
 Chooser = Callable[[str], SSL.Context]
-"""From a server name, empty if the client sent none, to the context; `Unusable` refuses the client."""
+"""From a server name, empty if the client sent none, to the context; raises `Unusable` to refuse the client."""
 
 
 class TlsTransport(asyncio.Transport):
-    """The upper side of `TlsProtocol`."""
+    """The transport for the protocol above `TlsProtocol`."""
 
     def __init__(self, lower: asyncio.Transport, connection: SSL.Connection, verdict: Verdict) -> None:
         super().__init__()
@@ -42,17 +42,17 @@ class TlsTransport(asyncio.Transport):
 
     @property
     def protocol_chosen(self) -> str:
-        """The application protocol, empty if none was negotiated."""
+        """The application protocol (ALPN), empty if none was negotiated."""
         return self.connection.get_alpn_proto_negotiated().decode()
 
     def is_for(self, name: str) -> bool:
-        """Whether the peer's certificate has this name."""
+        """Whether the peer's certificate matches this name."""
         peer = self.connection.get_peer_certificate(as_cryptography=True)
         names = {each.lower() for each in pem.names(peer)} if peer is not None else set()
         return bool({name.lower(), f"*.{name.lower().partition('.')[2]}"} & names)
 
     def sent_chain(self) -> tuple[bytes, ...]:
-        """DER of the certificates that the peer sent, its own first."""
+        """The certificates that the peer sent, in DER, leaf first."""
         own = self.connection.get_peer_certificate(as_cryptography=True)
         if own is None:
             return ()
@@ -71,7 +71,7 @@ class TlsTransport(asyncio.Transport):
         self.flush()
 
     def flush(self) -> None:
-        """Send what OpenSSL has ready."""
+        """Send the data that OpenSSL has pending."""
         while True:
             try:
                 ready = self.connection.bio_read(READ_BYTES)
@@ -115,9 +115,9 @@ class TlsTransport(asyncio.Transport):
 
 
 class TlsProtocol(asyncio.Protocol):
-    """The lower side: handshake, then records both ways between the connection and `upper`.
+    """The protocol below: the handshake, then TLS records in both directions between the connection and `upper`.
 
-    `done` is set when the handshake is through, and raises `ssl.SSLError` when it failed.
+    `done` completes after the handshake, and raises `ssl.SSLError` if it failed.
     """
 
     def __init__(self, upper: asyncio.Protocol, *, chooser: Chooser | None, context: SSL.Context | None = None,
@@ -135,7 +135,7 @@ class TlsProtocol(asyncio.Protocol):
     # -- from the connection below
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101  # asyncio's streams are nothing else
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 # asyncio's streams use no other transport
         self._lower = transport
         if self._context is not None:
             connection = SSL.Connection(self._context, None)
@@ -177,7 +177,7 @@ class TlsProtocol(asyncio.Protocol):
     # -- the handshake
 
     def _choose(self, data: bytes) -> None:
-        """Wait for the whole first message of the client, and take the context that goes with its server name."""
+        """Wait for the complete ClientHello, and select the context for its server name."""
         self._hello += data
         name = server_name(self._hello)
         if name is None and len(self._hello) < HELLO_BYTES_MAX:
@@ -200,7 +200,7 @@ class TlsProtocol(asyncio.Protocol):
     def _begin(self, connection: SSL.Connection) -> None:
         verdict = Verdict()
         connection.set_app_data(verdict)
-        assert self._lower is not None  # noqa: S101  # connection_made comes first
+        assert self._lower is not None  # noqa: S101 # connection_made comes first
         self._transport = TlsTransport(self._lower, connection, verdict)
 
     def _handshake(self) -> None:
@@ -258,7 +258,7 @@ def _said(error: SSL.Error) -> str:
 
 
 def _probe() -> SSL.Context:
-    """A context that reads first messages, whatever they offer, and gets no further."""
+    """A context that only parses ClientHellos, whatever they offer, and never completes a handshake."""
     context = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_min_proto_version(SSL.TLS1_VERSION)
     context.set_cipher_list(b"ALL:@SECLEVEL=0")
@@ -276,7 +276,7 @@ _PROBE = _probe()
 
 
 def server_name(hello: bytes) -> str | None:
-    """The name in a client's first message, empty if it has none; None if the message is not complete."""
+    """The server name in a ClientHello, empty if it has none; None if the message is not complete."""
     connection = SSL.Connection(_PROBE, None)
     found: list[str] = []
     connection.set_app_data(found)
@@ -302,7 +302,7 @@ async def accept(sock: socket.socket, upper: asyncio.Protocol, chooser: Chooser,
 async def start_client(
     sock: socket.socket, upper: asyncio.Protocol, context: SSL.Context, name: str, seconds: float
 ) -> TlsTransport:
-    """Begin TLS on a connection just made. ssl.SSLError or TimeoutError when the handshake fails."""
+    """Start TLS on a new connection. ssl.SSLError or TimeoutError when the handshake fails."""
     loop = asyncio.get_running_loop()
     protocol = TlsProtocol(upper, chooser=None, context=context, name=name)
     transport, _ = await loop.create_connection(lambda: protocol, sock=sock)
