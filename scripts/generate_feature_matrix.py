@@ -29,11 +29,11 @@ from evenkeel.core.model import (
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "features.md"
 HEAD = """# What each device type can do
 
-What the device type of a load balancer's provider cannot do, the API refuses with 501, naming field, value and what is
-allowed. It goes by the drivers' own tables (`src/evenkeel/devices/*/capabilities.py`), from which this page is made by
-`scripts/generate_feature_matrix.py`. `GET /v2/lbaas/providers/{name}/capabilities` and
-`evenkeel provider capabilities NAME` show the table of a provider. A driver without a table is taken to do everything
-the API knows; so does `noop`, which configures nothing.
+If the device type of a load balancer's provider does not support a setting, the API refuses it with 501, naming field,
+value and what is allowed. It uses the drivers' capability tables (`src/evenkeel/devices/*/capabilities.py`), from which
+`scripts/generate_feature_matrix.py` generates this page. `GET /v2/lbaas/providers/{name}/capabilities` and
+`evenkeel provider capabilities NAME` show the table of a provider. A driver without a table counts as supporting
+everything in the API; so does `noop`, which configures nothing.
 """
 DEFAULTS = {
     **{f"listener.{name}": value for name, value in LISTENER_DEFAULTS.items()},
