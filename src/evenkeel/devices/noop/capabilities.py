@@ -1,4 +1,4 @@
-"""The no-op driver does nothing, and so everything."""
+"""The no-op driver configures nothing, so it accepts every feature of the API."""
 
 from evenkeel.core.capabilities import EVERYTHING
 

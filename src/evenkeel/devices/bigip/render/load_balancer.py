@@ -9,7 +9,7 @@ its headers, times  ltm/profile/http, /tcp, /fastl4; ltm/rule   ``<prefix>_<kind
 its certificates    ltm/profile/client-ssl                      ``<prefix>_clientssl-<digest>_<listener id>``
 HTTP/2              built-in, or ltm/profile/http2              ``<prefix>_http2_<listener id>``
 pool                ltm/pool                                    ``<prefix>_<pool id>``
-member              its member; the device makes the node       ``<address>:<port>``, ``<address>``
+member              its member; the device creates the node     ``<address>:<port>``, ``<address>``
 TLS to members      ltm/profile/server-ssl                      ``<prefix>_serverssl_<pool id>``
 ciphers             ltm/cipher/rule, /group                     ``<prefix>_ciphers_<listener or pool id>``
 contents            sys/file/ssl-cert, /ssl-key, /ssl-crl       ``<prefix>_<sha256>.crt`` and the like

@@ -22,7 +22,7 @@ from evenkeel.haproxyd import wire
 S = OperatingStatus
 _WORST_FIRST = (S.ERROR, S.DEGRADED, S.OFFLINE, S.DRAINING, S.NO_MONITOR, S.ONLINE)
 Key = tuple[str, str]
-"""Kind and id."""
+"""Kind and id of an object."""
 
 
 class HaproxyReading(Value):
