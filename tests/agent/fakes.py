@@ -63,6 +63,10 @@ class FakeControllers:
         self.statistics: list[m.ObservedStatistics] = []
         self.answers_reports = True
         """Else what was seen on the devices is taken, and nobody is told."""
+        self.expected: tuple[str, ...] | None = None
+        """Load balancers that are to be on the devices."""
+        self.absent: set[str] = set()
+        """Shown as such."""
         self.overtaken = False
         """A newer report than any that comes was taken."""
         self.raised: list[m.RaiseEpoch] = []
@@ -130,6 +134,9 @@ class FakeControllers:
         return m.ReportReceipt(stale=self.stale)
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
+        if call.expected_after is not None:
+            return m.ReportReceipt(expected=self.expected, absent=tuple(self.absent))
+        self.absent = (self.absent | set(call.absent)) - set(call.present)
         self.statuses.append(call.statuses)
         self.statistics += call.statistics
         if not self.answers_reports:

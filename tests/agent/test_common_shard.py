@@ -152,6 +152,27 @@ async def test_what_got_no_answer_may_be_taken_late_and_is_told_once_more_then(b
     await eventually(lambda: bench.reported[-2:] == [load_balancer()] * 2)
 
 
+@pytest.mark.parametrize("answers", [True, False])
+async def test_what_was_shown_as_absent_and_is_there_again_is_reported_again(bench: Bench, answers: bool) -> None:
+    """Controllers showed it and its children as ERROR, also where the report of that got no answer."""
+    bench.controllers.expected = ("lb-1",)
+
+    def incarnation(number: int) -> tuple[DeviceState, ...]:
+        return (DeviceState(name="bigip-a", reachable=True, incarnation=str(number)),)
+
+    there = replace(bench.device.seen, configurations={"lb-1": "digest"}, devices=incarnation(1))  # type: ignore[type-var]
+    bench.device.seen = there
+    await eventually(lambda: bench.worker.devices == there.devices)
+    bench.controllers.answers_reports = answers
+    bench.device.seen = replace(there, statuses=(), configurations={}, devices=incarnation(2))
+    await eventually(lambda: bench.controllers.absent == {"lb-1"})
+    told = len(bench.reported)
+    bench.device.seen = replace(there, devices=incarnation(2))
+    bench.controllers.answers_reports = True
+    await eventually(lambda: not bench.controllers.absent)
+    await eventually(lambda: bench.reported[told:] == [load_balancer()])
+
+
 async def test_all_is_reported_again_when_an_answer_says_that_the_group_was_out_of_reach_meanwhile(
     bench: Bench,
 ) -> None:

@@ -203,7 +203,11 @@ class CommonShardWorker:
                     renewed=part.renewed,
                     renewed_before=part.renewed_before,
                 )
+                if part.present:  # controllers showed them and their children as ERROR meanwhile
+                    self._all_again_at = 0.0
         except BaseException:
+            if inventory.findings().absent:  # the report may have been taken: then controllers show them as ERROR
+                self._all_again_at = 0.0
             inventory.not_told()
             raise
 
