@@ -28,7 +28,7 @@ from tests.acceptance.websites import create, website
 
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
-from evenkeel.demo.authority import CertificateAuthority
+from evenkeel.demo.authority import CertificateAuthority, add_certificate
 from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.device_kinds.leftovers import haproxies_of
@@ -99,22 +99,16 @@ class Bench:
 
     async def _speak_tls(self, tenant: Tenant) -> None:
         """A listener over TLS in front of the same pool; by hand the same certificate is used."""
-        issued = CertificateAuthority("benchmark").issue("www.example.org")
+        issued = CertificateAuthority().issue("www.example.org")
         self._certificate_file.touch(mode=0o600)
         self._certificate_file.write_text(issued.certificate + issued.private_key)
-        body = {
-            "project_id": tenant.project_id,
-            "name": "www",
-            "kind": "certificate",
-            "pem": issued.certificate,
-            "private_key": issued.private_key,
-        }
-        kept = await asyncio.to_thread(self._cluster.client().post, f"{API}/certificates", {"certificate": body})
+        client = self._cluster.client()
+        reference = await asyncio.to_thread(add_certificate, client, tenant.project_id, "www", issued)
         listener = {
             "loadbalancer_id": tenant.load_balancer_id,
             "protocol": "TERMINATED_HTTPS",
             "protocol_port": self._place.https_port,
-            "default_tls_container_ref": kept["certificate"]["reference"],
+            "default_tls_container_ref": reference,
             "default_pool_id": tenant.pool_id,
         }
         await tenant.surely("POST", f"{LBAAS}/listeners", {"listener": listener})

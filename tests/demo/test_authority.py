@@ -23,7 +23,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def test_traffic_over_tls_counts_the_certificates_that_it_is_shown(tmp_path: Path) -> None:
-    authority, stranger = CertificateAuthority("ours"), CertificateAuthority("stranger")
+    authority, stranger = CertificateAuthority(), CertificateAuthority()
     issued = authority.issue(NAME)
     file = tmp_path / "server.pem"
     file.write_text(issued.certificate + issued.private_key)

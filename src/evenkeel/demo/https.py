@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from evenkeel.cli.client import API, Client
 from evenkeel.demo.addresses import VipPlace
-from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate
+from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate, add_certificate
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import TlsClient, Traffic
@@ -23,7 +23,7 @@ class HttpsWebsite:
     def __init__(
         self, place: VipPlace, client: Client, tenant: Tenant, outcome: DemoResult, say: Callable[[str], None]
     ) -> None:
-        self._authority = CertificateAuthority("demo")
+        self._authority = CertificateAuthority()
         self._place = place
         self._client = client
         self._tenant = tenant
@@ -73,17 +73,11 @@ class HttpsWebsite:
     async def _keep(self, *, replace: bool) -> str:
         """Put a new certificate into the key manager. Its reference."""
         issued = self._authority.issue(SERVER_NAME)
-        body = {
-            "project_id": self._project_id,
-            "name": CERTIFICATE_NAME,
-            "kind": "certificate",
-            "pem": issued.certificate,
-            "private_key": issued.private_key,
-            "replace": replace,
-        }
-        kept = await asyncio.to_thread(self._client.post, f"{API}/certificates", {"certificate": body})
+        reference = await asyncio.to_thread(
+            add_certificate, self._client, self._project_id, CERTIFICATE_NAME, issued, replace=replace
+        )
         self._issued.append(issued)
-        return str(kept["certificate"]["reference"])
+        return reference
 
     async def _shown(self) -> bool:
         """Has somebody seen the newest certificate?"""

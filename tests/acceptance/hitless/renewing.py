@@ -3,10 +3,11 @@
 import asyncio
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from evenkeel.cli.client import API, ClientError
-from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate
+from evenkeel.demo.authority import CertificateAuthority, IssuedCertificate, add_certificate
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.traffic import TlsClient, Traffic, TrafficConnection
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, PATIENCE_SECONDS, Tenant
@@ -34,7 +35,7 @@ class Renewing:
         self._tenant = tenant
         self._address = address
         self._port = port
-        self._authority = CertificateAuthority("hitless")
+        self._authority = CertificateAuthority()
         self._context = self._authority.client_context()
         self._listener_id = ""
         self._reference = ""
@@ -87,16 +88,9 @@ class Renewing:
         """Put a new certificate for ``name`` into the key manager; its reference."""
         issued = self._authority.issue(name)
         self.issued.setdefault(name, set()).add(issued.sha256)
-        body = {
-            "project_id": self._tenant.project_id,
-            "name": name,
-            "kind": "certificate",
-            "pem": issued.certificate,
-            "private_key": issued.private_key,
-            "replace": True,
-        }
-        kept = await self._retry(self._cluster.client().post, f"{API}/certificates", {"certificate": body})
-        return str(kept["certificate"]["reference"]), issued
+        client, project_id = self._cluster.client(), self._tenant.project_id
+        reference = await self._retry(partial(add_certificate, replace=True), client, project_id, name, issued)
+        return reference, issued
 
     async def _refresh(self) -> None:
         await self._retry(self._cluster.client().post, f"{API}/references/refresh", {"refresh": {}})
