@@ -25,6 +25,11 @@ class CertificateKind(StrEnum):
     """Certificates of authorities."""
     REVOCATION_LIST = "revocation_list"
 
+    @property
+    def words(self) -> str:
+        """As in texts for people."""
+        return self.value.replace("_", " ")
+
 
 class Secret:
     """Bytes that are in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes them."""

@@ -90,8 +90,7 @@ def expiry_of(rows: Sequence[ReferencedCertificate]) -> str:
         return ""
     verb = "has expired" if first.ends_at <= datetime.now(UTC) else "expires"
     more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-    kind = first.kind.value.replace("_", " ")
-    return f"{kind} {first.reference} {verb}: valid until {timestamp(first.ends_at.timestamp())}{more}"
+    return f"{first.kind.words} {first.reference} {verb}: valid until {timestamp(first.ends_at.timestamp())}{more}"
 
 
 def reference_problems(

@@ -6,7 +6,6 @@ Load balancers are locked before rows of references, as in tenants' writes.
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from sqlalchemy import ColumnElement, Connection, exists, false, or_, select, update
 
 from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
@@ -16,6 +15,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
+from evenkeel.store.writing.certificates import content_columns
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import changes_of, raised
@@ -83,15 +83,7 @@ def note_content(
         return ()
     if is_new:
         _raise_revisions(connection, ids, options)
-    facts = found.facts
-    values: dict[str, Any] = {
-        "sha256": found.sha256,
-        "announced_sha256": found.sha256,
-        "facts": None if facts is None else msgspec.json.encode(facts).decode(),
-        "not_after": None if found.ends_at is None else found.ends_at.timestamp(),
-        "problem": "",
-        "checked_at": db_now(),
-    }
+    values = {**content_columns(found), "announced_sha256": found.sha256, "checked_at": db_now()}
     if is_new:
         values["expiry_told_days"] = None
     connection.execute(update(_certificate).where(_certificate.c.id == due.id).values(**values))
@@ -116,7 +108,7 @@ def note_problem(connection: Connection, due: DueCertificate, problem: str) -> N
 
 def title(due: Any) -> str:
     """The reference in event texts."""
-    return f"{CertificateKind(due.kind).value.replace('_', ' ')} {due.reference} of project {due.project_id}"
+    return f"{CertificateKind(due.kind).words} {due.reference} of project {due.project_id}"
 
 
 def _lock_users(connection: Connection, id_: str) -> list[LoadBalancerId]:

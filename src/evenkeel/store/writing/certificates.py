@@ -111,18 +111,24 @@ def _keep(
     return set(ids)
 
 
+def content_columns(found: CheckedCertificate) -> dict[str, Any]:
+    """The values of a row that say what was read."""
+    return {
+        "sha256": found.sha256,
+        "facts": None if found.facts is None else msgspec.json.encode(found.facts).decode(),
+        "not_after": None if found.ends_at is None else found.ends_at.timestamp(),
+        "problem": "",
+    }
+
+
 def _row(locked: Locked, each: CheckedCertificate, next_check_at: float) -> dict[str, Any]:
-    facts = each.facts
     return {
         "id": certificate_id(locked.project_id, each.reference, each.kind),
         "project_id": locked.project_id,
         "reference": each.reference,
         "kind": each.kind.value,
-        "sha256": each.sha256,
+        **content_columns(each),
         "announced_sha256": each.sha256,
-        "facts": None if facts is None else msgspec.json.encode(facts).decode(),
-        "not_after": None if each.ends_at is None else each.ends_at.timestamp(),
-        "problem": "",
         "checked_at": locked.now,
         "next_check_at": next_check_at,
     }

@@ -56,7 +56,7 @@ def with_files(
     except WrongContent as error:
         return replace(rendered, objects=(), problem=str(error))
     if lacking:
-        kinds = ", ".join(dict.fromkeys(need.kind.value.replace("_", " ") for need in lacking))
+        kinds = ", ".join(dict.fromkeys(need.kind.words for need in lacking))
         problem = f"waiting for contents that the device does not hold yet: {kinds}"
         return replace(rendered, objects=(), problem=problem, lacking=tuple(need.sha256 for need in lacking))
     owner = rendered.service.load_balancer_id

@@ -75,12 +75,11 @@ class References:
 
     def _needed(self, what: str, reference: str, kind: CertificateKind) -> str:
         known = self._known.get((reference, kind))
-        words = kind.value.replace("_", " ")
         if known is None:
-            raise Unrenderable(f"{what} {reference}: no controller has read this {words}")
+            raise Unrenderable(f"{what} {reference}: no controller has read this {kind.words}")
         sha256 = known.sha256
         if not _SHA256.fullmatch(sha256):
-            raise Unrenderable(f"{what} {reference}: the identity of this {words} is no SHA-256")
+            raise Unrenderable(f"{what} {reference}: the identity of this {kind.words} is no SHA-256")
         self._needs[CertificateNeed(kind=kind, sha256=sha256)] = None
         return sha256
 

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
-from evenkeel.core.tls import DEFAULT_VERSIONS
+from evenkeel.core.tls import DEFAULT_VERSIONS, NEWEST
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
 
-NEWEST = "TLSv1.3"
 DEFAULT_GROUP = "/Common/f5-default"
 """Used where no ciphers are named; built in since 13.0."""
 _SWITCHES = {

@@ -37,7 +37,7 @@ class ReferencedFiles:
         """
         sha256 = self._known.get((reference, kind))
         if sha256 is None:
-            raise Unrenderable(f"{owner}: {field} {reference}: no controller has read this {_words(kind)}")
+            raise Unrenderable(f"{owner}: {field} {reference}: no controller has read this {kind.words}")
         digits = hashlib.sha256(reference.encode()).hexdigest()[:REFERENCE_DIGITS]
         file_kind = _FILE_KINDS[kind]
         name = f"{owner}.{file_kind}.{digits}"  # no ":": HAProxy takes what follows one for a line number
@@ -55,7 +55,7 @@ class ReferencedFiles:
 def pem(content: CertificateContent, kind: CertificateKind) -> str:
     """A content as HAProxy's PEM file: certificate, intermediates, then private key."""
     if content.kind is not kind:
-        raise Unrenderable(f"what was to be a {_words(kind)} is a {_words(content.kind)}")
+        raise Unrenderable(f"what was to be a {kind.words} is a {content.kind.words}")
     if kind is CertificateKind.REVOCATION_LIST:
         return _lines(content.revocation_list)
     texts = [_lines(text) for text in content.certificates]
@@ -69,7 +69,3 @@ def pem(content: CertificateContent, kind: CertificateKind) -> str:
 def _lines(text: str) -> str:
     """The text without empty lines, which end the payload of a runtime API command."""
     return "".join(f"{line.strip()}\n" for line in text.splitlines() if line.strip())
-
-
-def _words(kind: CertificateKind) -> str:
-    return kind.value.replace("_", " ")

@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 
 from evenkeel.core.capabilities import version_gap
-from evenkeel.core.tls import DEFAULT_VERSIONS
+from evenkeel.core.tls import DEFAULT_VERSIONS, NEWEST
 from evenkeel.devices.errors import Unrenderable
 
 VERSIONS = {"TLSv1": "TLSv1.0", "TLSv1.1": "TLSv1.1", "TLSv1.2": "TLSv1.2", "TLSv1.3": "TLSv1.3"}
@@ -72,6 +72,6 @@ def _spoken(what: str, versions: Sequence[str], *, only_newest: bool) -> list[st
     spoken = [version for version in VERSIONS if version in (versions or DEFAULT_VERSIONS)]
     if not only_newest:
         return spoken
-    if spoken[-1] != "TLSv1.3":
-        raise Unrenderable(f"{what}: tls_ciphers has only those of TLSv1.3, and tls_versions {', '.join(spoken)}")
+    if spoken[-1] != NEWEST:
+        raise Unrenderable(f"{what}: tls_ciphers has only those of {NEWEST}, and tls_versions {', '.join(spoken)}")
     return spoken[-1:]
