@@ -1,12 +1,14 @@
 """Short ways to say what a test is about."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
+from evenkeel.core.certificates import CertificateFacts
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.model import (
     HealthMonitor,
@@ -29,6 +31,17 @@ PROJECT = "project-1"
 AGENT = "agent-1"
 SHARD = "shard-1"
 NOWHERE = Vip(address="", subnet_id="", network_id="nowhere", port_id="")
+FACTS = CertificateFacts(
+    subject="CN=www",
+    issuer="CN=ca",
+    common_name="www",
+    dns_names=("www.example.org",),
+    addresses=(),
+    not_before=datetime(2026, 1, 1, tzinfo=UTC),
+    not_after=datetime(2036, 1, 1, tzinfo=UTC),
+    key_type="ecdsa",
+    key_bits=256,
+)
 
 
 def new_id() -> str:

@@ -4,13 +4,15 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec.structs import replace
 from sqlalchemy import select
 
-from evenkeel.core.certificates import CertificateFacts, CertificateKind, CheckedCertificate, DueCertificate
+from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
+from tests.store.builders import FACTS
 from tests.store.ownership_world import World, world_fixture
 
 __all__ = ["world_fixture"]
@@ -20,17 +22,7 @@ CERTIFICATE = CertificateKind.CERTIFICATE
 
 
 def found(sha256: str = NEW, *, not_after: datetime = datetime(2099, 1, 1, tzinfo=UTC)) -> CheckedCertificate:
-    facts = CertificateFacts(
-        subject="CN=www",
-        issuer="CN=ca",
-        common_name="www",
-        dns_names=("www.example.org",),
-        addresses=(),
-        not_before=datetime(2026, 1, 1, tzinfo=UTC),
-        not_after=not_after,
-        key_type="ecdsa",
-        key_bits=256,
-    )
+    facts = replace(FACTS, not_after=not_after)
     return CheckedCertificate(reference="ref-1", kind=CERTIFICATE, sha256=sha256, facts=facts)
 
 

@@ -1,14 +1,13 @@
 """What references name is kept once for each project, used by who refers to it, and goes when nobody does."""
 
 import asyncio
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
-from evenkeel.core.certificates import CertificateFacts, CertificateKind, CheckedCertificate
+from evenkeel.core.certificates import CertificateKind, CheckedCertificate
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.limits import LimitMet, LoadBalancerLimits
 from evenkeel.core.model import Listener, LoadBalancerTree, NewPool, Pool
@@ -18,22 +17,11 @@ from evenkeel.store.records import schema
 from evenkeel.store.scheduling.sweeping import UNUSED_SECONDS
 from evenkeel.store.sql_store import SqlStore, open_store
 from evenkeel.store.writing.certificates import certificate_id
-from tests.store.builders import PROJECT, create, l7policy, listener, pool, tree, vip
+from tests.store.builders import FACTS, PROJECT, create, l7policy, listener, pool, tree, vip
 from tests.store.conftest import statements_of
 
 CERTIFICATE, AUTHORITY, LIST = CertificateKind
-NOT_AFTER = datetime(2036, 1, 1, tzinfo=UTC)
-FACTS = CertificateFacts(
-    subject="CN=www",
-    issuer="CN=ca",
-    common_name="www",
-    dns_names=("www.example.org",),
-    addresses=(),
-    not_before=datetime(2026, 1, 1, tzinfo=UTC),
-    not_after=NOT_AFTER,
-    key_type="ecdsa",
-    key_bits=256,
-)
+NOT_AFTER = FACTS.not_after
 
 
 def found(reference: str, kind: CertificateKind = CERTIFICATE, sha256: str = "a" * 64) -> CheckedCertificate:
