@@ -12,7 +12,7 @@ Octavia                    client-ssl
 default_tls_container_ref  the profile with sniDefault; without one, that of the first of sni_container_refs
 client_authentication      peerCertMode: NONE ignore, OPTIONAL request, MANDATORY require; CA and CRL
                            With ``request`` a BIG-IP accepts clients with invalid certificates: see
-                           :mod:`evenkeel.devices.bigip.render.rules`
+                           :mod:`evenkeel.devices.bigip.render.handshake`
 alpn_protocols             with h2, also an http2 profile, which offers HTTP/1.1 too. A device requires one
                            cipher for it; if that is not among the listener's, our own profile does not require it
 =========================  =============================================================================

@@ -49,8 +49,9 @@ from evenkeel.devices.bigip.render.client_ssl import (
     http2_profiles,
     speaks_http2,
 )
+from evenkeel.devices.bigip.render.handshake import passes_name_on
 from evenkeel.devices.bigip.render.profiles import http_profile, is_full_proxy, transport_profile
-from evenkeel.devices.bigip.render.rules import listener_rules, passes_name_on
+from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path, server_ssl_profiles
 from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.errors import Unrenderable

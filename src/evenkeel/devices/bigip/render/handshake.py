@@ -1,0 +1,42 @@
+"""What a listener's iRule does about TLS handshakes. Pure.
+
+- ``client_authentication`` OPTIONAL: a BIG-IP accepts a client with an invalid certificate; the iRule refuses it.
+- Sends the client's server name (SNI) to members that use TLS. The device has no setting for that.
+"""
+
+from collections.abc import Iterator
+
+from evenkeel.core.model import TLS_PROTOCOL
+from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+
+_REFUSE_WRONG = (
+    "    if { [SSL::cert count] > 0 && [SSL::verify_result] != 0 } {",
+    "        reject",
+    "        return",
+    "    }",
+)
+_KEEP_NAME = (
+    "    if { [SSL::extensions exists -type 0] } {",
+    "        set server_name [SSL::extensions -type 0]",
+    "    }",
+)
+_ASK_FOR_NAME = (
+    "    if { [info exists server_name] } {",
+    "        SSL::extensions insert $server_name",
+    "    }",
+)
+
+
+def handshake_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
+    """``pool``: the listener's default pool."""
+    if listener.protocol == TLS_PROTOCOL and listener.client_authentication == "OPTIONAL":
+        yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_WRONG)
+    if passes_name_on(listener, pool):
+        yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.INSERTION, lines=_KEEP_NAME)
+        yield RulePart(event="SERVERSSL_CLIENTHELLO_SEND", order=Order.INSERTION, lines=_ASK_FOR_NAME)
+
+
+def passes_name_on(listener: ServiceListener, pool: ServicePool | None) -> bool:
+    """Whether members receive the client's SNI. If so, a server-side connection must not be shared between clients."""
+    return listener.protocol == TLS_PROTOCOL and pool is not None and pool.tls_enabled

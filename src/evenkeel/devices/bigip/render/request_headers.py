@@ -1,0 +1,69 @@
+"""What a listener's iRule does about requests' headers. Pure.
+
+Inserts headers that depend on the client, or of which there is more than one, after removing those that the client
+sent.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from evenkeel.core.service import ServiceListener
+from evenkeel.devices.bigip.render.headers import HeaderPlan, header_plan
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+
+_ONE_LINE = r'string map [list "\r" "" "\n" ""]'
+"""Removes line breaks: a name in a certificate may contain any character."""
+_ALWAYS_SAID = {
+    "X-SSL-Client-Verify": "[expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]",
+    "X-SSL-Client-Has-Cert": "[expr { [SSL::cert count] > 0 }]",
+}
+_SAID_OF_CERTIFICATE = {
+    "X-SSL-Client-DN": f"[{_ONE_LINE} [X509::subject [SSL::cert 0]]]",
+    "X-SSL-Client-CN": f"[{_ONE_LINE} [X509::subject [SSL::cert 0] commonName]]",
+    "X-SSL-Issuer": f"[{_ONE_LINE} [X509::issuer [SSL::cert 0]]]",
+    "X-SSL-Client-SHA1": "[string toupper $digest]",
+    "X-SSL-Client-Not-Before": "[X509::not_valid_before [SSL::cert 0]]",
+    "X-SSL-Client-Not-After": "[X509::not_valid_after [SSL::cert 0]]",
+}
+_DIGEST = "binary scan [sha1 [SSL::cert 0]] H* digest"
+
+
+def header_parts(listener: ServiceListener, listeners: Iterable[ServiceListener]) -> Iterator[RulePart]:
+    """``listeners``: all of the load balancer. Raises :class:`Unrenderable`."""
+    headers = header_plan(listener, listeners)
+    if not headers.removed and not headers.respelled:
+        return
+    yield RulePart(event="HTTP_REQUEST", order=Order.CLEANING, lines=tuple(_removals(headers)))
+    yield RulePart(event="HTTP_REQUEST", order=Order.INSERTION, lines=tuple(_insertions(headers)))
+
+
+def _removals(headers: HeaderPlan) -> Iterator[str]:
+    yield "    foreach name [HTTP::header names] {"
+    yield "        switch -- [string map {_ -} [string tolower $name]] {"
+    for name in map(str.lower, headers.removed):
+        yield f'            "{name}" {{ HTTP::header remove $name }}'
+    for name in map(str.lower, headers.respelled):
+        other = f'[string tolower $name] ne "{name}"'
+        yield f'            "{name}" {{ if {{ {other} }} {{ HTTP::header remove $name }} }}'
+    yield "        }"
+    yield "    }"
+
+
+def _insertions(headers: HeaderPlan) -> Iterator[str]:
+    for name, value in headers.inserted:
+        yield f'    HTTP::header insert "{name}" "{value}"'
+    for name, value in _ALWAYS_SAID.items():
+        if name in headers.about_client:
+            yield f'    HTTP::header insert "{name}" {value}'
+    yield from _of_certificate(headers)
+
+
+def _of_certificate(headers: HeaderPlan) -> Iterator[str]:
+    said = {name: value for name, value in _SAID_OF_CERTIFICATE.items() if name in headers.about_client}
+    if not said:
+        return
+    yield "    if { [SSL::cert count] > 0 } {"
+    if "X-SSL-Client-SHA1" in said:
+        yield f"        {_DIGEST}"
+    for name, value in said.items():
+        yield f'        HTTP::header insert "{name}" {value}'
+    yield "    }"

@@ -1,0 +1,64 @@
+"""An iRule in parts, each by the module of its concern, and how they become one code. Pure.
+
+A part has fixed lines only: nothing in them is text from a tenant. What a tenant gives reaches an iRule as a number of
+a fixed set or as a record of a data group.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+
+from evenkeel.core.values import Value
+
+EVENTS = (
+    "RULE_INIT",
+    "CLIENT_ACCEPTED",
+    "CLIENT_DATA",
+    "CLIENTSSL_CLIENTHELLO",
+    "CLIENTSSL_HANDSHAKE",
+    "CLIENTSSL_CLIENTCERT",
+    "HTTP_REQUEST",
+    "LB_SELECTED",
+    "LB_FAILED",
+    "SERVER_CONNECTED",
+    "SERVERSSL_CLIENTHELLO_SEND",
+    "SERVERSSL_HANDSHAKE",
+    "HTTP_REQUEST_SEND",
+    "HTTP_RESPONSE",
+    "CLIENT_CLOSED",
+)
+"""In the order of a connection, which is that of the code."""
+_PLACES = {event: place for place, event in enumerate(EVENTS)}
+
+
+class Order(IntEnum):
+    """The places of parts within an event. A ``return`` in one ends the event for those after it."""
+
+    ADMISSION = 10
+    """Refuses clients."""
+    CLEANING = 20
+    """Removes what clients must not send."""
+    ROUTING = 50
+    """Chooses a pool, or answers and returns: reads requests as they came, but cleaned."""
+    PERSISTENCE = 60
+    INSERTION = 70
+    """Adds what members are told."""
+
+
+class RulePart(Value):
+    """Lines of one event's body, indented as in it."""
+
+    event: str
+    order: Order
+    lines: tuple[str, ...]
+
+
+def code_lines(parts: Iterable[RulePart]) -> Iterator[str]:
+    """The code: one handler of each event, with its parts by order; equal ones as given. Raises :class:`KeyError` for
+    an event that is not among :data:`EVENTS`."""
+    found = sorted(parts, key=lambda part: (_PLACES[part.event], part.order))
+    for event in EVENTS:
+        lines = [line for part in found if part.event == event for line in part.lines]
+        if lines:
+            yield f"when {event} {{"
+            yield from lines
+            yield "}"
