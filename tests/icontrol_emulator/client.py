@@ -92,7 +92,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 class Backend:
-    """A web server that says its name; counts requests and keeps the last head."""
+    """A web server that says its name; counts requests and keeps the last head and who sent it."""
 
     def __init__(self, name: str, host: str = "127.0.0.1", port: int = 0) -> None:
         self.name = name
@@ -100,6 +100,7 @@ class Backend:
         self.port = port
         self.requests = 0
         self.last_head = ""
+        self.last_peer = ""
         self.status = "200 OK"
         self.hold: asyncio.Event | None = None
         self._server: asyncio.Server | None = None
@@ -125,6 +126,7 @@ class Backend:
                 if "/monitor" not in head:
                     self.requests += 1
                     self.last_head = head
+                    self.last_peer = writer.get_extra_info("peername")[0]
                 if self.hold is not None and "/monitor" not in head:
                     await self.hold.wait()
                 text = self.name.encode() + body

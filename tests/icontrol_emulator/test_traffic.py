@@ -1,37 +1,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from icontrol_emulator import Emulator
 from tests.icontrol_emulator.client import Backend, Client, exchange, fetch, free_port
+from tests.icontrol_emulator.virtual_site import VIP, Start, count, member_is, site, stats
 from tests.waiting import eventually
-
-VIP = "127.0.8.1"
-Start = Callable[..., Awaitable[Backend]]
-
-
-async def site(device: Client, backends: list[Backend], profiles: list[str], **virtual: Any) -> int:
-    """A virtual server /P/v over the backends; its port."""
-    port = free_port(VIP)
-    members = [{"name": f"{each.host}:{each.port}"} for each in backends]
-    await device.post("ltm/pool", {"name": "p", "partition": "P", "members": members})
-    body = {"name": "v", "partition": "P", "destination": f"{VIP}:{port}", "pool": "p", "profiles": profiles}
-    await device.post("ltm/virtual", {**body, **virtual})
-    return port
-
-
-async def stats(device: Client, path: str) -> dict[str, Any]:
-    [entry] = (await device.get(f"{path}/stats"))["entries"].values()
-    return {name: next(iter(value.values())) for name, value in entry["nestedStats"]["entries"].items()}
-
-
-async def count(port: int, requests: int) -> Counter[str]:
-    return Counter([(await fetch(VIP, port))[1] for _ in range(requests)])
 
 
 @pytest.mark.parametrize("profiles", [["tcp"], ["http"], []])
@@ -289,20 +266,15 @@ async def monitored(device: Client, backend: Start) -> tuple[Client, Backend, Ba
     port = await site(device, [first, second], ["http"])
     await device.patch("ltm/pool/~P~p", {"monitor": "/P/m"})
     for each in (first, second):
-        await eventually(lambda each=each: _member_is(device, each, "up"))
+        await eventually(lambda each=each: member_is(device, each, "up"))
     return device, first, second, port
-
-
-async def _member_is(device: Client, server: Backend, state: str) -> bool:
-    member = await device.get(f"ltm/pool/~P~p/members/~P~{server.host}:{server.port}")
-    return bool(member["state"] == state)
 
 
 async def test_monitors_take_members_out_and_back(monitored: tuple[Client, Backend, Backend, int]) -> None:
     device, first, second, port = monitored
     assert (await stats(device, "ltm/virtual/~P~v"))["status.availabilityState"] == "available"
     first.status = "503 Busy"
-    await eventually(lambda: _member_is(device, first, "down"))
+    await eventually(lambda: member_is(device, first, "down"))
     path = f"ltm/pool/~P~p/members/~P~127.0.0.1:{first.port}"
     assert (await device.get(path))["session"] == "monitor-enabled"
     shown = await stats(device, path)
@@ -314,7 +286,7 @@ async def test_monitors_take_members_out_and_back(monitored: tuple[Client, Backe
     await eventually(lambda: _pool_is(device, "offline"))
     assert (await stats(device, "ltm/pool/~P~p"))["status.statusReason"] == "The children pool member(s) are down"
     first.status = "200 OK"
-    await eventually(lambda: _member_is(device, first, "up"))
+    await eventually(lambda: member_is(device, first, "up"))
     assert await count(port, 2) == {"a": 2}
 
 
@@ -327,10 +299,10 @@ async def test_state_set_from_outside_prevails(
 ) -> None:
     device, first, _, port = monitored
     emulator.set_member_state("bigip-1", "/P/p", f"/P/127.0.0.1:{first.port}", "down")
-    assert await _member_is(device, first, "down")
+    assert await member_is(device, first, "down")
     assert await count(port, 2) == {"b": 2}
     emulator.set_member_state("bigip-1", "/P/p", f"/P/127.0.0.1:{first.port}", None)
-    assert await _member_is(device, first, "up")
+    assert await member_is(device, first, "up")
 
 
 async def test_unchecked_pool_without_monitor(device: Client, backend: Start) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.names import strip_domain
 from icontrol_emulator.config.rules.pool import MEMBERS, member_endpoint, member_node
 from icontrol_emulator.dataplane.counters import CounterBook
+from icontrol_emulator.dataplane.persist import Found
 from icontrol_emulator.dataplane.status import MemberStatus
 
 SHARES_MAX = 10_000
@@ -41,6 +41,15 @@ def _group(member: Obj) -> int:
     return int(member.props.get("priorityGroup", 0))
 
 
+def _is_full(obj: Obj, current: int) -> bool:
+    limit = int(obj.props.get("connectionLimit", 0))
+    return 0 < limit <= current
+
+
+def _rank(text: str, member: Obj) -> bytes:
+    return hashlib.sha256(f"{text} {member.key.path}".encode()).digest()
+
+
 class Balancer:
     def __init__(self, engine: Engine, status: MemberStatus, counters: CounterBook) -> None:
         self._engine = engine
@@ -48,30 +57,41 @@ class Balancer:
         self._counters = counters
         self._shares: dict[str, dict[Key, float]] = {}
 
-    def choose(self, pool_path: str, tried: Collection[Key] = (), preferred: Key | None = None) -> Obj | None:
-        """A member for a new connection: the preferred one while it is usable."""
+    def choose(
+        self, pool_path: str, tried: Collection[Key] = (), preferred: Found | None = None, hashed: str = ""
+    ) -> Obj | None:
+        """A member for a new connection: the preferred one while it is usable.
+
+        Without it, the pool's method decides, or the hash of `hashed`, so that equal texts get the same member.
+        """
         pool = self._engine.store.get(Key("ltm/pool", "", pool_path))
         if pool is None:
             return None
-        if preferred is not None and preferred not in tried:
-            kept = self._engine.store.get(preferred)
-            if kept is not None and self._status.usable(kept):
+        if preferred is not None and preferred.member not in tried:
+            kept = self._engine.store.get(preferred.member)
+            if kept is not None and self._status.usable(kept) and (preferred.over_limit or self._has_room(kept)):
                 return kept
         props = self._engine.props(pool)
         active = activated([each for each in self.members(pool_path) if self._free(each)], props["minActiveMembers"])
         members = [member for member in active if member.key not in tried]
         if not members:
             return None
+        if hashed:
+            return max(members, key=lambda member: _rank(hashed, member))
         return self._pick(pool_path, str(props["loadBalancingMode"]), members)
 
     def members(self, pool_path: str) -> list[Obj]:
         return self._engine.store.children(MEMBERS, pool_path)
 
     def _free(self, member: Obj) -> bool:
-        limit = int(member.props.get("connectionLimit", 0))
-        if limit and self._counters.of("member", member_path(member)).current >= limit:
+        return self._has_room(member) and self._status.open_to_new(member)
+
+    def _has_room(self, member: Obj) -> bool:
+        """Whether neither the member nor its node has as many connections as its limit allows (0: no limit)."""
+        if _is_full(member, self._counters.peek("member", member_path(member)).current):
             return False
-        return self._status.open_to_new(member)
+        node = member_node(self._engine, member)
+        return node is None or not _is_full(node, self._counters.peek("node", node.key.path).current)
 
     def _pick(self, pool_path: str, mode: str, members: list[Obj]) -> Obj:
         if "least-connections" in mode or mode == "least-sessions":
@@ -115,21 +135,3 @@ class Balancer:
 
 def address_of(member: Obj) -> tuple[str, int]:
     return strip_domain(str(member.props["address"])), member_endpoint(member).port
-
-
-def cookie_value(member: Obj) -> str:
-    """`BIGipServer` cookie content: the member's address and port, byte-swapped."""
-    host, port = address_of(member)
-    swapped = int.from_bytes(port.to_bytes(2, "big"), "little")
-    address = ipaddress.ip_address(host)
-    if address.version == 6:
-        return f"vi{address.packed.hex()}.{swapped}"
-    return f"{int.from_bytes(address.packed, 'little')}.{swapped}.0000"
-
-
-def cookie_name(profile: Mapping[str, Any], pool_path: str) -> str:
-    given = str(profile.get("cookieName", "none"))
-    if given != "none":
-        return given
-    short = pool_path.removeprefix("/Common/").replace("/", "~")
-    return f"BIGipServer{short}"

@@ -20,7 +20,7 @@ from icontrol_emulator.dataplane.http2_proxy import Http2Proxy
 from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
-from icontrol_emulator.dataplane.persist import PersistenceTable
+from icontrol_emulator.dataplane.persist import Addresses, PersistenceTable
 from icontrol_emulator.dataplane.rules import Rules
 from icontrol_emulator.dataplane.session import Profiles, Session
 from icontrol_emulator.dataplane.sockets import Address, reset
@@ -45,11 +45,11 @@ class Carrier:
         self._connections: set[asyncio.Task[None]] = set()
         self._profiles: dict[Key, tuple[tuple[int, Obj], Profiles]] = {}
 
-    def serve(self, virtual: Key, conn: socket.socket, peer: str) -> None:
+    def serve(self, virtual: Key, conn: socket.socket, addresses: Addresses) -> None:
         if len(self._connections) >= CONNECTIONS_MAX:
             reset(conn)
             return
-        task = asyncio.get_running_loop().create_task(self._serve(virtual, conn, peer))
+        task = asyncio.get_running_loop().create_task(self._serve(virtual, conn, addresses))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
@@ -61,8 +61,8 @@ class Carrier:
         self.drop_connections()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def _serve(self, key: Key, conn: socket.socket, peer: str) -> None:
-        session = self._session(key, peer)
+    async def _serve(self, key: Key, conn: socket.socket, addresses: Addresses) -> None:
+        session = self._session(key, addresses)
         if session is None:
             reset(conn)
             return
@@ -72,20 +72,20 @@ class Carrier:
             reset(conn)
             return
         counters.opened()
-        client: Stream | None = None
+        stream: Stream | None = None
         tls: Counters | None = None
         chooser = session.profiles.towards_clients()
         try:
-            client = await streams.wrap(conn, chooser)
+            stream = await streams.wrap(conn, chooser)
             if chooser is not None:
                 tls = self.counters.of("client-ssl", chooser.chosen)
                 tls.opened()
             async with IdleLimit(session.profiles.idle_seconds) as limit:
-                await self._carry(session, client, ClientSide(counters, limit))
-            await streams.close(client)
+                await self._carry(session, stream, ClientSide(counters, limit))
+            await streams.close(stream)
         except (NoMember, BadMessage, OSError, ssl.SSLError, ExceptionGroup, asyncio.CancelledError):
-            if client is not None:
-                streams.abort(client)
+            if stream is not None:
+                streams.abort(stream)
             elif chooser is None:
                 reset(conn)
         finally:
@@ -105,13 +105,13 @@ class Carrier:
         self._profiles[virtual.key] = ((generation, virtual), found)
         return found
 
-    def _session(self, key: Key, peer: str) -> Session | None:
+    def _session(self, key: Key, addresses: Addresses) -> Session | None:
         virtual = self.engine.store.get(key)
         if virtual is None or not (virtual.props.get("pool") or virtual.props.get("rules")):
             return None
         profiles = self._profiles_of(virtual)
         plan = profiles.towards_members(self.engine)
-        return Session(self.engine, self.balancer, self.counters, self.table, virtual, peer, profiles, plan)
+        return Session(self.engine, self.balancer, self.counters, self.table, virtual, addresses, profiles, plan)
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide) -> None:
         tls = client.writer.get_extra_info("tls")
@@ -140,7 +140,9 @@ class Carrier:
 class Listener:
     """Accepts on a socket that it does not own: after detaching, the socket keeps listening for its next owner."""
 
-    def __init__(self, sock: socket.socket, address: Address, serve: Callable[[socket.socket, str], None]) -> None:
+    def __init__(
+        self, sock: socket.socket, address: Address, serve: Callable[[socket.socket, Addresses], None]
+    ) -> None:
         self.address = address
         self._sock = sock
         self._serve = serve
@@ -162,4 +164,4 @@ class Listener:
             conn.setblocking(False)
             with contextlib.suppress(OSError):
                 conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._serve(conn, peer[0])
+            self._serve(conn, Addresses(peer[0], self.address.host))

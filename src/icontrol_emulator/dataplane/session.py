@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import asyncio
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.rules.virtual import PROFILES
 from icontrol_emulator.dataplane import streams
-from icontrol_emulator.dataplane.balance import Balancer, address_of, cookie_name, cookie_value, member_path
+from icontrol_emulator.dataplane.balance import Balancer, address_of, member_path
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.idle import idle_seconds
-from icontrol_emulator.dataplane.persist import PersistenceTable, masked
+from icontrol_emulator.dataplane.persist import Addresses, Persistence, PersistenceTable, PersistKey
+from icontrol_emulator.dataplane.snat import Source, SourceAddresses
 from icontrol_emulator.dataplane.streams import Stream
 from icontrol_emulator.dataplane.tls.choose import Profile, ServerNames, TlsChoice, default_of
 from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
@@ -88,6 +91,14 @@ class Profiles:
         return "one-connect" in self.by_kind
 
 
+class ServerSide(NamedTuple):
+    """A connection to a member, before its first byte: addresses and ports of both ends."""
+
+    member: Obj
+    local: tuple[str, int]
+    remote: tuple[str, int]
+
+
 @dataclass(slots=True)
 class Upstream:
     """An open connection to a member."""
@@ -126,74 +137,51 @@ class Session:
     counters: CounterBook
     table: PersistenceTable
     virtual: Obj
-    client: str
+    addresses: Addresses
     profiles: Profiles
     tls_to_members: TlsPlan | None = None
+    persistence: Persistence = field(init=False)
+    sources: SourceAddresses = field(init=False)
+    greeting: Callable[[ServerSide], bytes] = lambda side: b""
+    """Called for each connection to a member (the event SERVER_CONNECTED): what is sent first, before any handshake."""
     name_for_member: Callable[[], str] = str
     """Called before each handshake with a member: a server name that overrides the profile's; empty: no override."""
+
+    def __post_init__(self) -> None:
+        self.persistence = Persistence(self.engine, self.table, self.virtual, self.addresses)
+        self.sources = SourceAddresses(self.engine, self.counters)
+
+    @property
+    def client(self) -> str:
+        return self.addresses.client
 
     @property
     def pool(self) -> str:
         return str(self.virtual.props.get("pool") or "")
 
-    def _persistence(self, kind: str) -> Mapping[str, Any] | None:
-        for entry in self.virtual.props.get("persist") or ():
-            found = self.engine.store.find(Target("persistence", f"/{entry['partition']}/{entry['name']}"))
-            if found is not None and found.key.type == f"ltm/persistence/{kind}":
-                return self.engine.props(found)
-        return None
-
-    def preferred(self, cookies: str = "") -> Key | None:
-        """The member in a persistence record or cookie of this client."""
-        cookie = self._persistence("cookie")
-        if cookie is not None:
-            return self._by_cookie(cookie, cookies)
-        source = self._persistence("source-addr")
-        if source is None:
-            return None
-        return self.table.look_up(self.virtual.key.path, masked(self.client, str(source.get("mask"))))
-
-    def _by_cookie(self, profile: Mapping[str, Any], cookies: str) -> Key | None:
-        name = cookie_name(profile, self.pool)
-        for pair in cookies.split(";"):
-            key, _, value = pair.strip().partition("=")
-            if key == name:
-                members = self.balancer.members(self.pool)
-                return next((member.key for member in members if cookie_value(member) == value.strip('"')), None)
-        return None
-
-    def remember(self, member: Obj) -> None:
-        source = self._persistence("source-addr")
-        if source is not None:
-            client = masked(self.client, str(source.get("mask")))
-            timeout = str(source.get("timeout", "180"))
-            seconds = float(timeout) if timeout.isdigit() else 86_400.0
-            self.table.remember(self.virtual.key.path, client, member.key, seconds)
-
     def set_cookie(self, member: Obj, cookies: str) -> str | None:
         """The Set-Cookie value to add to a response, if any."""
-        profile = self._persistence("cookie")
-        if profile is None or profile.get("method") != "insert":
-            return None
-        if self._by_cookie(profile, cookies) == member.key and profile.get("alwaysSend") != "enabled":
-            return None
-        flags = "; HttpOnly" if profile.get("httponly") == "enabled" else ""
-        if profile.get("secure") == "enabled" and "client-ssl" in self.profiles.by_kind:
-            flags += "; Secure"
-        return f"{cookie_name(profile, self.pool)}={cookie_value(member)}; path=/{flags}"
+        return self.persistence.set_cookie(member, cookies, secure="client-ssl" in self.profiles.by_kind)
 
-    async def connect(self, cookies: str = "", pool: str = "") -> Upstream | None:
-        """A connection to a member of the given pool, or of the virtual server's own; tries the next member if one
-        refuses."""
+    def candidates(self, pool: str, cookies: str = "", by: PersistKey | None = None) -> Iterator[Obj]:
+        """Members for the client in the order to try them; the next is chosen when it is asked for."""
         tried: set[Key] = set()
-        preferred = self.preferred(cookies) if pool in ("", self.pool) else None
-        while (member := self.balancer.choose(pool or self.pool, tried, preferred)) is not None:
+        found, hashed = self.persistence.found(pool, cookies, by), self.persistence.hashed(by)
+        while (member := self.balancer.choose(pool, tried, found, hashed)) is not None:
             tried.add(member.key)
-            counted = self._counted(member)
-            for counters in counted:
-                counters.opened()
+            yield member
+
+    async def connect(self, cookies: str = "", pool: str = "", by: PersistKey | None = None) -> Upstream | None:
+        """A connection to a member of the given pool, or of the virtual server's own; tries the next member if one
+        refuses. `by` is a rule's key of persistence, in place of that of the profiles."""
+        for member in self.candidates(pool or self.pool, cookies, by):
+            counted: tuple[Counters, ...] = ()
             try:
-                sock = await streams.dial(*address_of(member))
+                source = self.source_of(member)
+                counted = self.counted(member) + source.counters
+                for counters in counted:
+                    counters.opened()
+                sock = await streams.dial(*address_of(member), source.host)
             except (OSError, TimeoutError):
                 for counters in counted:
                     counters.closed()
@@ -205,14 +193,26 @@ class Session:
                 raise
             try:
                 # the selection is final once TCP is connected: a failed TLS handshake ends the client's connection
-                stream = await streams.talk(sock, self._plan())
+                stream = await self._talk(member, sock, counted)
             except BaseException:
+                sock.close()
                 for counters in counted:
                     counters.closed()
                 raise
-            self.remember(member)
+            self.persistence.remember(member, cookies, by)
             return Upstream(member, stream, counted)
         return None
+
+    async def _talk(self, member: Obj, sock: socket.socket, counted: tuple[Counters, ...]) -> Stream:
+        first = self.greeting(ServerSide(member, sock.getsockname()[:2], sock.getpeername()[:2]))
+        if first:
+            await asyncio.get_running_loop().sock_sendall(sock, first)
+            for counters in counted:
+                counters.gave_out(len(first))
+        return await streams.talk(sock, self._plan())
+
+    def source_of(self, member: Obj) -> Source:
+        return self.sources.choose(self.virtual, member.key.parent, self.client, address_of(member)[0])
 
     def _plan(self) -> TlsPlan | None:
         if self.tls_to_members is None:
@@ -220,7 +220,7 @@ class Session:
         name = self.name_for_member()
         return replace(self.tls_to_members, name=name) if name else self.tls_to_members
 
-    def _counted(self, member: Obj) -> tuple[Counters, ...]:
+    def counted(self, member: Obj) -> tuple[Counters, ...]:
         return (
             self.counters.of("member", member_path(member)),
             self.counters.of("pool", member.key.parent),

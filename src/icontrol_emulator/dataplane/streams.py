@@ -16,6 +16,7 @@ from icontrol_emulator.dataplane.tls.transport import Chooser, TlsTransport, acc
 CHUNK_BYTES = 65_536
 CONNECT_SECONDS = 5.0
 HANDSHAKE_SECONDS = 10.0
+IP_BIND_ADDRESS_NO_PORT = 24
 LINGER_RESET = b"\x01\0\0\0\0\0\0\0"
 Count = Callable[[int], None]
 
@@ -37,11 +38,12 @@ async def wrap(sock: socket.socket, chooser: Chooser | None) -> Stream:
     return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
 
-async def dial(host: str, port: int) -> socket.socket:
-    """A connected socket."""
+async def dial(host: str, port: int, source: str | None = None) -> socket.socket:
+    """A connected socket; from the source address if this host has it."""
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         sock.setblocking(False)
+        bind_source(sock, source)
         async with asyncio.timeout(CONNECT_SECONDS):
             await asyncio.get_running_loop().sock_connect(sock, (host, port))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -49,6 +51,16 @@ async def dial(host: str, port: int) -> socket.socket:
         sock.close()
         raise
     return sock
+
+
+def bind_source(sock: socket.socket, source: str | None) -> None:
+    """Bind a socket to a source address; one that this host does not have is left out."""
+    if source is None:
+        return
+    # the port is chosen when the socket connects, so that connections to different members may share it
+    sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+    with contextlib.suppress(OSError):
+        sock.bind((source, 0))
 
 
 async def talk(sock: socket.socket, plan: TlsPlan | None) -> Stream:
