@@ -15,6 +15,12 @@ VARIANTS: dict[str, ServiceDefinition] = {
         vip=Vip(address="2001:db8::10", subnet_id="s", network_id="n", port_id="p"),
         pools=(pool(members=(member(address="2001:db8:1::5"), member(place=2))),),
     ),
+    "more addresses": service(
+        additional_vips=tuple(
+            Vip(address=text, subnet_id="s", network_id="n", port_id="p") for text in ("10.1.9.1", "2001:db8::9:1")
+        ),
+        listeners=(listener(), listener(2, protocol="TCP", protocol_port=81, connection_limit=0)),
+    ),
     "tcp": service(
         listeners=(listener(protocol="TCP", timeout_client_data=90_000), listener(2, protocol="TCP", protocol_port=81)),
         pools=(pool(protocol="TCP", monitor=monitor(id="tcp", type="TCP")), pool(2, protocol="TCP")),

@@ -1,6 +1,6 @@
 """The BIG-IP renderer's support for the API's features; the reasons are in the modules of ``render/``."""
 
-from evenkeel.core.capabilities import INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
+from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
 CAPABILITIES = Capabilities(
     protocol_pairs={
@@ -18,6 +18,7 @@ CAPABILITIES = Capabilities(
     health_monitor_types=("HTTP", "HTTPS", "TCP", "PING"),
     insert_headers=INSERT_HEADERS + TLS_INSERT_HEADERS,
     options=(
+        ADDITIONAL_VIPS,
         "listener.connection_limit",
         "listener.timeout_client_data",
         "listener.timeout_member_data",
@@ -41,8 +42,6 @@ CAPABILITIES = Capabilities(
         "pool.alpn_protocols",
         "member.backup",
     ),
-    # on the device 0 means no limit
-    refused_values={"listener.connection_limit": (0,)},
     l7policy_actions=(),
     l7rule_types=(),
     flavor_metadata={},

@@ -45,6 +45,12 @@ class Mark(Value):
             return f"environment {self.environment}"
         return f"device group {self.environment}/{self.group}"
 
+    @property
+    def implements(self) -> str:
+        """The kind of LBaaS object that it implements, of which there may be several: one at each VIP, which a
+        qualifier after ``-`` tells apart."""
+        return self.kind.partition("-")[0]
+
     def text(self) -> str:
         """The mark as stored in ``description``."""
         place = self.environment if self.group is None else f"{self.environment}/{self.group}"

@@ -117,6 +117,31 @@ def test_ipv6_everywhere() -> None:
     assert only.key.name == "2001:db8::9.8080" and only.attributes["address"] == "2001:db8::9"
 
 
+def test_every_listener_listens_on_every_address() -> None:
+    more = tuple(Vip(address=text, subnet_id="s", network_id="n", port_id="p") for text in ("10.1.7.7", "2001:DB8::7"))
+    both = (listener(), listener(2, protocol="TCP", protocol_port=81))
+    found = objects(service(listeners=both, pools=(pool(members=0, monitor=None),), additional_vips=more))
+    addresses = {key: item.attributes for key, item in found.items() if key.startswith("ltm/virtual-address ")}
+    assert [one["address"] for one in addresses.values()] == ["10.1.0.2", "10.1.7.7", "2001:db8::7"]
+    assert len({one["description"] for one in addresses.values()}) == 3
+    for name, address in addresses.items():
+        path = f"{PART}/{name.partition(' ')[2]}"
+        there = [
+            item.attributes for item in found.values() if str(item.attributes.get("destination", "")).startswith(path)
+        ]
+        assert [one["destination"] for one in there] == [f"{path}:80", f"{path}:81"]
+        assert {one["mask"] for one in there} == {address["mask"]}
+    reversed_ = objects(service(listeners=both, pools=(pool(members=0, monitor=None),), additional_vips=more[::-1]))
+    assert reversed_ == found
+
+
+def test_a_limit_of_no_connections_disables_the_virtual_server() -> None:
+    shut = virtual(service(listeners=(listener(connection_limit=0),)))
+    assert shut["disabled"] is True and "enabled" not in shut
+    assert virtual(service(listeners=(listener(connection_limit=7),)))["connectionLimit"] == 7
+    assert virtual(service(listeners=(listener(connection_limit=-1),)))["connectionLimit"] == 0
+
+
 def test_what_is_administratively_down() -> None:
     assert attributes(service(admin_state_up=False), "ltm/virtual-address dev_lb-1")["enabled"] == "no"
     for definition in (
@@ -208,7 +233,6 @@ def test_other_timeouts_make_a_transport_profile(client: int, server: int, secon
     [
         (service(listeners=(listener(timeout_tcp_inspect=1),)), "timeout_tcp_inspect 1"),
         (service(listeners=(listener(timeout_member_connect=1),)), "timeout_member_connect 1"),
-        (service(listeners=(listener(connection_limit=0),)), "connection_limit 0"),
         (service(listeners=(listener(insert_headers={"X-SSL-Client-CN": "true"}),)), "X-SSL-Client-CN"),
         (service(listeners=(listener(protocol="TCP", insert_headers={"X-Forwarded-For": "true"}),)), "protocol HTTP"),
         (
@@ -245,8 +269,12 @@ def test_members_cannot_be_checked_elsewhere_nor_be_twice() -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "0.0.0.0"])
 def test_no_device_is_sent_to_itself_or_told_to_listen_there(address: str) -> None:
     sent = service(pools=(pool(members=(member(address=address),)),))
-    listening = service(vip=Vip(address=address, subnet_id="s", network_id="n", port_id="p"))
-    for definition, words in ((sent, f"address {address!r}"), (listening, f"vip_address {address!r}")):
+    there = Vip(address=address, subnet_id="s", network_id="n", port_id="p")
+    for definition, words in (
+        (sent, f"address {address!r}"),
+        (service(vip=there), f"vip_address {address!r}"),
+        (service(additional_vips=(there,)), f"additional_vips {address!r}"),
+    ):
         rendered = render(definition, NAMES)
         assert words in rendered.problem and "is allowed" in rendered.problem and not rendered.objects
 

@@ -6,6 +6,7 @@ except :func:`read` is pure. A device's counters restart at zero when it restart
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Any
 
 from evenkeel.core import health
@@ -127,7 +128,7 @@ def with_out_of_step(found: tuple[ObservedStatus, ...], uneven: Collection[Absen
 def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, ...]:
     """Members, pools, listeners and load balancers."""
     live = {scalar(item.get("pool")) for item in reading.virtuals if _own(item, "listener", names)}
-    counted = connections(reading, names)
+    counted = _counted(reading, names)
     found: list[ObservedStatus] = []
     below: dict[str, list[OperatingStatus]] = {}
     for pool in reading.pools:
@@ -136,22 +137,34 @@ def statuses(reading: BigIpReading, names: BigIpNames) -> tuple[ObservedStatus, 
             status = health.pool_status([one.status for one in members], in_use=scalar(pool.get("fullPath")) in live)
             below.setdefault(mark.load_balancer_id, []).append(status)
             found += [*members, ObservedStatus(kind="pool", id=mark.object_id, status=status)]
-    for virtual in reading.virtuals:
-        if mark := _own(virtual, "listener", names):
-            status = _listener(virtual, counted.get(mark.object_id, ListenerStatistics()))
-            below.setdefault(mark.load_balancer_id, []).append(status)
-            found.append(ObservedStatus(kind="listener", id=mark.object_id, status=status))
-    for address in reading.addresses:
-        if mark := _own(address, "loadbalancer", names):
-            parts = below.get(mark.load_balancer_id, ())
-            status = health.load_balancer_status(parts, enabled=scalar(address.get("enabled")) != "no")
-            found.append(ObservedStatus(kind="loadbalancer", id=mark.load_balancer_id, status=status))
+    for listener_id, virtuals in _by_object(reading.virtuals, "listener", names).items():
+        status = _listener([(one, counted.get(scalar(one.get("fullPath")), ListenerStatistics())) for one in virtuals])
+        below.setdefault(_owner_of(virtuals, names), []).append(status)
+        found.append(ObservedStatus(kind="listener", id=listener_id, status=status))
+    for load_balancer_id, addresses in _by_object(reading.addresses, "loadbalancer", names).items():
+        parts = below.get(load_balancer_id, ())
+        enabled = any(scalar(address.get("enabled")) != "no" for address in addresses)
+        status = health.load_balancer_status(parts, enabled=enabled)
+        found.append(ObservedStatus(kind="loadbalancer", id=load_balancer_id, status=status))
     return tuple(found)
 
 
 def _own(item: Item, kind: str, names: BigIpNames) -> Any:
     mark = names.own(item.get("description"))
-    return mark if mark and mark.kind == kind else None
+    return mark if mark and mark.implements == kind else None
+
+
+def _by_object(items: Iterable[Item], kind: str, names: BigIpNames) -> dict[str, list[Item]]:
+    """Our objects of a kind by the id of what they implement together: there is one at each VIP."""
+    found: dict[str, list[Item]] = {}
+    for item in items:
+        if mark := _own(item, kind, names):
+            found.setdefault(mark.object_id, []).append(item)
+    return found
+
+
+def _owner_of(items: Iterable[Item], names: BigIpNames) -> str:
+    return next((mark.load_balancer_id for item in items if (mark := names.own(item.get("description")))), "")
 
 
 def _members(pool: Item, names: BigIpNames) -> list[ObservedStatus]:
@@ -174,29 +187,43 @@ def _member(member: Item, monitored: bool) -> OperatingStatus:
     )
 
 
-def _listener(virtual: Item, counted: ListenerStatistics) -> OperatingStatus:
-    return health.listener_status(
-        enabled=virtual.get("disabled") is not True,
-        connections=counted.active_connections,
-        connection_limit=int(scalar(virtual.get("connectionLimit")) or 0),
-    )
+def _listener(virtuals: Iterable[tuple[Item, ListenerStatistics]]) -> OperatingStatus:
+    """The status of a listener from its virtual servers: ONLINE and OFFLINE if all are so."""
+    statuses = {
+        health.listener_status(
+            enabled=virtual.get("disabled") is not True,
+            connections=counted.active_connections,
+            connection_limit=int(scalar(virtual.get("connectionLimit")) or 0),
+        )
+        for virtual, counted in virtuals
+    }
+    return statuses.pop() if len(statuses) == 1 else OperatingStatus.DEGRADED
 
 
 # -- statistics
 
 
 def connections(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
-    """This device's totals by listener id."""
-    owners = {
-        scalar(item.get("fullPath")): mark.object_id
-        for item in reading.virtuals
-        if (mark := names.own(item.get("description")))
+    """This device's totals by listener id, summed over its VIPs."""
+    counted = _counted(reading, names)
+    return {
+        listener_id: reduce(
+            ListenerStatistics.plus,
+            (counted[path] for one in virtuals if (path := scalar(one.get("fullPath"))) in counted),
+        )
+        for listener_id, virtuals in _by_object(reading.virtuals, "listener", names).items()
+        if any(scalar(one.get("fullPath")) in counted for one in virtuals)
     }
+
+
+def _counted(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStatistics]:
+    """The counters of our virtual servers by path."""
+    ours = {scalar(item.get("fullPath")) for item in reading.virtuals if _own(item, "listener", names)}
     found = {}
     for address, entry in reading.statistics.items():
         values = entry.get("nestedStats", {}).get("entries", {})
-        if listener_id := owners.get(_path(address, values)):
-            found[listener_id] = _counters(values)
+        if (path := _path(address, values)) in ours:
+            found[path] = _counters(values)
     return found
 
 

@@ -1,0 +1,83 @@
+"""The addresses of a load balancer: a virtual address each. Pure.
+
+The VIP's objects are named after the LBaaS object alone. Those of an additional VIP also have a digest of the address
+in name and mark, so that they stay the same objects when other VIPs come and go.
+"""
+
+import hashlib
+
+from evenkeel.core.addresses import ALLOWED_WORDS, AddressRules
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.naming import BigIpNames, address_of
+from evenkeel.devices.bigip.objects import VIRTUAL_ADDRESS, Key, WantedObject
+from evenkeel.devices.errors import Unrenderable
+
+IPV4_MASK = "255.255.255.255"
+IPV6_MASK = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+_DIGEST_DIGITS = 12
+
+
+class VirtualIp(Value):
+    """One address that a load balancer listens on, in canonical form. ``digest``: empty for the VIP."""
+
+    address: str
+    digest: str = ""
+
+    @property
+    def mask(self) -> str:
+        """The mask of a single address."""
+        return IPV6_MASK if ":" in self.address else IPV4_MASK
+
+    def name(self, object_id: str, names: BigIpNames) -> str:
+        """The name of the object that implements ``object_id`` at this address."""
+        return names.helper(f"vip-{self.digest}", object_id) if self.digest else names.of(object_id)
+
+    def kind(self, kind: str) -> str:
+        """The kind that such an object's mark states."""
+        return f"{kind}-{self.digest}" if self.digest else kind
+
+
+def virtual_ips(service: ServiceDefinition) -> tuple[VirtualIp, ...]:
+    """The VIP and the additional VIPs. Raises :class:`Unrenderable`."""
+    return (
+        VirtualIp(address=_canonical("vip_address", service.vip.address)),
+        *(
+            VirtualIp(address=address, digest=hashlib.sha256(address.encode()).hexdigest()[:_DIGEST_DIGITS])
+            for address in (_canonical("additional_vips", vip.address) for vip in service.additional_vips)
+        ),
+    )
+
+
+def _canonical(field: str, address: str) -> str:
+    try:
+        return address_of(address)
+    except ValueError as error:
+        raise Unrenderable(f"{field} {address!r} is no IP address") from error
+
+
+def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpNames) -> WantedObject:
+    """The virtual address of one VIP."""
+    return WantedObject(
+        key=Key(type=VIRTUAL_ADDRESS, name=vip.name(service.load_balancer_id, names)),
+        owner=service.load_balancer_id,
+        attributes={
+            "address": vip.address,
+            "mask": vip.mask,
+            "autoDelete": "false",
+            "enabled": "yes" if service.admin_state_up else "no",
+            "description": names.mark(vip.kind("loadbalancer"), service.load_balancer_id, service.load_balancer_id),
+        },
+        immutables=frozenset({"address"}),
+    )
+
+
+def check_addresses(service: ServiceDefinition, rules: AddressRules) -> None:
+    """Raises :class:`Unrenderable` for addresses that load balancers must not have, send to or check."""
+    for field, vip in (("vip_address", service.vip), *(("additional_vips", one) for one in service.additional_vips)):
+        if problem := rules.vip_problem(vip.address):
+            raise Unrenderable(f"{field} {vip.address!r}: {ALLOWED_WORDS} is allowed; {problem}")
+    for member in (member for pool in service.pools for member in pool.members):
+        for field, address in (("address", member.address), ("monitor_address", member.monitor_address)):
+            if address is not None and (problem := rules.member_problem(address)):
+                raise Unrenderable(f"member {member.id}: {field} {address!r}: {ALLOWED_WORDS} is allowed; {problem}")
