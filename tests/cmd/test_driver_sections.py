@@ -63,7 +63,7 @@ def test_options_that_were_read_over_count(tmp_path: Path) -> None:
         "commit_timeout": 90.0,
         "retry_time": 7.0,
         "full_read_interval": 600.0,
-        "save_delay": 7.0,
+        "save_interval": 7.0,
         "commands_max": 50,
     }
     text = "[DEFAULT]\nhost = h\n[bigip]\nicontrol_hostname = a,b\nicontrol_password = p\n" + "".join(
@@ -72,7 +72,7 @@ def test_options_that_were_read_over_count(tmp_path: Path) -> None:
     conf = load(tmp_path, text)
     assert {name: driver_options(conf)[name] for name in bigip} == bigip
     options = parse_bigip(driver_options(conf), environment="dev", group_number=1, host="h")
-    assert (options.prefix, options.save_delay_seconds, options.commands_max) == ("lab", 7.0, 50)
+    assert (options.prefix, options.save_interval_seconds, options.commands_max) == ("lab", 7.0, 50)
     text = "[DEFAULT]\nhost = h\ndevice_driver = haproxy\n[haproxy]\nprefix = lab\nconnect_timeout = 1.5\n"
     found = driver_options(load(tmp_path, text))
     assert (found["prefix"], found["connect_timeout"]) == ("lab", 1.5)

@@ -63,7 +63,9 @@ def another(option: cfg.Opt) -> object:
         return not option.default
     if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
         return next(
-            value for value in (12, 13, 3000, 70_000) if value != option.default and (option.type.min or 0) <= value
+            value
+            for value in (9, 12, 13, 3000, 70_000)
+            if value != option.default and (option.type.min or 0) <= value <= (option.type.max or value)
         )
     return "other"
 

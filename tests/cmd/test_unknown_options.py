@@ -32,7 +32,7 @@ def read(folder: Path, text: str, groups: OptionGroups = AGENT, *more: str) -> c
             "[DEFAULT]\nreport_intervall = 3\n",
             "[DEFAULT] report_intervall: no such option, did you mean report_interval?",
         ),
-        ("[bigip]\nsave_delays = 3\n", "[bigip] save_delays: no such option, did you mean save_delay?"),
+        ("[bigip]\nsave_intervals = 3\n", "[bigip] save_intervals: no such option, did you mean save_interval?"),
         (
             "[DEFAULT]\nicontrol_hostname = a\n",
             "[DEFAULT] icontrol_hostname: no such option, did you mean icontrol_hostname of [bigip]?",

@@ -24,7 +24,7 @@ from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
 from evenkeel.devices.bigip import driver as driver_module
 from evenkeel.devices.bigip.driver import BigIpGroup
-from evenkeel.devices.bigip.icontrol.client import REQUESTS_MAX, IControl
+from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
 from evenkeel.devices.errors import NotSent
@@ -171,7 +171,7 @@ class BigIpSite:
             "request_timeout": 2.0,
             "commit_timeout": 2.0,
             "retry_time": 1.0,
-            "save_delay": 2.0,
+            "save_interval": 2.0,
             "full_read_interval": 600.0,
         }
         options = parse_options(given, environment=ENVIRONMENT, group_number=1, host=host)
@@ -185,7 +185,7 @@ class BigIpSite:
 
         def icontrol(name: str, options: BigIpOptions, _tls: Any) -> IControl:
             now = self.effects.loop.time
-            transport = _Transport(name, options, _tls, requests_max=REQUESTS_MAX, now=now)
+            transport = _Transport(name, options, _tls, requests_max=options.connections_max, now=now)
             transport.wire = wire(boxes[name])
             return _IControl(name, options, https=transport, now=now)
 

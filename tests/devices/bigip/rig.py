@@ -110,7 +110,7 @@ class BigIpRig:
             "icontrol_password": "admin",
             "f5_ha_type": self.ha_type,
             "ca_file": str(self.emulator.ca_file),
-            "save_delay": "0",
+            "save_interval": "0",
             "connect_timeout": "60",
             "request_timeout": "120",
             "commit_timeout": "120",

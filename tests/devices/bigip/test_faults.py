@@ -131,7 +131,7 @@ async def test_a_certificate_of_an_unknown_authority_is_not_accepted(rig: BigIpR
 
 
 async def test_a_device_that_lost_its_configuration_gets_it_back(rig: BigIpRig) -> None:
-    agent = rig.owner(save_delay="0")
+    agent = rig.owner(save_interval="0")
     rig.emulator.snapshot("bigip-1", "empty")
     await agent.apply(batch(service(), service(2), complete=True))
     content = await rig.content()
@@ -142,7 +142,7 @@ async def test_a_device_that_lost_its_configuration_gets_it_back(rig: BigIpRig) 
 
 
 async def test_what_was_written_is_saved(rig: BigIpRig) -> None:
-    agent = rig.owner(save_delay="0.01")
+    agent = rig.owner(save_interval="0.01")
     await agent.apply(batch(service()))
 
     def saved() -> bool:

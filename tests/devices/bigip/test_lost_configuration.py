@@ -178,7 +178,7 @@ async def test_what_two_versions_marked_is_in_step(pair: BigIpRig) -> None:
 # -- lost configurations
 
 
-SAVED_LAST = {"save_delay": "600"}
+SAVED_LAST = {"save_interval": "600"}
 """Of an agent that saves only when it is closed."""
 
 

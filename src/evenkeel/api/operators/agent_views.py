@@ -15,6 +15,7 @@ class DeviceView(Value):
     reachable: bool
     version: str
     failover_state: str
+    sync_state: str
     problem: str
 
 
@@ -86,6 +87,7 @@ def _device(device: DeviceState) -> DeviceView:
         reachable=device.reachable,
         version=device.version,
         failover_state=device.failover_state,
+        sync_state=device.sync_state,
         problem=device.problem,
     )
 

@@ -1,7 +1,6 @@
 """One BIG-IP of a device group: the cached state of its partitions, and its reachability."""
 
 import asyncio
-import contextlib
 import ssl
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -22,12 +21,11 @@ from evenkeel.devices.bigip.observe.partition_reads import read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import claim, guard
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
+from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.group import GroupDevice
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
-
-LAST_SAVE_SECONDS = 3.0
 
 
 class BigIpDevice(GroupDevice[observation.BigIpReading]):
@@ -46,18 +44,23 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
         """By partition: uploads that were not removed yet."""
-        self._saving: asyncio.Task[None] | None = None
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
         self._claimed = False
         """The device was ours at the last check, and has been reachable since."""
         self._capacity = BigIpCapacity(self.icontrol)
+        self._saver = ConfigSaver(
+            self.icontrol,
+            interval_seconds=options.save_interval_seconds,
+            timeout_seconds=options.commit_timeout_seconds,
+            on_saved=lambda: self._look_at_claim(saved=True),  # the next save also updates the count
+        )
 
     async def check(self) -> DeviceState:
         """The device's state with unmet requirements. A device error is reported in the state, not raised."""
         try:
             await self.reach.confirm()
-            return await self.watched(self._checked())
+            return self._with_save_problem(await self.watched(self._checked()))
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
 
@@ -67,7 +70,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
             self._doubt_views(before, reading)
-            return replace(reading, state=await self._claimed_state(reading.state))
+            return replace(reading, state=self._with_save_problem(await self._claimed_state(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """The device's utilization. Raises :class:`DeviceUnavailable`."""
@@ -82,6 +85,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 await self._look_at_claim()
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
+                self._saver.changed()  # also what an earlier owner changed and did not save
 
     async def apply(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> PassOutcome:
         """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`GuardLost`,
@@ -102,7 +106,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 left=self._left_under(partition, mine),
             ).run()
         if outcome.writes:
-            self._save_soon()
+            self._saver.changed()
         return outcome
 
     def forget(self, project_id: ProjectId) -> None:
@@ -117,11 +121,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def close(self) -> None:
         """Save the configuration if that is pending, and disconnect."""
-        if self._saving is not None and not self._saving.done():
-            self._saving.cancel()
-            with contextlib.suppress(DeviceUnavailable, DeviceRejected, TimeoutError):
-                async with asyncio.timeout(LAST_SAVE_SECONDS):
-                    await self._save()
+        await self._saver.close()
         await self.reach.close()
         await self.icontrol.close()
 
@@ -138,6 +138,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         except DeviceRejected as error:
             return replace(state, problem=error.reason)
         return replace(state, incarnation=found.lineage)
+
+    def _with_save_problem(self, state: DeviceState) -> DeviceState:
+        problems = (state.problem, self._saver.problem)
+        return replace(state, problem="; ".join(filter(None, problems)))
 
     async def _look_at_claim(self, *, saved: bool = False) -> claim.Claim:
         """Read the claim. Raises :class:`DeviceRejected` if another owner claimed the device,
@@ -230,29 +234,3 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     def _pending_of(self, partition: str) -> set[str]:
         return self._pending.setdefault(partition, set())
-
-    # -- saving: the running configuration does not survive a reboot
-
-    def _save_soon(self) -> None:
-        if self._options.save_delay_seconds and (self._saving is None or self._saving.done()):
-            self._saving = asyncio.create_task(self._save_later())
-
-    async def _save_later(self) -> None:
-        while True:
-            await asyncio.sleep(self._options.save_delay_seconds)
-            try:
-                await self._save()
-                return
-            except (DeviceUnavailable, DeviceRejected) as error:
-                log.warning("configuration not saved; trying again", device=self.host, reason=str(error))
-
-    async def _save(self) -> None:
-        await self.icontrol.write(
-            "POST",
-            "/mgmt/tm/sys/config",
-            {"command": "save"},
-            timeout_seconds=self._options.commit_timeout_seconds,
-        )
-        log.info("configuration saved", device=self.host)
-        with contextlib.suppress(DeviceUnavailable, DeviceRejected):  # the next save also updates the count
-            await self._look_at_claim(saved=True)

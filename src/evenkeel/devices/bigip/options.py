@@ -51,11 +51,20 @@ OPTIONS = [
         help="Seconds after which all attributes of a partition are read again; else only what tells of changes.",
     ),
     cfg.FloatOpt(
-        "save_delay",
+        "save_interval",
         default=30.0,
         min=0.0,
         max=86_400.0,
-        help="Seconds from a change to saving the running configuration, which a reboot else loses; 0: never.",
+        deprecated_name="save_delay",
+        help="Least seconds between two saves of a device's running configuration, and most seconds from a change to "
+        "its save; a reboot loses what is not saved. 0: never.",
+    ),
+    cfg.IntOpt(
+        "connections_max",
+        default=4,
+        min=1,
+        max=10,
+        help="Concurrent requests to one device. A BIG-IP serves ten connections at a time, for all its clients.",
     ),
     cfg.IntOpt(
         "commands_max",
@@ -93,7 +102,8 @@ class BigIpOptions(Value):
     commit_timeout_seconds: float
     retry_seconds: float
     full_read_interval_seconds: float
-    save_delay_seconds: float
+    save_interval_seconds: float
+    connections_max: int
     addresses: AddressRules
     """Address ranges that load balancers may use and send to; checked here again, independent of other checks."""
     commands_max: int
@@ -122,7 +132,8 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         commit_timeout_seconds=values["commit_timeout"],
         retry_seconds=values["retry_time"],
         full_read_interval_seconds=values["full_read_interval"],
-        save_delay_seconds=values["save_delay"],
+        save_interval_seconds=values["save_interval"],
+        connections_max=values["connections_max"],
         addresses=_addresses(values, hosts),
         commands_max=values["commands_max"],
         parent_ssl_profile=values["f5_parent_ssl_profile"],

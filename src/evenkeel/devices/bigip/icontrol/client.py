@@ -30,8 +30,6 @@ from evenkeel.devices.https import HttpsTransport
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-REQUESTS_MAX = 4
-"""Concurrent requests. A BIG-IP serves ten connections at a time, for all its clients."""
 UPLOAD_BYTES_MAX = 512 * 1024
 """Size of one upload request; devices accept at most 1 MiB."""
 RETRY = Backoff(initial_seconds=0.1, max_seconds=1.5, jitter=(0.5, 1.0))
@@ -61,7 +59,7 @@ class IControl:
     ) -> None:
         self.host = host
         self._options = options
-        self._https = https or HttpsTransport(host, options, tls, requests_max=REQUESTS_MAX, now=now)
+        self._https = https or HttpsTransport(host, options, tls, requests_max=options.connections_max, now=now)
         self._now = now
         self._refused_until_seconds = 0.0
         self._refusals = 0

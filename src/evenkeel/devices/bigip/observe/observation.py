@@ -1,8 +1,9 @@
 """Statuses and statistics of all our objects on a device: responses to bulk reads -> an :class:`Observation`.
 
-Five reads per device, independent of the number of load balancers: virtual addresses, virtual servers, their
-statistics, pools with members, and the devices of the cluster. Our objects are recognised by their marks. Everything
-except :func:`read` is pure. A device's counters restart at zero when it restarts, and so do the totals.
+Seven reads per device, independent of the number of load balancers: virtual addresses, virtual servers, their
+statistics, pools with members, and the cluster's devices, device groups and config-sync. Our objects are recognised by
+their marks. Everything except :func:`read` is pure. A device's counters restart at zero when it restarts, and so do the
+totals.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
+from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
 from evenkeel.devices.bigip.observe.requirements import device_state
 from evenkeel.devices.waiting import together
@@ -29,30 +31,32 @@ Item = Mapping[str, Any]
 
 
 class BigIpReading(Value):
-    """The five responses of one device."""
+    """The responses of one device."""
 
     addresses: tuple[Item, ...]
     virtuals: tuple[Item, ...]
     statistics: Item
     pools: tuple[Item, ...]
     state: DeviceState
+    cluster: ClusterView = ClusterView()
 
 
 async def read(device: IControl) -> BigIpReading:
     """Read one device. Raises :class:`DeviceUnavailable`."""
-    addresses, virtuals, pools, devices, statistics = await together(
+    addresses, virtuals, pools, statistics = await together(
         device.collection(VIRTUAL_ADDRESS),
         device.collection(VIRTUAL),
         device.collection(POOL, expand=True),
-        device.collection("cm/device"),
         _statistics(device),
     )
+    cluster = await read_cluster(device)
     return BigIpReading(
         addresses=tuple(addresses),
         virtuals=tuple(virtuals),
         pools=tuple(pools),
         statistics=statistics[0],
-        state=device_state(device.host, devices),
+        state=device_state(device.host, cluster),
+        cluster=cluster,
     )
 
 

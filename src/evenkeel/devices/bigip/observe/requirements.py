@@ -8,12 +8,14 @@ synchronise configuration between devices automatically.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.statuses import HaType
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.waiting import together
+from evenkeel.devices.bigip.observe.cluster import ClusterView, identity_of, read_cluster
 
 VERSION_MIN = (13, 0)
 READY_SINCE = (13, 1)
@@ -23,48 +25,32 @@ Item = Mapping[str, Any]
 async def look(device: IControl, ha_type: HaType) -> DeviceState:
     """The device's state with unmet requirements. A device error is reported in the state, not raised."""
     try:
-        devices, modules, groups = await together(
-            device.collection("cm/device"),
-            device.collection("sys/provision"),
-            device.collection("cm/device-group", expand=True),
-        )
-        state = device_state(device.host, devices)
+        cluster, modules = await read_cluster(device), await device.collection("sys/provision")
+        state = device_state(device.host, cluster)
         problems = [
             *version_problems(state.version),
             *await _ready_problems(device, state.version),
             *module_problems(modules),
-            *cluster_problems(devices, groups, ha_type),
+            *cluster_problems(cluster.devices, cluster.groups, ha_type),
         ]
     except DeviceUnavailable as error:
         return DeviceState(name=device.host, reachable=False, problem=str(error))
     except DeviceRejected as error:
         return DeviceState(name=device.host, reachable=True, problem=str(error))
-    return DeviceState(
-        name=state.name,
-        reachable=True,
-        version=state.version,
-        failover_state=state.failover_state,
-        problem="; ".join(problems),
-        identity=state.identity,
-    )
+    return replace(state, problem="; ".join(problems))
 
 
-def device_state(host: str, devices: Iterable[Item]) -> DeviceState:
-    """The state that a device reports of itself in the list of its cluster's devices."""
-    own = next((item for item in devices if str(item.get("selfDevice")).lower() == "true"), {})
+def device_state(host: str, cluster: ClusterView) -> DeviceState:
+    """The state that a device reports of itself."""
+    own = cluster.own
     return DeviceState(
         name=host,
         reachable=True,
         version=str(own.get("version", "")),
         failover_state=str(own.get("failoverState", "")),
-        identity=_identity(own),
+        identity=identity_of(own),
+        sync_state=cluster.sync.status,
     )
-
-
-def _identity(own: Item) -> str:
-    """The chassis' serial number and the first MAC address: guests of one chassis share the serial number."""
-    parts = [str(own.get(name, "")).strip() for name in ("chassisId", "baseMac")]
-    return "/".join(parts) if parts[0] else ""
 
 
 def version_of(text: str) -> tuple[int, ...]:

@@ -1,0 +1,62 @@
+"""``evenkeel device …``"""
+
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evenkeel.cli.base import ListCommand, tell_problems
+from evenkeel.cli.client import API
+from evenkeel.cli.columns import listed
+
+LIST_COLUMNS = (
+    "name",
+    "environment",
+    "group_number",
+    "reached_by",
+    "failover_state",
+    "sync_state",
+    "version",
+    "problem",
+)
+_REPORTED = ("failover_state", "sync_state", "version")
+
+
+class ListDevices(ListCommand):
+    """List the devices with their failover and config-sync state, as live agents report them."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The filter."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--environment", help="Only devices of this environment.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        query = {"environment": parsed_args.environment} if parsed_args.environment else {}
+        rows = devices_of(self.client.get(f"{API}/agents", query)["agents"])
+        tell_problems(self, (f"{row['name']}: {row['problem']}" for row in rows if row["problem"]))
+        return listed(LIST_COLUMNS, rows)
+
+
+def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row per device: what the agents that reach it report, the newest report first; ``reached_by``: how many of
+    the live agents of its device group reach it, as ``1/2``."""
+    reports: dict[tuple[str, int, str], list[Mapping[str, Any]]] = {}
+    for agent in sorted(agents, key=lambda agent: str(agent.get("reported_at") or ""), reverse=True):
+        for device in agent.get("devices") or () if agent.get("alive") else ():
+            place = (str(agent["environment"]), int(agent["group_number"]), str(device["name"]))
+            reports.setdefault(place, []).append(device)
+    return [_row(*place, told) for place, told in sorted(reports.items(), key=lambda item: item[0])]
+
+
+def _row(environment: str, group_number: int, name: str, told: list[Mapping[str, Any]]) -> dict[str, Any]:
+    reached = [device for device in told if device["reachable"]]
+    problems = dict.fromkeys(str(device["problem"]) for device in told if device.get("problem"))
+    return {
+        "name": name,
+        "environment": environment,
+        "group_number": group_number,
+        "reached_by": f"{len(reached)}/{len(told)}",
+        **{field: next((str(one[field]) for one in reached if one.get(field)), "") for field in _REPORTED},
+        "problem": "; ".join(problems),
+    }

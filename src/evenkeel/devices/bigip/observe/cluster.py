@@ -1,0 +1,97 @@
+"""What a device reports of its cluster: devices, device groups and the state of config-sync."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.waiting import together
+
+Item = Mapping[str, Any]
+SYNC_STATUS = "/mgmt/tm/cm/sync-status"
+IN_SYNC = "In Sync"
+STANDALONE = "Standalone"
+
+
+class SyncStatus(Value):
+    """``cm/sync-status`` of one device."""
+
+    status: str = ""
+    """``In Sync``, ``Changes Pending``, ``Disconnected``, …; empty: not known."""
+    summary: str = ""
+    details: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Status and summary, for operators."""
+        return ": ".join(filter(None, (self.status, self.summary.strip())))
+
+
+class ClusterView(Value):
+    """A device's view of its cluster."""
+
+    devices: tuple[Item, ...] = ()
+    """All devices of the trust domain."""
+    groups: tuple[Item, ...] = ()
+    sync: SyncStatus = SyncStatus()
+
+    @property
+    def own(self) -> Item:
+        """The device that reported this."""
+        return next((item for item in self.devices if str(item.get("selfDevice")).lower() == "true"), {})
+
+
+async def read_cluster(device: IControl) -> ClusterView:
+    """Three reads. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+    devices, groups, sync = await together(
+        device.collection("cm/device"), device.collection("cm/device-group", expand=True), _sync_answer(device)
+    )
+    return ClusterView(devices=tuple(devices), groups=tuple(groups), sync=sync_status_in(sync[0]))
+
+
+async def read_sync_status(device: IControl) -> SyncStatus:
+    """One read. Raises as :func:`read_cluster`."""
+    return sync_status_in(await device.get(SYNC_STATUS))
+
+
+async def _sync_answer(device: IControl) -> list[Any]:
+    return [await device.get(SYNC_STATUS)]
+
+
+def sync_status_in(answer: Item) -> SyncStatus:
+    """The status in a response. Its details are nested one level deeper, as ``syncStatus/0/details/<n>``."""
+    top = next((values for _, values in _nested(answer)), {})
+    details = (
+        _description(values, "details")
+        for _, below in _nested({"entries": top})
+        for _, values in _nested({"entries": below})
+    )
+    return SyncStatus(
+        status=_description(top, "status"), summary=_description(top, "summary"), details=tuple(filter(None, details))
+    )
+
+
+def _nested(holder: Item) -> Iterator[tuple[str, Item]]:
+    entries = holder.get("entries")
+    for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+        inner = entry.get("nestedStats") if isinstance(entry, Mapping) else None
+        values = inner.get("entries") if isinstance(inner, Mapping) else None
+        if isinstance(values, Mapping):
+            yield name, values
+
+
+def _description(values: Item, name: str) -> str:
+    found = values.get(name)
+    return str(found.get("description", "")) if isinstance(found, Mapping) else ""
+
+
+def identity_of(item: Item) -> str:
+    """The chassis' serial number and the first MAC address: guests of one chassis share the serial number. Empty: not
+    known."""
+    parts = [str(item.get(name, "")).strip() for name in ("chassisId", "baseMac")]
+    return "/".join(parts) if parts[0] else ""
+
+
+def names_of(items: Iterable[Item]) -> str:
+    """The names of devices, for messages."""
+    return ", ".join(sorted(str(item.get("name")) for item in items))

@@ -1,0 +1,83 @@
+"""Saves the running configuration of one device: changes are coalesced, at most one save in ``interval_seconds``.
+
+A reboot loses whatever was not saved. A failed save is repeated after the same interval, and is a problem of the device
+until one succeeds.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.waiting import ended
+
+log = structlog.get_logger(__name__)
+
+SAVE = "/mgmt/tm/sys/config"
+LAST_SAVE_SECONDS = 3.0
+
+
+class ConfigSaver:
+    """``interval_seconds`` 0: never saves. ``on_saved``: called after each save; its device errors are ignored."""
+
+    def __init__(
+        self,
+        device: IControl,
+        *,
+        interval_seconds: float,
+        timeout_seconds: float,
+        on_saved: Callable[[], Awaitable[object]],
+    ) -> None:
+        self._device = device
+        self._interval_seconds = interval_seconds
+        self._timeout_seconds = timeout_seconds
+        self._on_saved = on_saved
+        self._dirty = False
+        self._task: asyncio.Task[None] | None = None
+        self.problem = ""
+        """Why the last save failed (human-readable); empty: it succeeded, or there was none."""
+
+    def changed(self) -> None:
+        """Note a change of the running configuration: it is saved within the interval."""
+        if not self._interval_seconds:
+            return
+        self._dirty = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Save if there are unsaved changes, with one attempt of bounded time."""
+        if self._task is not None:
+            await ended(self._task)
+        if not self._dirty:
+            return
+        try:
+            async with asyncio.timeout(LAST_SAVE_SECONDS):
+                await self._save()
+        except (DeviceUnavailable, DeviceRejected, TimeoutError) as error:
+            log.warning("configuration not saved at the end", device=self._device.host, reason=str(error))
+
+    async def _run(self) -> None:
+        while self._dirty:
+            await asyncio.sleep(self._interval_seconds)
+            try:
+                await self._save()
+            except (DeviceUnavailable, DeviceRejected) as error:
+                self.problem = f"running configuration not saved, a reboot would lose changes: {error.reason}"
+                log.warning("configuration not saved; trying again", device=self._device.host, reason=str(error))
+
+    async def _save(self) -> None:
+        self._dirty = False  # a change made meanwhile may be missing in what is saved
+        try:
+            await self._device.write("POST", SAVE, {"command": "save"}, timeout_seconds=self._timeout_seconds)
+        except BaseException:
+            self._dirty = True
+            raise
+        self.problem = ""
+        log.info("configuration saved", device=self._device.host)
+        try:
+            await self._on_saved()
+        except (DeviceUnavailable, DeviceRejected) as error:
+            log.info("save not counted", device=self._device.host, reason=str(error))
