@@ -73,6 +73,10 @@ class Device:
         found = self.engine.store.get(Key("auth/user", "", user))
         return None if found is None else found.props.get("_password")
 
+    def provisioned(self, module: str) -> bool:
+        found = self.engine.store.get(Key("sys/provision", "", module))
+        return found is not None and found.props.get("level", "none") != "none"
+
     def objects(self, type_path: str, partition: str | None = None) -> list[str]:
         """Full paths of the objects of a type, from the store."""
         return [obj.key.path for obj in self.engine.store.top(type_path, partition)]

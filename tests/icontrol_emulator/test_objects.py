@@ -272,10 +272,7 @@ async def test_filter_select_and_paging(device: Client) -> None:
         await device.post("ltm/pool", {"name": f"p{number}", "partition": "P"})
     await device.post("ltm/pool", {"name": "other"})
     listed = await device.get("ltm/pool?$filter=partition+eq+P&$select=name")
-    assert listed["items"] == [
-        {"kind": "tm:ltm:pool:poolstate", "name": f"p{number}",
-         "selfLink": f"{BASE}/ltm/pool/~P~p{number}?ver=16.1.2"} for number in range(5)
-    ]  # fmt: skip
+    assert listed["items"] == [{"name": f"p{number}"} for number in range(5)]
     page = await device.get("ltm/pool?$filter=partition%20eq%20P&$top=2&$skip=2")
     assert [item["name"] for item in page["items"]] == ["p2", "p3"]
     assert (page["totalItems"], page["totalPages"], page["pageIndex"], page["currentItemCount"]) == (5, 3, 2, 2)

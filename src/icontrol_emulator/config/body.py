@@ -41,14 +41,15 @@ class ParsedBody:
 
 def parse(spec: TypeSpec, body: Mapping[str, Any]) -> ParsedBody:
     parsed = ParsedBody()
+    subs = {camel(sub): sub for sub in spec.subs}
     for raw_name, value in body.items():
         name = raw_name if raw_name in spec.defaults or raw_name in spec.optional else camel(raw_name)
         if name in IDENTITY:
             parsed.identity[name] = value
         elif name in SHOWN_ONLY or name in spec.read_only:
             continue
-        elif name in spec.subs:
-            parsed.subs[name] = items_of(value)
+        elif name in subs:
+            parsed.subs[subs[name]] = items_of(value)
         elif name.endswith(REFERENCE_SUFFIX):
             _parse_reference(spec, parsed, name, value)
         elif _known(spec, name):

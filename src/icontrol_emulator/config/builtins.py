@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from icontrol_emulator.config import references
+from icontrol_emulator.config import builtin_services, references
 from icontrol_emulator.config.ciphers import BUILT_IN_RULES
+from icontrol_emulator.config.db_variables import DB_VARIABLES
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.names import split_path
 from icontrol_emulator.config.schema import Scope
-from icontrol_emulator.config.types import monitors, net, persistence, profiles
+from icontrol_emulator.config.types import (
+    application_monitors,
+    application_profiles,
+    monitors,
+    net,
+    persistence,
+    profiles,
+)
 
 MODULES = (
     "afm", "am", "apm", "asm", "avr", "cgnat", "dos", "fps", "gtm", "ilx", "lc", "ltm", "pem", "sslo", "swg", "urldb",
 )  # fmt: skip
-DB_VARIABLES = {
-    "provision.extramb": "0", "icrd.timeout": "60", "restjavad.timeout": "60", "restnoded.timeout": "60",
-    "config.allow.rfc3927": "disable", "tm.allowmulticastl2destinationtraffic": "disable",
-    "connection.vlankeyed": "enable", "ui.system.preferences.recordsperscreen": "10",
-    "systemauth.disablerootlogin": "false", "failover.isredundant": "false",
-}  # fmt: skip
 DEVICE_GROUP = "/Common/device-group-1"
 TRAFFIC_GROUP = "/Common/traffic-group-1"
 LOCAL_ONLY = "/Common/traffic-group-local-only"
@@ -64,6 +66,8 @@ def install(
     _install_system(installer, engine, device, users)
     _install_ltm(installer, engine)
     _install_net(installer)
+    for type_path, path, props in builtin_services.ROWS:
+        installer.put(type_path, path, props)
     engine.store.commit()
 
 
@@ -99,8 +103,8 @@ def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[
     for module in MODULES:
         level = {"level": "nominal"} if module == "ltm" else {}
         put.put("sys/provision", module, level)
-    for name, value in DB_VARIABLES.items():
-        put.put("sys/db", name, {"value": value, "defaultValue": value})
+    for name, (value, accepts) in DB_VARIABLES.items():
+        put.put("sys/db", name, {"value": value, "defaultValue": value, "valueRange": accepts})
     for spec in engine.registry:
         if spec.scope is Scope.SINGLE:
             own = {"hostname": f"{device}.localdomain"} if spec.path == "sys/global-settings" else {}
@@ -111,10 +115,11 @@ def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[
 
 
 def _install_ltm(put: Installer, engine: Engine) -> None:
-    for module in (monitors, profiles, persistence):
+    for module in (monitors, application_monitors, profiles, application_profiles, persistence):
+        is_monitor = module in (monitors, application_monitors)
         for path, type_path in module.ROOTS.items():
-            put.put(type_path, path, {} if module is monitors else {"defaultsFrom": "none"})
-    for table in (monitors.VARIANTS, profiles.VARIANTS):
+            put.put(type_path, path, {} if is_monitor else {"defaultsFrom": "none"})
+    for table in (monitors.VARIANTS, profiles.VARIANTS, application_profiles.VARIANTS):
         for path, (type_path, props) in table.items():
             put.put(type_path, path, {"defaultsFrom": engine.spec(type_path).root, **props})
     for name, (cipher, description) in BUILT_IN_RULES.items():

@@ -12,7 +12,7 @@ from typing import Any
 from icontrol_emulator.config import references
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.names import COMMON, to_segment
+from icontrol_emulator.config.names import COMMON, camel, to_segment
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec
 
 HOST = "https://localhost/mgmt/tm"
@@ -46,7 +46,7 @@ class Renderer:
         spec.rules.show(self._engine, obj, properties)
         shown |= dict(sorted(properties.items()))
         for sub in spec.subs:
-            shown[f"{sub}Reference"] = self._subcollection(spec, obj, sub, expand)
+            shown[f"{camel(sub)}Reference"] = self._subcollection(spec, obj, sub, expand)
         return shown
 
     def collection(self, type_path: str, uri: str, items: list[dict[str, Any]], extra_query: str) -> dict[str, Any]:
@@ -115,7 +115,10 @@ class Renderer:
         uri = f"{item_uri(obj.key)}/{sub}"
         shown: dict[str, Any] = {"link": self.link(uri), "isSubcollection": True}
         if expand:
-            children = self._engine.store.children(f"{spec.path}/{sub}", obj.key.as_parent)
+            store, type_path = self._engine.store, f"{spec.path}/{sub}"
+            children = (
+                store.top(type_path) if spec.scope is Scope.SINGLE else store.children(type_path, obj.key.as_parent)
+            )
             items = [self.item(child, expand=True) for child in children]
             if items:
                 shown["items"] = items

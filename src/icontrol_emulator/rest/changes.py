@@ -8,7 +8,7 @@ from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key
-from icontrol_emulator.config.rules.files import CERT, CRL, KEY, Content
+from icontrol_emulator.config.rules.files import CERT, KEY, Content, FileRules
 from icontrol_emulator.config.rules.policy import publish
 from icontrol_emulator.config.schema import Scope
 from icontrol_emulator.device import Device
@@ -16,7 +16,6 @@ from icontrol_emulator.rest.message import Call
 from icontrol_emulator.rest.route import Route, resolve
 from icontrol_emulator.uploads import name_of
 
-FILE_TYPES = frozenset({CERT, KEY, CRL})
 CRYPTO = {"sys/crypto/cert": CERT, "sys/crypto/key": KEY}
 
 
@@ -102,7 +101,7 @@ def _with_text(device: Device, route: Route, body: Mapping[str, Any], user: str)
 
     In a transaction, this happens at the commit. A file object sent back as it was read keeps its content.
     """
-    if route.spec.path not in FILE_TYPES:
+    if not isinstance(route.spec.rules, FileRules):
         return body
     own = {name: value for name, value in body.items() if name != "content"}
     source = body.get("sourcePath") or body.get("source-path")

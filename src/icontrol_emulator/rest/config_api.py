@@ -10,6 +10,7 @@ from icontrol_emulator.config.render import item_uri
 from icontrol_emulator.config.schema import Scope, TypeSpec
 from icontrol_emulator.device import Device
 from icontrol_emulator.rest.changes import CRYPTO, apply_change, route_of
+from icontrol_emulator.rest.crypto_view import crypto_item
 from icontrol_emulator.rest.message import Call, Query, Reply
 from icontrol_emulator.rest.route import Route
 
@@ -27,8 +28,13 @@ def read(device: Device, call: Call, route: Route) -> Reply:
     if route.key is None:
         return Reply(document=read_collection(device, route, call.query))
     obj = find(device, route.key)
-    shown = device.renderer.item(obj, expand=call.query.expand, extra_query=call.query.extra)
-    return Reply(document=_selected(shown, call.query))
+    return Reply(document=_selected(_item(device, route, obj, call.query, call.query.extra), call.query))
+
+
+def _item(device: Device, route: Route, obj: Obj, query: Query, extra: str = "") -> dict[str, Any]:
+    if route.spec.path in CRYPTO:
+        return crypto_item(device, obj, extra)
+    return device.renderer.item(obj, expand=query.expand, extra_query=extra)
 
 
 def write(device: Device, call: Call) -> Reply:
@@ -72,7 +78,7 @@ def read_collection(device: Device, route: Route, query: Query) -> dict[str, Any
     objects = _listed(device, route, query)
     uri = f"{item_uri(route.parent)}/{route.spec.segment}" if route.parent else route.spec.path
     page = objects[query.skip : query.skip + query.top] if query.top is not None else objects[query.skip :]
-    items = [_selected(device.renderer.item(obj, expand=query.expand), query) for obj in page]
+    items = [_selected(_item(device, route, obj, query), query) for obj in page]
     shown = device.renderer.collection(route.spec.path, uri, items, query.extra)
     if query.top is not None:
         _count(device, shown, uri, query, len(objects), len(page))
@@ -109,7 +115,7 @@ def _count(device: Device, shown: dict[str, Any], uri: str, query: Query, total:
 def _selected(shown: dict[str, Any], query: Query) -> dict[str, Any]:
     if not query.select:
         return shown
-    return {name: value for name, value in shown.items() if name in query.select or name in ("kind", "selfLink")}
+    return {name: value for name, value in shown.items() if name in query.select}
 
 
 def _example(device: Device, route: Route) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Dispatcher:
         if call.method == "POST" and path in system_commands.COMMANDS:
             return system_commands.run(device, self._cluster, path, call)
         if call.method in WRITES:
-            self._refuse_unprovisioned(segments)
+            _refuse_unprovisioned(device, segments)
             return config_api.write(device, call)
         return self._read(device, call, segments, path)
 
@@ -59,6 +59,7 @@ class Dispatcher:
                 return Reply(document=document)
         if segments[-1:] == ["available"]:
             return Reply(document={})
+        _refuse_unprovisioned(device, segments)
         route = resolve(device.engine.registry, segments)
         if route is not None:
             reply = config_api.read(device, call, route)
@@ -67,13 +68,13 @@ class Dispatcher:
                     if "name" in item:
                         system_reads.show_device(item, self._cluster)
             return reply
-        self._refuse_unprovisioned(segments)
         names = device.engine.registry.organised(path)
         if names is None and path not in system_commands.COMMANDS:
             raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
         return Reply(document=system_reads.organising_document(device, path, names or [], call.query.extra))
 
-    def _refuse_unprovisioned(self, segments: list[str]) -> None:
-        module = UNPROVISIONED.get(segments[0]) if segments else None
-        if module is not None:
-            raise errors.not_provisioned(segments[0], module)
+
+def _refuse_unprovisioned(device: Device, segments: list[str]) -> None:
+    module = UNPROVISIONED.get(segments[0]) if segments else None
+    if module is not None and not device.provisioned(module):
+        raise errors.not_provisioned(segments[0], module)

@@ -20,12 +20,13 @@ from icontrol_emulator.config import pem
 from icontrol_emulator.config.factory_files import default_certificate, default_key
 from icontrol_emulator.config.model import Obj
 from icontrol_emulator.config.rules.misc import BuiltInRules, check_users
-from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.config.schema import Context, TypeRules, names
 from icontrol_emulator.errors import IControlError
 
 CERT = "sys/file/ssl-cert"
 KEY = "sys/file/ssl-key"
 CRL = "sys/file/ssl-crl"
+FILE_FACTS = names("checksum createTime createdBy lastUpdateTime revision size updatedBy")
 FACTORY = {"default.crt": default_certificate, "default.key": default_key}
 
 
@@ -166,6 +167,13 @@ class KeyRules(FileRules):
 class CrlRules(FileRules):
     def read(self, text: str, passphrase: str) -> None:
         pem.revocation_lists(text)
+
+
+class PlainFileRules(FileRules):
+    """Files of any content."""
+
+    def read(self, text: str, passphrase: str) -> None:
+        return
 
 
 class CryptoRules(TypeRules):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from icontrol_emulator import errors
+from icontrol_emulator.config.db_variables import accepted
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import split_path
 from icontrol_emulator.config.schema import Context, TypeRules
@@ -171,6 +172,15 @@ class UserRules(TypeRules):
     def deletable(self, ctx: Context, obj: Obj) -> None:
         if obj.name == "admin":
             raise errors.mcpd(400, "01070825", "Access Denied: the system user admin may not be deleted.")
+
+
+class DbRules(TypeRules):
+    """Variables accept the values of their `valueRange` only."""
+
+    def check(self, ctx: Context, obj: Obj) -> None:
+        props = ctx.props(obj)
+        if not accepted(str(props["valueRange"]), str(props["value"])):
+            raise errors.invalid_value("value", props["value"])
 
 
 class FixedRules(TypeRules):

@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 from icontrol_emulator.config.registry import Registry
-from icontrol_emulator.config.types import ltm, monitors, net, persistence, policies, profiles, system
+from icontrol_emulator.config.types import (
+    application_monitors,
+    application_profiles,
+    authentication,
+    logs,
+    ltm,
+    monitors,
+    net,
+    net_services,
+    persistence,
+    plain_files,
+    platform,
+    policies,
+    profiles,
+    system,
+    traffic_services,
+    vcmp,
+)
+
+_MODULES = (
+    ltm, policies, monitors, profiles, persistence, net, system,
+    application_monitors, application_profiles, authentication, logs, net_services, plain_files, platform,
+    traffic_services, vcmp,
+)  # fmt: skip
 
 
 def load_registry() -> Registry:
-    modules = (ltm, policies, monitors, profiles, persistence, net, system)
-    return Registry([spec for module in modules for spec in module.SPECS])
+    return Registry([spec for module in _MODULES for spec in module.SPECS])

@@ -191,23 +191,6 @@ SPECS = [
     _profile("profile/http2", "http2", _HTTP2, closed=True),
     _profile("profile/sctp", "sctp", {"idleTimeout": 300}),
     _profile("profile/ipother", "ipother", {"idleTimeout": "60"}),
-    _profile("profile/sip", "sip", {"community": "none", "maxSize": 65535, "terminateOnBye": "enabled"}),
-    _profile("profile/diameter", "diameter", {"destinationRealm": "none", "originHost": "none"}),
-    _profile("profile/dhcpv4", "dhcpv4", {"idleTimeout": "60", "mode": "relay"}),
-    _profile("profile/dhcpv6", "dhcpv6", {"idleTimeout": "60", "mode": "relay"}),
-    _profile("profile/dns", "dns", {"enableDnsExpress": "yes", "useLocalBind": "yes"}, word="DNS Profile"),
-    _profile("profile/ftp", "ftp", {"port": 20, "securityEnabled": "disabled"}),
-    _profile("profile/stream", "stream", {"chunking": "disabled", "source": "none", "tmTarget": "none"}),
-    _profile("profile/websocket", "websocket", {"masking": "selective"}),
-    _profile("profile/request-log", "request-log", {"requestLogging": "disabled"}),
-    _profile("profile/statistics", "stats"),
-    _profile("profile/analytics", "analytics", {"collectedStatsInternalLogging": "enabled"}),
-    _profile("profile/html", "html", {"contentSelection": ["text/html", "text/xhtml"]}),
-    _profile("profile/rewrite", "rewrite", {"rewriteMode": "uri-translation"}),
-    _profile("message-routing/sip/profile/session", "sipsession", {"maxMsgSize": 65535}),
-    _profile("message-routing/sip/profile/router", "siprouter", {"operationMode": "load-balancing"}),
-    _profile("message-routing/diameter/profile/session", "diametersession", {"maxMessageSize": 0}),
-    _profile("message-routing/diameter/profile/router", "diameterrouter", {}),
 ]
 
 ROOTS = {spec.root: spec.path for spec in SPECS}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from icontrol_emulator.config.rules.files import CertRules, CrlRules, CryptoRules, KeyRules
-from icontrol_emulator.config.rules.misc import BuiltInRules, FixedRules, UserRules
+from icontrol_emulator.config.rules.files import FILE_FACTS, CertRules, CrlRules, CryptoRules, KeyRules
+from icontrol_emulator.config.rules.misc import BuiltInRules, DbRules, FixedRules, UserRules
 from icontrol_emulator.config.rules.partition import FolderRules, PartitionRules
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
+from icontrol_emulator.config.types.tables import settings
 
 PARTITION = TypeSpec(
     path="auth/partition", word="auth partition", scope=Scope.FLAT, rules=PartitionRules(),
@@ -30,39 +31,38 @@ PROVISION = TypeSpec(
     choices={"level": names("none minimum nominal dedicated")},
 )  # fmt: skip
 DB = TypeSpec(
-    path="sys/db", word="db variable", scope=Scope.FLAT, creatable=False,
+    path="sys/db", word="db variable", scope=Scope.FLAT, creatable=False, rules=DbRules(),
     defaults={"defaultValue": "", "scfConfig": "true", "value": "", "valueRange": "string"},
+    read_only=names("defaultValue scfConfig valueRange"),
 )  # fmt: skip
 
 
-def _single(path: str, **defaults: object) -> TypeSpec:
-    return TypeSpec(path=path, word=path.rpartition("/")[2], scope=Scope.SINGLE, defaults=defaults, open=True)
-
-
 SINGLES = [
-    _single("sys/global-settings", awsApiMaxConcurrency=1, consoleInactivityTimeout=0, guiSetup="disabled",
+    settings("sys/global-settings", awsApiMaxConcurrency=1, consoleInactivityTimeout=0, guiSetup="disabled",
             hostname="bigip.localdomain", hostAddrMode="management", lcdDisplay="enabled", mgmtDhcp="enabled",
             netReboot="disabled", passwordPrompt="Password", quietBoot="enabled", usernamePrompt="Username",
             guiSecurityBanner="enabled", guiSecurityBannerText="Welcome to the BIG-IP Configuration Utility."),
-    _single("sys/httpd", authPamIdleTimeout=1200, fastcgiTimeout=300, maxClients=10, sslPort=443),
-    _single("sys/ntp", timezone="UTC"),
-    _single("sys/dns", nameServers=[], search=["localdomain"]),
-    _single("sys/sshd", banner="disabled", inactivityTimeout=0, login="enabled", port=22),
-    _single("sys/snmp", agentTrap="enabled", authTrap="disabled"),
-    _single("sys/syslog", authPrivFrom="notice", consoleLog="enabled"),
-    _single("ltm/global-settings/general", maxReqDelay=0),
-    _single("ltm/global-settings/connection", adaptiveReaperHiwater=95, adaptiveReaperLowater=85,
+    settings("sys/httpd", authPamIdleTimeout=1200, fastcgiTimeout=300, maxClients=10, sslPort=443),
+    settings("sys/ntp", subs=("restrict",), timezone="UTC"),
+    settings("sys/dns", nameServers=[], search=["localdomain"]),
+    settings("sys/sshd", banner="disabled", inactivityTimeout=0, login="enabled", port=22),
+    settings("sys/snmp", subs=("communities", "traps", "users"), agentAddresses=["tcp6:161", "udp6:161"],
+             agentTrap="enabled", allowedAddresses=["127.0.0.0/8"], authTrap="disabled", bigipTraps="enabled",
+             l2forwardVlan="default", snmpv1="enable", snmpv2c="enable", sysContact=
+             "Customer Name <admin@customer.com>", sysLocation="Network Closet 1", sysServices=78,
+             trapCommunity="none", trapSource="none"),
+    settings("sys/syslog", authPrivFrom="notice", consoleLog="enabled"),
+    settings("ltm/global-settings/general", maxReqDelay=0),
+    settings("ltm/global-settings/connection", adaptiveReaperHiwater=95, adaptiveReaperLowater=85,
             autoLastHop="enabled"),
 ]  # fmt: skip
-
-_FILE_FACTS = names("checksum createTime createdBy lastUpdateTime revision size updatedBy")
 
 CERT = TypeSpec(
     path="sys/file/ssl-cert", word="Certificate File", rules=CertRules(),
     defaults={"certificateKeyCurveName": "none", "isBundle": "false", "keyType": "rsa-public", "mode": 33188,
               "version": 3},
     optional=names("content sourcePath systemPath certValidationOptions issuerCert"),
-    read_only=_FILE_FACTS | names("certificateKeyCurveName certificateKeySize expirationDate expirationString "
+    read_only=FILE_FACTS | names("certificateKeyCurveName certificateKeySize expirationDate expirationString "
                                   "fingerprint isBundle issuer keyType mode serialNumber subject version "
                                   "subjectAlternativeName"),
 )  # fmt: skip
@@ -71,11 +71,11 @@ KEY = TypeSpec(
     defaults={"curveName": "none", "keySize": 2048, "keyType": "rsa-private", "mode": 33184,
               "securityType": "normal"},
     optional=names("content sourcePath systemPath passphrase"),
-    read_only=_FILE_FACTS | names("curveName keySize keyType mode"),
+    read_only=FILE_FACTS | names("curveName keySize keyType mode"),
 )  # fmt: skip
 CRL = TypeSpec(
     path="sys/file/ssl-crl", word="Certificate Revocation List File", rules=CrlRules(), defaults={"mode": 33188},
-    optional=names("content sourcePath systemPath"), read_only=_FILE_FACTS | names("mode"),
+    optional=names("content sourcePath systemPath"), read_only=FILE_FACTS | names("mode"),
 )  # fmt: skip
 CRYPTO_CERT = TypeSpec(
     path="sys/crypto/cert", word="Certificate", rules=CryptoRules("sys/file/ssl-cert"), open=True, creatable=False,
