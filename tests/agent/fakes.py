@@ -12,7 +12,14 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Repair, service_outcome
+from evenkeel.core.device import (
+    DeviceFacts,
+    EnhancedServices,
+    PartitionBatch,
+    PartitionOutcome,
+    Repair,
+    service_outcome,
+)
 from evenkeel.core.errors import CallRefused, CallTimeout
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceCertificate, ServiceDefinition
@@ -173,6 +180,7 @@ class FakeDevice:
         self.open.set()
         self.busy = asyncio.Event()
         self.forgotten: list[str] = []
+        self.enhanced: list[EnhancedServices] = []
         self.held: set[str] = set()
         """Contents of certificates, by sha256."""
         self.on_take_over: Callable[[], None] = lambda: None
@@ -203,6 +211,9 @@ class FakeDevice:
 
     def _lacking(self, service: ServiceDefinition) -> list[str]:
         return [one.sha256 for one in service.certificates if one.sha256 not in self.held]
+
+    async def enhanced_services(self) -> EnhancedServices | None:
+        return self.enhanced.pop(0) if self.enhanced else None
 
     def forget(self, project_id: str) -> None:
         self.forgotten.append(project_id)

@@ -343,6 +343,9 @@ class SimDevice:
         """It cannot tell."""
         await asyncio.Event().wait()
 
+    async def enhanced_services(self) -> None:
+        """There are none."""
+
     def forget(self, project_id: str) -> None:
         """Nothing is remembered."""
 

@@ -1,8 +1,9 @@
 """Parameters and results of device drivers. See :class:`evenkeel.core.ports.Device`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from evenkeel.core.certificates import CertificateContent
+from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.messages import Applied, DeviceState, ObservedStatistics, ObservedStatus
 from evenkeel.core.service import ServiceDefinition
@@ -94,6 +95,14 @@ class PartitionOutcome(Value):
     """
 
 
+class EnhancedServices(Value):
+    """The enhanced services of an agent. See :mod:`evenkeel.core.enhanced_services`."""
+
+    services: tuple[EnhancedService, ...] = ()
+    due: Mapping[ProjectId, tuple[LoadBalancerId, ...]] = {}
+    """Load balancers whose enhanced services changed since the last answer: they must be applied again."""
+
+
 class Observation(Value):
     """Operating statuses and statistics of a whole device group, from a constant number of bulk reads."""
 
@@ -115,6 +124,7 @@ __all__ = [
     "Applied",
     "DeviceFacts",
     "DeviceState",
+    "EnhancedServices",
     "Observation",
     "ObservedStatistics",
     "ObservedStatus",

@@ -60,6 +60,9 @@ class ServiceListener(Wire, ListenerSpec):
 
     l7policies: tuple[ServiceL7Policy, ...] = ()
     """By position: the first one that matches decides."""
+    enhanced_services: tuple[str, ...] = ()
+    """Names of the operator's settings for it, the first one with precedence: see
+    :mod:`evenkeel.core.enhanced_services`."""
 
 
 class ServiceCertificate(Wire):

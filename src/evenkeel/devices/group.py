@@ -19,6 +19,7 @@ from evenkeel.core.device import (
     Applied,
     DeviceFacts,
     DeviceState,
+    EnhancedServices,
     Observation,
     Repair,
     repair,
@@ -127,6 +128,10 @@ class DeviceGroup(ABC, Generic[D, R]):
         """For each metric the maximum over all devices."""
         done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
         return fullest(done.values())
+
+    async def enhanced_services(self) -> EnhancedServices | None:
+        """None: most device types have none."""
+        return None
 
     async def close(self) -> None:
         """Close the connections to all devices."""

@@ -3,7 +3,14 @@
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.device import (
+    DeviceFacts,
+    DeviceState,
+    EnhancedServices,
+    Observation,
+    PartitionBatch,
+    PartitionOutcome,
+)
 from evenkeel.core.ids import ProjectId, SessionId
 
 
@@ -54,6 +61,12 @@ class Device(Protocol):
         """The value of each of these :class:`~evenkeel.core.capacity.Metric` on the device with the highest one;
         without those that are unknown (a rate needs two readings). A constant number of reads. Raises
         :class:`DeviceUnavailable`.
+        """
+        ...
+
+    async def enhanced_services(self) -> EnhancedServices | None:
+        """What operators offer in the agent's files, read again if they changed; None: the driver has no such thing.
+        Never raises because of a file or a device.
         """
         ...
 

@@ -36,8 +36,9 @@ def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]
     for one, other in (("enabled", "disabled"), ("disabled", "enabled")):
         if written.get(one) is True:
             merged.pop(other, None)
-    if "profiles" in written:
-        merged.pop("profilesReference", None)
+    for name in ("profiles", "policies"):
+        if name in written:
+            merged.pop(f"{name}Reference", None)
     if "certKeyChain" in written:  # the device also returns the first pair as attributes of the profile
         for name in ("cert", "key", "chain"):
             merged.pop(name, None)
@@ -133,6 +134,7 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "sourceAddressTranslation": _translation,
     "profiles": _profiles,
     "persist": _paths,
+    "policies": _paths,
     "rules": _path_list,
     "allow": _paths,
     "tmOptions": _words,

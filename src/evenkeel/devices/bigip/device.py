@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import Observed, RenderedObjects
@@ -76,6 +77,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """The device's utilization. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
             return await self._capacity.read(metrics)
+
+    async def common_objects(self, types: Collection[str]) -> Common:
+        """What of these types is in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        async with self.reached():
+            return await objects_on(self.icontrol, types)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""

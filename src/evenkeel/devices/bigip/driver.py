@@ -11,6 +11,7 @@ import structlog
 
 from evenkeel.core.device import (
     DeviceState,
+    EnhancedServices,
     Observation,
     PartitionBatch,
     PartitionOutcome,
@@ -18,7 +19,10 @@ from evenkeel.core.device import (
 from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.device import BigIpDevice
+from evenkeel.devices.bigip.esd.catalogue import Catalogue
+from evenkeel.devices.bigip.esd.verify import Common
 from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.render.load_balancer import render
@@ -41,6 +45,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         tls = tls_context(options)
         devices = [BigIpDevice(host, options, self._names, tls) for host in options.hosts]
         super().__init__("bigip", options.ha_type, devices)
+        self._enhanced = Catalogue(options.esd_dir, self._common_objects)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the partition's guard on every reachable device."""
@@ -48,8 +53,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """Apply the batch on every reachable device; the others are ``lagging``."""
-        addresses, parent = self._options.addresses, self._options.parent_ssl_profile
-        rendered = tuple(render(service, self._names, addresses, parent) for service in batch.services)
+        rendered = await self._render(batch)
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
         return PartitionOutcome(
             outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()))),
@@ -58,6 +62,20 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
         )
+
+    async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
+        addresses, parent = self._options.addresses, self._options.parent_ssl_profile
+        enhanced = await self._enhanced.definitions_for(batch.services)
+        return tuple(render(service, self._names, addresses, parent, enhanced) for service in batch.services)
+
+    async def enhanced_services(self) -> EnhancedServices | None:
+        """Those of the option ``esd_dir``."""
+        await self._enhanced.refresh()
+        return self._enhanced.news()
+
+    async def _common_objects(self, types: Collection[str]) -> dict[str, Common]:
+        done, _ = await on_all(self._devices, lambda device: device.common_objects(types))
+        return done
 
     async def changed(self) -> None:
         """Never returns: a BIG-IP sends no notifications."""

@@ -107,6 +107,8 @@ class RenderedObjects(Value):
     contents: Mapping[Key, Secret] = {}
     lacking: tuple[str, ...] = ()
     """sha256 of the contents that the load balancer waits for."""
+    settings: str = ""
+    """Identity of what the operator's files contribute to the objects."""
 
 
 class Verb(StrEnum):

@@ -79,6 +79,12 @@ OPTIONS = [
         regex=PROFILE_PATH,
         help="client-ssl profile from which those of listeners inherit what load balancers do not say.",
     ),
+    cfg.StrOpt(
+        "esd_dir",
+        default="",
+        help="Directory of the enhanced services that tenants may choose: *.json in the format of F5's enhanced "
+        "service definitions. Changes of its files take effect within seconds. Empty: there are none.",
+    ),
     *ADDRESSES,
 ]
 
@@ -109,6 +115,8 @@ class BigIpOptions(Value):
     commands_max: int
     parent_ssl_profile: str
     """The full path of a client-ssl profile."""
+    esd_dir: str
+    """The directory of enhanced services; empty: none."""
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> BigIpOptions:
@@ -137,6 +145,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         addresses=_addresses(values, hosts),
         commands_max=values["commands_max"],
         parent_ssl_profile=values["f5_parent_ssl_profile"],
+        esd_dir=values["esd_dir"],
     )
 
 

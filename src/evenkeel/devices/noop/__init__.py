@@ -126,6 +126,9 @@ class NoopGroup:
         used = self._reached().used()
         return {name: used[name] for name in metrics if name in used}
 
+    async def enhanced_services(self) -> None:
+        """There are none."""
+
     def forget(self, project_id: ProjectId) -> None:
         """No effect: nothing is cached."""
 

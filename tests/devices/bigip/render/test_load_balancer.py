@@ -75,6 +75,8 @@ def test_a_usual_http_load_balancer() -> None:
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": 0,
             "enabled": True,
+            "policies": [],
+            "fallbackPersistence": "",
             "description": "evenkeel:dev/1:listener:lb-1:listener-1",
         },
     }

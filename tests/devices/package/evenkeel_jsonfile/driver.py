@@ -69,6 +69,9 @@ class JsonFileGroup:
         used = sum(bool(partition.objects) for partition in (await asyncio.to_thread(self._partitions)).values())
         return {Metric.TENANT_COUNT.value: float(used)} if Metric.TENANT_COUNT in metrics else {}
 
+    async def enhanced_services(self) -> None:
+        """There are none."""
+
     def forget(self, project_id: str) -> None:
         """Nothing is remembered."""
 

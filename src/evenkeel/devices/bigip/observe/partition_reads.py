@@ -111,6 +111,7 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
     attributes = {key: value for key, value in item.items() if not key.endswith("Reference")}
     if kind == VIRTUAL:
         attributes["profiles"] = subcollection(item, "profiles")
+        attributes["policies"] = subcollection(item, "policies")
     members = {
         str(member["name"]): ObservedObject(
             key=Key(type=MEMBER, name=str(member["name"]), pool=name),

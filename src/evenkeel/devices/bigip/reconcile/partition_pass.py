@@ -25,7 +25,6 @@ from msgspec.structs import replace
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, GuardLost
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import OutcomeUnknown, command_of, commit, drop_pending
@@ -69,8 +68,8 @@ class PartitionView:
         """Uploads left by an earlier owner have been removed."""
 
 
-Change = tuple[int, str]
-"""Revision and change id of a definition."""
+Change = tuple[int, str, str]
+"""Revision and change id of a definition, and :attr:`RenderedObjects.settings`."""
 
 
 class PassOutcome(Value):
@@ -127,9 +126,9 @@ class PartitionPass:
         await drop_pending(self._device, self._pending)
         await remove_uploads(self._device, self._uploads)
         # Writes for a new change are no repair, nor are those that follow a failure.
-        for service in self._batch.services:
-            if self._left.get(service.load_balancer_id) != change_of(service):
-                self._left.pop(service.load_balancer_id, None)
+        for one in self._rendered:
+            if self._left.get(one.service.load_balancer_id) != change_of(one):
+                self._left.pop(one.service.load_balancer_id, None)
         todo = await self._look()
         if todo.operations:
             await self._carry_out(todo)
@@ -284,11 +283,11 @@ class PartitionPass:
             named = {service.load_balancer_id for service in self._batch.services}
             for gone in self._left.keys() - named:
                 del self._left[gone]
-        for service in self._batch.services:
-            if service.deleted:
-                self._left.pop(service.load_balancer_id, None)
-            elif service.load_balancer_id not in errors:
-                self._left[service.load_balancer_id] = change_of(service)
+        for one in self._rendered:
+            if one.service.deleted:
+                self._left.pop(one.service.load_balancer_id, None)
+            elif one.service.load_balancer_id not in errors:
+                self._left[one.service.load_balancer_id] = change_of(one)
 
     def _note_repairs(self, steps: tuple[ConfigOperation, ...]) -> None:
         for one in self._rendered:
@@ -319,9 +318,9 @@ def first_of(steps: tuple[ConfigOperation, ...]) -> tuple[ConfigOperation, ...]:
     return others or steps[:ONE_TRANSACTION_MAX]
 
 
-def change_of(service: ServiceDefinition) -> Change:
-    """The change that a definition belongs to."""
-    return service.revision, service.change_id
+def change_of(rendered: RenderedObjects) -> Change:
+    """The change that the objects belong to."""
+    return rendered.service.revision, rendered.service.change_id, rendered.settings
 
 
 def _count(steps: tuple[ConfigOperation, ...], verb: Verb) -> int:

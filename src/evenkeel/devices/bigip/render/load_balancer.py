@@ -23,6 +23,8 @@ A setting that a BIG-IP cannot implement is a ``problem`` that names field and v
 definitions render to equal objects. Names and descriptions given by users are not put on the device.
 """
 
+from types import MappingProxyType
+
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.model import TLS_PROTOCOL
@@ -34,6 +36,7 @@ from evenkeel.devices.bigip.render import pool as render_pool
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
 from evenkeel.devices.bigip.render.certificates import References
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
+from evenkeel.devices.bigip.render.enhanced import Definitions, digest_of, with_enhanced_services
 from evenkeel.devices.bigip.render.profiles import http_profile, transport_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_profiles
@@ -47,8 +50,10 @@ def render(
     names: BigIpNames,
     addresses: AddressRules = STRICT,
     parent_ssl_profile: str = DEFAULT_PARENT,
+    enhanced: Definitions = MappingProxyType({}),
 ) -> RenderedObjects:
-    """Render all objects of one load balancer except files, or state the problem. A deleted one has no objects."""
+    """Render all objects of one load balancer except files, or state the problem. A deleted one has no objects.
+    ``enhanced``: the agent's enhanced services."""
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
     try:
@@ -57,14 +62,19 @@ def render(
             raise Unrenderable(problem)
         check_addresses(service, addresses)
         references = References(service, names)
-        objects = tuple(_objects(service, names, references, parent_ssl_profile))
-        return RenderedObjects(service=service, objects=objects, needs=references.needs)
+        objects = tuple(_objects(service, names, references, parent_ssl_profile, enhanced))
+        settings = digest_of(service.listeners, enhanced)
+        return RenderedObjects(service=service, objects=objects, needs=references.needs, settings=settings)
     except Unrenderable as error:
         return RenderedObjects(service=service, problem=str(error))
 
 
 def _objects(
-    service: ServiceDefinition, names: BigIpNames, references: References, parent_ssl_profile: str
+    service: ServiceDefinition,
+    names: BigIpNames,
+    references: References,
+    parent_ssl_profile: str,
+    enhanced: Definitions,
 ) -> list[WantedObject]:
     pools = {pool.id: pool for pool in service.pools}
     vips = virtual_ips(service)
@@ -79,10 +89,11 @@ def _objects(
         default_pool = pools.get(listener.default_pool_id or "")
         own = _listener_objects(service, listener, default_pool, names)
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
-        found.extend((*own, *client_ssl))
-        virtuals.extend(
-            virtual_server(service, vip, listener, default_pool, (*own, *client_ssl), names) for vip in vips
-        )
+        own = [*own, *client_ssl]
+        made = (virtual_server(service, vip, listener, default_pool, own, names) for vip in vips)
+        changed, servers = with_enhanced_services(made, own, listener, default_pool, enhanced)
+        found.extend(changed)
+        virtuals.extend(servers)
     found.extend(virtual_address(service, vip, names) for vip in vips)
     found.extend(render_pool.pool_object(service, pool, names) for pool in service.pools)
     return [*found, *virtuals]

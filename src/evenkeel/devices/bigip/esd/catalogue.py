@@ -1,0 +1,142 @@
+"""The enhanced services of one agent: read from its directory, checked against its devices, and by which load balancers
+they are used.
+
+:meth:`Catalogue.refresh` is cheap while no file changes. Devices are asked when files changed, and every
+:data:`VERIFIED_SECONDS`, because the operator's objects may come and go. A device that does not answer is left out:
+what it holds is seen when it is back.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+
+import structlog
+
+from evenkeel.core.device import EnhancedServices
+from evenkeel.core.enhanced_services import EnhancedService
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.esd.definition import Definition, types_of
+from evenkeel.devices.bigip.esd.directory import Fingerprint, read_directory
+from evenkeel.devices.bigip.esd.parse import Parsed, parse_all
+from evenkeel.devices.bigip.esd.verify import Common, verified
+
+log = structlog.get_logger(__name__)
+
+VERIFIED_SECONDS = 60.0
+"""Interval at which devices are asked for the objects again."""
+
+Look = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
+"""Reads these types of objects in /Common; the answers of the devices that were reached, by host. Raises
+:class:`DeviceUnavailable` if there are none, :class:`DeviceRejected`."""
+
+
+class Catalogue:
+    """Definitions by name. Without a directory it is empty."""
+
+    def __init__(self, directory: str, look: Look, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._directory = Path(directory) if directory else None
+        self._look = look
+        self._now = now
+        self._fingerprint: Fingerprint | None = None
+        self._parsed = Parsed()
+        self._directory_problem = ""
+        self._devices: dict[str, Common] = {}
+        self._asked_at_seconds: float | None = None
+        self._turn = asyncio.Lock()
+        self._users: dict[LoadBalancerId, tuple[ProjectId, frozenset[str]]] = {}
+        self._changed: set[str] = set()
+        self._loaded = False
+        self.definitions: Mapping[str, Definition] = {}
+
+    async def refresh(self) -> None:
+        """Bring the definitions up to date. Never raises because of a file or a device."""
+        if self._directory is None:
+            self._loaded = True
+            return
+        async with self._turn:
+            await self._read_files(self._directory)
+            await self._ask_devices()
+            self._settle({name: verified(one, self._devices) for name, one in self._parsed.definitions.items()})
+            self._loaded = True
+
+    async def definitions_for(self, services: Iterable[ServiceDefinition]) -> Mapping[str, Definition]:
+        """The definitions that these load balancers name; files and devices are read if that was not done yet.
+
+        A name that no file has stands for a definition with that problem. The load balancers are remembered as users.
+        """
+        named: set[str] = set()
+        for service in services:
+            names = frozenset(name for one in service.listeners for name in one.enhanced_services)
+            if names and not service.deleted:
+                self._users[service.load_balancer_id] = (service.project_id, names)
+                named |= names
+            else:
+                self._users.pop(service.load_balancer_id, None)
+        if named and not self._loaded:
+            await self.refresh()
+        return {
+            name: self.definitions.get(name) or Definition(name=name, file="", problem=self._missing(name))
+            for name in sorted(named)
+        }
+
+    def news(self) -> EnhancedServices:
+        """What is there, and which load balancers use a definition that changed since the last call."""
+        changed, self._changed = self._changed, set()
+        due: dict[ProjectId, list[LoadBalancerId]] = {}
+        for load_balancer_id, (project_id, names) in self._users.items() if changed else ():
+            if names & changed:
+                due.setdefault(project_id, []).append(load_balancer_id)
+        return EnhancedServices(
+            services=tuple(self._reported()), due={project: tuple(sorted(ids)) for project, ids in due.items()}
+        )
+
+    # -- implementation
+
+    def _missing(self, name: str) -> str:
+        if self._directory is None:
+            return f"enhanced service {name!r}: the agent has none; its option esd_dir is not set"
+        unread = "; ".join(filter(None, (self._directory_problem, *self._parsed.problems.values())))
+        return f"enhanced service {name!r} is in no file of {self._directory}" + (f" ({unread})" if unread else "")
+
+    def _reported(self) -> Iterable[EnhancedService]:
+        if self._directory_problem:
+            yield EnhancedService(name="", file=str(self._directory), problem=self._directory_problem)
+        for file, problem in self._parsed.problems.items():
+            yield EnhancedService(name="", file=file, problem=problem)
+        for name in sorted(self.definitions):
+            yield self.definitions[name].reported()
+
+    async def _read_files(self, directory: Path) -> None:
+        snapshot = await asyncio.to_thread(read_directory, directory, self._fingerprint)
+        if snapshot is None:
+            return
+        self._fingerprint = snapshot.fingerprint
+        self._directory_problem = snapshot.problem
+        self._parsed = parse_all(snapshot.contents)
+        self._asked_at_seconds = None
+        log.info("enhanced services read", directory=str(directory), count=len(self._parsed.definitions))
+        for problem in filter(None, (snapshot.problem, *self._parsed.problems.values())):
+            log.error("enhanced services not read", problem=problem)
+
+    async def _ask_devices(self) -> None:
+        types = types_of(self._parsed.definitions.values())
+        asked_at = self._asked_at_seconds
+        if not types or (asked_at is not None and self._now() - asked_at < VERIFIED_SECONDS):
+            return
+        try:
+            self._devices = {**self._devices, **await self._look(types)}
+            self._asked_at_seconds = self._now()
+        except (DeviceUnavailable, DeviceRejected) as error:
+            log.warning("enhanced services not checked against the devices", reason=str(error))
+
+    def _settle(self, found: Mapping[str, Definition]) -> None:
+        before, self.definitions = self.definitions, found
+        changed = {name for name in before.keys() | found.keys() if before.get(name) != found.get(name)}
+        self._changed |= changed
+        for name in sorted(changed):
+            one = found.get(name)
+            if one is not None and one.problem:
+                log.error("enhanced service cannot be used", name=name, problem=one.problem)

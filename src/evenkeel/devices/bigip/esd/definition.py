@@ -1,0 +1,34 @@
+"""One enhanced service definition, as read from a file and checked against the devices."""
+
+from collections.abc import Iterable, Mapping
+
+from evenkeel.core.enhanced_services import EnhancedService
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.esd.tags import TAGS
+
+
+class Definition(Value):
+    """An enhanced service: objects in /Common by tag. ``problem``: why it cannot be used."""
+
+    name: str
+    file: str
+    tags: Mapping[str, tuple[str, ...]] = {}
+    """Full paths, in order; of a tag without ``many`` at most one."""
+    types: Mapping[str, str] = {}
+    """By tag with one object: its type on the devices."""
+    problem: str = ""
+
+    def path(self, tag: str) -> str:
+        """The one object of the tag; empty: none."""
+        return next(iter(self.tags.get(tag, ())), "")
+
+    def reported(self) -> EnhancedService:
+        """For the controllers."""
+        return EnhancedService(name=self.name, file=self.file, tags=dict(self.tags), problem=self.problem)
+
+
+def types_of(definitions: Iterable[Definition]) -> tuple[str, ...]:
+    """The types of all objects that the definitions may name."""
+    return tuple(
+        sorted({type_ for one in definitions for tag, paths in one.tags.items() if paths for type_ in TAGS[tag].types})
+    )

@@ -1,0 +1,63 @@
+"""The directory of ESD files: ``*.json``, as F5's agent reads it. Blocking; call it in a thread."""
+
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.esd.parse import FILE_BYTES_MAX
+
+FILES_MAX = 64
+Fingerprint = tuple[tuple[str, int, int, int], ...]
+"""Metadata that changes with the files: name, time of modification, size and inode of each."""
+
+
+class Snapshot(Value):
+    """The files by name: content, or why one could not be read. ``problem``: why the directory could not be."""
+
+    fingerprint: Fingerprint = ()
+    contents: dict[str, bytes | str] = {}
+    problem: str = ""
+
+
+def read_directory(path: Path, known: Fingerprint | None) -> Snapshot | None:
+    """All files; None if nothing changed since ``known``. A file that changes while it is read is read again with the
+    next call, because its metadata are taken before.
+    """
+    try:
+        files = sorted(each for each in path.iterdir() if each.suffix == ".json" and not each.name.startswith("."))
+        fingerprint = _fingerprint(files[: FILES_MAX + 1])
+    except OSError as error:
+        return _unreadable(path, error.strerror or "unreadable", known)
+    if len(files) > FILES_MAX:
+        return _unreadable(path, f"{len(files)} files; at most {FILES_MAX} are allowed", known)
+    if fingerprint == known:
+        return None
+    return Snapshot(fingerprint=fingerprint, contents={file.name: _content(file) for file in files})
+
+
+def _unreadable(path: Path, reason: str, known: Fingerprint | None) -> Snapshot | None:
+    fingerprint: Fingerprint = ((reason, 0, 0, 0),)
+    return None if fingerprint == known else Snapshot(fingerprint=fingerprint, problem=f"{path}: {reason}")
+
+
+def _fingerprint(files: Iterable[Path]) -> Fingerprint:
+    return tuple(map(_state, files))
+
+
+def _state(file: Path) -> tuple[str, int, int, int]:
+    try:
+        state = file.stat()
+    except OSError:  # a broken link, or removed meanwhile
+        return file.name, 0, 0, 0
+    return file.name, state.st_mtime_ns, state.st_size, state.st_ino
+
+
+def _content(file: Path) -> bytes | str:
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            return "a regular file is allowed"
+        with file.open("rb") as opened:
+            return opened.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        return error.strerror or "unreadable"

@@ -1,0 +1,162 @@
+"""The content of ESD files -> definitions. Pure.
+
+The format is F5's: an object whose names are those of the enhanced services, and whose values are objects of tag and
+value. A value is the name of an object in /Common, or its full path there; of ``lbaas_irule`` and ``lbaas_policy`` a
+list of them. A definition that is wrong is kept with its problem, so that it can be shown; the others can be used.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.core.enhanced_services import NAME_WORDS, is_name
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.esd.definition import Definition
+from evenkeel.devices.bigip.esd.tags import OTHER_NAMES, TAGS
+
+FILE_BYTES_MAX = 64 * 1024
+DEFINITIONS_MAX = 200
+"""In all files together."""
+LIST_MAX = 32
+"""Objects that one tag names."""
+SHOWN_CHARACTERS_MAX = 80
+
+_FOLDER = "/Common/"
+_PATH = re.compile(r"/Common/([A-Za-z0-9_.-]{1,128}/)?[A-Za-z0-9_. -]{1,128}")
+_PATH_WORDS = "the name of an object in /Common, or its full path there, is allowed"
+
+
+class Parsed(Value):
+    """Definitions by name, and the problems of files as a whole, by file."""
+
+    definitions: Mapping[str, Definition] = {}
+    problems: Mapping[str, str] = {}
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that a name given twice is seen."""
+
+
+class _Wrong(Exception):
+    """The text says what is wrong, and what is allowed."""
+
+
+def parse_all(contents: Mapping[str, bytes | str]) -> Parsed:
+    """The definitions in all files, by file name; instead of the content of a file that could not be read, the reason.
+
+    A name in several places is unusable, whichever was meant.
+    """
+    found: list[Definition] = []
+    problems: dict[str, str] = {}
+    for file, content in sorted(contents.items()):
+        try:
+            found.extend(_definitions(file, content))
+        except _Wrong as wrong:
+            problems[file] = f"{file}: {wrong}"
+    if len(found) > DEFINITIONS_MAX:
+        dropped = found[DEFINITIONS_MAX]
+        problems[dropped.file] = (
+            f"{dropped.file}: enhanced service {dropped.name!r} and those after it: "
+            f"at most {DEFINITIONS_MAX} in all files are allowed"
+        )
+    return Parsed(definitions=_by_name(found[:DEFINITIONS_MAX]), problems=problems)
+
+
+def _by_name(found: Iterable[Definition]) -> dict[str, Definition]:
+    ordered = list(found)
+    files: dict[str, list[str]] = {}
+    for one in ordered:
+        files.setdefault(one.name, []).append(one.file)
+    return {
+        one.name: one if len(files[one.name]) == 1 else replace(one, tags={}, problem=_twice(one.name, files[one.name]))
+        for one in ordered
+    }
+
+
+def _twice(name: str, files: list[str]) -> str:
+    places = " and ".join(f"{times} times in {file}" if times > 1 else file for file, times in Counter(files).items())
+    return f"{places}: enhanced service {name!r} is defined more than once; once is allowed"
+
+
+def _definitions(file: str, content: bytes | str) -> list[Definition]:
+    """Raises :class:`_Wrong` for a file whose names cannot be read."""
+    document = _document(content)
+    if not isinstance(document, _Pairs):
+        raise _Wrong("an object of enhanced services by name is allowed")
+    return [_definition(file, name, value) for name, value in document]
+
+
+def _document(content: bytes | str) -> Any:
+    if isinstance(content, str):
+        raise _Wrong(content)
+    if len(content) > FILE_BYTES_MAX:
+        raise _Wrong(f"larger than {FILE_BYTES_MAX} bytes, the most that is allowed")
+    try:
+        return json.loads(content.decode(), object_pairs_hook=_Pairs)
+    except UnicodeDecodeError as error:
+        raise _Wrong("not UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise _Wrong(f"line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from error
+    except (RecursionError, ValueError) as error:
+        raise _Wrong("not JSON that can be read: nested too deeply, or a number too long") from error
+
+
+def _definition(file: str, name: str, value: Any) -> Definition:
+    where = f"{file}: enhanced service {_shown(name)}"
+    try:
+        if not is_name(name):
+            raise _Wrong(f"a name of {NAME_WORDS} is allowed")
+        return Definition(name=name, file=file, tags=_tags(value))
+    except _Wrong as wrong:
+        return Definition(name=name[:SHOWN_CHARACTERS_MAX], file=file, problem=f"{where}: {wrong}")
+
+
+def _tags(value: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(value, _Pairs):
+        raise _Wrong(f"{_shown(value)}: an object of tags is allowed")
+    found: dict[str, tuple[str, ...]] = {}
+    for given, content in value:
+        tag = OTHER_NAMES.get(given, given)
+        if tag not in TAGS:
+            raise _Wrong(f"{_shown(given)}: no such tag; allowed are {', '.join((*TAGS, *OTHER_NAMES))}")
+        if tag in found:
+            raise _Wrong(f"{given}: given twice; once is allowed")
+        found[tag] = _paths(given, tag, content)
+    return found
+
+
+def _paths(given: str, tag: str, content: Any) -> tuple[str, ...]:
+    """The full paths that a tag's value names. Raises :class:`_Wrong`."""
+    known = TAGS[tag]
+    if known.many:
+        if not isinstance(content, list) or isinstance(content, _Pairs):
+            raise _Wrong(f"{given}: {_shown(content)}: a list of names is allowed")
+        if len(content) > LIST_MAX:
+            raise _Wrong(f"{given}: {len(content)} names; at most {LIST_MAX} are allowed")
+        paths = tuple(_path(given, one) for one in content)
+        if len(set(paths)) != len(paths):
+            raise _Wrong(f"{given}: {_shown(content)}: an object is named twice; once is allowed")
+        return paths
+    if content == "" and known.removable:
+        return ()
+    return (_path(given, content),)
+
+
+def _path(given: str, content: Any) -> str:
+    if not isinstance(content, str):
+        raise _Wrong(f"{given}: {_shown(content)}: {_PATH_WORDS}")
+    path = content if content.startswith("/") else f"{_FOLDER}{content}"
+    if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split("/")):
+        raise _Wrong(f"{given}: {_shown(content)}: {_PATH_WORDS}")
+    return path
+
+
+def _shown(value: Any) -> str:
+    """A value for messages, as JSON, shortened."""
+    plain = dict(value) if isinstance(value, _Pairs) else value
+    text = repr(plain) if isinstance(plain, str) else json.dumps(plain, default=dict)
+    return text if len(text) <= SHOWN_CHARACTERS_MAX else f"{text[:SHOWN_CHARACTERS_MAX]}…"

@@ -1,0 +1,56 @@
+"""The tags of enhanced service definitions: those of F5's agent, and those of its later forks.
+
+Sources: F5's documentation "Enhanced Service Definitions"; the tag tables of f5-openstack-agent 9.9 and of
+sapcc/octavia-f5-provider-driver.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+PERSISTENCE_TYPES = (
+    "ltm/persistence/cookie",
+    "ltm/persistence/dest-addr",
+    "ltm/persistence/source-addr",
+    "ltm/persistence/hash",
+    "ltm/persistence/msrdp",
+    "ltm/persistence/sip",
+    "ltm/persistence/ssl",
+    "ltm/persistence/universal",
+)
+ADDRESS_PERSISTENCE = frozenset({"ltm/persistence/source-addr", "ltm/persistence/dest-addr"})
+
+CLIENT_TCP, SERVER_TCP, UDP, FAST_L4 = "lbaas_ctcp", "lbaas_stcp", "lbaas_cudp", "lbaas_fastl4"
+CLIENT_TLS, SERVER_TLS = "lbaas_cssl_profile", "lbaas_sssl_profile"
+HTTP, ONE_CONNECT, COMPRESSION = "lbaas_http_profile", "lbaas_oneconnect_profile", "lbaas_http_compression"
+RULES, POLICIES = "lbaas_irule", "lbaas_policy"
+PERSISTENCE, FALLBACK = "lbaas_persist", "lbaas_fallback_persist"
+
+
+class Tag(NamedTuple):
+    """What a tag's value may be."""
+
+    types: tuple[str, ...]
+    """Types of the object on the device."""
+    many: bool = False
+    """The value is a list of names."""
+    removable: bool = False
+    """An empty text removes the profile of this kind."""
+
+
+TAGS: Mapping[str, Tag] = {
+    CLIENT_TCP: Tag(("ltm/profile/tcp",)),
+    SERVER_TCP: Tag(("ltm/profile/tcp",)),
+    UDP: Tag(("ltm/profile/udp",)),
+    FAST_L4: Tag(("ltm/profile/fastl4",), removable=True),
+    CLIENT_TLS: Tag(("ltm/profile/client-ssl",)),
+    SERVER_TLS: Tag(("ltm/profile/server-ssl",)),
+    HTTP: Tag(("ltm/profile/http",)),
+    ONE_CONNECT: Tag(("ltm/profile/one-connect",), removable=True),
+    COMPRESSION: Tag(("ltm/profile/http-compression",), removable=True),
+    RULES: Tag(("ltm/rule",), many=True),
+    POLICIES: Tag(("ltm/policy",), many=True),
+    PERSISTENCE: Tag(PERSISTENCE_TYPES),
+    FALLBACK: Tag(PERSISTENCE_TYPES),
+}
+OTHER_NAMES: Mapping[str, str] = {"lbaas_http": HTTP, "lbaas_one_connect": ONE_CONNECT}
+"""Other forks' names of a tag."""

@@ -1,0 +1,62 @@
+"""Definitions against the devices: each object that they name is in /Common of every device, with the right type. Pure,
+except for :func:`objects_on`.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from evenkeel.devices.bigip.canonical import full_path
+from evenkeel.devices.bigip.esd.definition import Definition
+from evenkeel.devices.bigip.esd.tags import TAGS
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import COMMON
+from evenkeel.devices.waiting import together
+
+Common = Mapping[str, frozenset[str]]
+"""By type: full paths of the objects in /Common of one device."""
+
+
+async def objects_on(device: IControl, types: Iterable[str]) -> Common:
+    """One read a type. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+    wanted = tuple(types)
+    selected = {"$select": "name,partition,subPath,fullPath"}
+    reads = (device.collection(kind, partition=COMMON, expand=False, **selected) for kind in wanted)
+    answers = await together(*reads)
+    return {kind: frozenset(map(full_path, items)) for kind, items in zip(wanted, answers, strict=True)}
+
+
+def verified(definition: Definition, devices: Mapping[str, Common]) -> Definition:
+    """The definition with the types of its objects, or with the problem. ``devices``: by host, what each reachable
+    device holds.
+    """
+    if definition.problem:
+        return definition
+    types: dict[str, str] = {}
+    for tag, paths in definition.tags.items():
+        for path in paths:
+            for host, common in devices.items():
+                if not any(kind in common for kind in TAGS[tag].types):
+                    continue  # not asked since a definition names objects of this type
+                here = next((kind for kind in TAGS[tag].types if path in common.get(kind, ())), "")
+                if not here:
+                    return replace(definition, problem=_missing(definition, tag, path, host))
+                if types.setdefault(tag, here) != here:
+                    return replace(definition, problem=_differs(definition, tag, path))
+    return replace(definition, types=types)
+
+
+def _missing(definition: Definition, tag: str, path: str, host: str) -> str:
+    allowed = TAGS[tag].types
+    lacks = f"no {allowed[0]}" if len(allowed) == 1 else f"none of {', '.join(allowed)}"
+    return (
+        f"{definition.file}: enhanced service {definition.name!r}: {tag}: {path!r}: "
+        f"device {host} has {lacks} of that name; an object that is on every device is allowed"
+    )
+
+
+def _differs(definition: Definition, tag: str, path: str) -> str:
+    return (
+        f"{definition.file}: enhanced service {definition.name!r}: {tag}: {path!r}: has another type on each device; "
+        "one type is allowed"
+    )

@@ -1,0 +1,340 @@
+"""Enhanced services on a virtual server: the objects of the operator that replace or join those of the listener. Pure.
+
+Applied last, to what the listener's attributes came to. The first service that has a tag decides it (see
+:mod:`evenkeel.core.enhanced_services`). The listener's iRule and policies stay, before those of the operator. Settings
+that contradict the listener's protocol, its TLS or what the tenant set are a problem, as are services that the agent
+does not have: the load balancer stays as it is on the device then.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from evenkeel.core.enhanced_services import PER_LISTENER_MAX
+from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
+from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.devices.bigip.esd import tags as t
+from evenkeel.devices.bigip.esd.definition import Definition
+from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.bigip.render.handshake import passes_name_on
+from evenkeel.devices.bigip.render.profiles import idle_timeout
+from evenkeel.devices.errors import Unrenderable
+
+Definitions = Mapping[str, Definition]
+
+_FAST_L4, _TCP, _HTTP, _UDP = "ltm/profile/fastl4", "ltm/profile/tcp", "ltm/profile/http", "ltm/profile/udp"
+_ONE_CONNECT, _COMPRESSION = "ltm/profile/one-connect", "ltm/profile/http-compression"
+_CLIENT_SSL, _SERVER_SSL = "ltm/profile/client-ssl", "ltm/profile/server-ssl"
+_BUILT_IN = {
+    "/Common/fastL4": _FAST_L4,
+    "/Common/tcp": _TCP,
+    "/Common/http": _HTTP,
+    "/Common/udp": _UDP,
+    "/Common/oneconnect": _ONE_CONNECT,
+    "/Common/httpcompression": _COMPRESSION,
+    "/Common/serverssl": _SERVER_SSL,
+}
+"""Types of the built-in profiles that listeners have."""
+_TCP_BASED = ("HTTP", "TCP", "HTTPS", TLS_PROTOCOL)
+_USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
+
+
+class _Setting(NamedTuple):
+    """The value of a tag, and the definition that gave it."""
+
+    definition: Definition
+    paths: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        return next(iter(self.paths), "")
+
+
+def settings_of(names: Sequence[str], known: Definitions) -> dict[str, _Setting]:
+    """By tag: what the first of these services says. Raises :class:`Unrenderable` for one that cannot be used."""
+    if len(names) > PER_LISTENER_MAX:
+        raise Unrenderable(f"{len(names)} enhanced services; at most {PER_LISTENER_MAX} are allowed")
+    found: dict[str, _Setting] = {}
+    for name in names:
+        definition = known.get(name)
+        if definition is None:
+            raise Unrenderable(f"enhanced service {name!r} is in no file of the agent's esd_dir")
+        if definition.problem:
+            raise Unrenderable(definition.problem)
+        for tag, paths in definition.tags.items():
+            found.setdefault(tag, _Setting(definition, paths))
+    return found
+
+
+class _Virtual:
+    """A virtual server while enhanced services are applied to it."""
+
+    def __init__(
+        self, listener: ServiceListener, pool: ServicePool | None, virtual: WantedObject, own: Iterable[WantedObject]
+    ) -> None:
+        self.listener = listener
+        self.pool = pool
+        self.attributes: dict[str, Any] = dict(virtual.attributes)
+        self.own = list(own)
+        self.partition = str(virtual.attributes["destination"]).split("/")[1]
+        self.profiles: list[dict[str, str]] = [dict(one) for one in virtual.attributes["profiles"]]
+
+    # -- profiles
+
+    def type_of(self, path: str) -> str:
+        """The type of a profile of the listener; empty: of none that enhanced services concern."""
+        types = {f"/{self.partition}/{item.key.name}": item.key.type for item in self.own}
+        return types.get(path) or _BUILT_IN.get(path, "")
+
+    def has(self, type_: str) -> bool:
+        return any(self.type_of(one["name"]) == type_ for one in self.profiles)
+
+    def own_of(self, type_: str) -> WantedObject | None:
+        return next((item for item in self.own if item.key.type == type_), None)
+
+    def remove(self, type_: str) -> None:
+        """Remove the profiles of this type, and the listener's own objects of it."""
+        self.profiles = [one for one in self.profiles if self.type_of(one["name"]) != type_]
+        self.own = [item for item in self.own if item.key.type != type_]
+
+    def add(self, path: str, context: str = "all") -> None:
+        self.profiles.append({"name": path, "context": context})
+
+    def derive(self, type_: str, parent: str, attributes: Mapping[str, Any] | None = None) -> None:
+        """Make the listener's own profile of this type inherit from another parent. The name tells of the parent: a
+        device may refuse to change it in place.
+        """
+        old = self.own_of(type_)
+        if old is None:
+            return
+        digest = hashlib.sha256(parent.encode()).hexdigest()[:12]
+        head, _, object_id = old.key.name.rpartition("_")
+        key = Key(type=type_, name=f"{head}-{digest}_{object_id}")
+        made = replace(old, key=key, attributes={**old.attributes, **(attributes or {}), "defaultsFrom": parent})
+        before = f"/{self.partition}/{old.key.name}"
+        self.own = [made if item is old else item for item in self.own]
+        for one in self.profiles:
+            if one["name"] == before:
+                one["name"] = f"/{self.partition}/{key.name}"
+
+    def standard(self) -> None:
+        """Make a fastL4 virtual server a full proxy; its own time-outs move to a tcp profile."""
+        if not self.has(_FAST_L4):
+            return
+        old = self.own_of(_FAST_L4)
+        self.remove(_FAST_L4)
+        if old is None:
+            self.add("/Common/tcp")
+            return
+        key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", "_tcp_"))
+        attributes = {
+            "defaultsFrom": "/Common/tcp",
+            "idleTimeout": idle_timeout(self.listener),
+            "description": str(old.attributes["description"]).replace(":fastl4:", ":tcp:"),
+        }
+        self.own.append(replace(old, key=key, attributes=attributes))
+        self.add(f"/{self.partition}/{key.name}")
+
+    # -- problems
+
+    def refuse(self, tag: str, setting: _Setting, reason: str) -> Unrenderable:
+        named = ", ".join(setting.paths) or "none"
+        return Unrenderable(
+            f"listener {self.listener.id}: enhanced service {setting.definition.name!r}: {tag} {named}: {reason}"
+        )
+
+
+def with_enhanced_services(
+    virtuals: Iterable[WantedObject],
+    own: Sequence[WantedObject],
+    listener: ServiceListener,
+    pool: ServicePool | None,
+    known: Definitions,
+) -> tuple[Sequence[WantedObject], list[WantedObject]]:
+    """The listener's objects and its virtual servers, as its enhanced services want them. Raises
+    :class:`Unrenderable`. Every virtual server has the attributes that enhanced services set, so that they are removed
+    with them.
+    """
+    servers = [
+        replace(virtual, attributes={"policies": [], "fallbackPersistence": "", **virtual.attributes})
+        for virtual in virtuals
+    ]
+    if not listener.enhanced_services:
+        return own, servers
+    found = settings_of(listener.enhanced_services, known)
+    changed = own
+    for place, virtual in enumerate(servers):
+        made = _Virtual(listener, pool, virtual, own)
+        _apply(made, found)
+        servers[place] = replace(virtual, attributes={**made.attributes, "profiles": made.profiles})
+        changed = made.own
+    return changed, servers
+
+
+def _apply(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    _check_protocol(made, found)
+    if _needs_full_proxy(found):
+        made.standard()
+    for step in (_transport, _http, _tls, _one_connect, _compression, _persistence, _code):
+        step(made, found)
+
+
+def _check_protocol(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    """Tags that do not go with the listener's protocol."""
+    protocol = made.listener.protocol
+    for tag, setting in found.items():
+        if tag == t.UDP:
+            allowed: tuple[str, ...] = ("UDP",)
+        elif tag in (t.HTTP, t.ONE_CONNECT, t.COMPRESSION):
+            allowed = (*L7_PROTOCOLS, "TCP")
+        elif tag in (t.RULES, t.POLICIES, t.PERSISTENCE, t.FALLBACK):
+            continue
+        else:
+            allowed = _TCP_BASED
+        if setting.paths and protocol not in allowed:
+            words = ", ".join(sorted(allowed))
+            raise made.refuse(tag, setting, f"the listener's protocol is {protocol}; allowed are {words}")
+
+
+def _needs_full_proxy(found: Mapping[str, _Setting]) -> bool:
+    """Only persistence by address works without: TCP, TLS and HTTP profiles, iRules and policies may read the
+    stream. An empty ``lbaas_fastl4`` asks for it."""
+    for tag, setting in found.items():
+        if tag == t.FAST_L4 and not setting.paths:
+            return True
+        if tag in (t.PERSISTENCE, t.FALLBACK):
+            if setting.definition.types.get(tag) not in t.ADDRESS_PERSISTENCE:
+                return True
+        elif tag != t.FAST_L4 and setting.paths:
+            return True
+    return False
+
+
+def _transport(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    for tag, type_ in ((t.FAST_L4, _FAST_L4), (t.UDP, _UDP)):
+        if tag in found and found[tag].paths and made.has(type_):
+            _refuse_times(made, tag, found[tag])
+            made.remove(type_)
+            made.add(found[tag].path)
+    client, server = found.get(t.CLIENT_TCP), found.get(t.SERVER_TCP)
+    for tag, setting in ((t.CLIENT_TCP, client), (t.SERVER_TCP, server)):
+        if setting is not None:
+            _refuse_times(made, tag, setting)
+    if client is None and server is None:
+        return
+    made.remove(_TCP)
+    # as F5's agent: without a profile for the members, the clients' is used for both
+    made.add(client.path if client else "/Common/tcp", "clientside" if server else "all")
+    if server:
+        made.add(server.path, "serverside")
+
+
+def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
+    """The operator's profile has the time-outs."""
+    for name in ("timeout_client_data", "timeout_member_data"):
+        value = getattr(made.listener, name)
+        if value != getattr(_USUAL, name):
+            reason = f"{name} {value} cannot be set beside it; only {getattr(_USUAL, name)} is allowed"
+            raise made.refuse(tag, setting, reason)
+
+
+def _http(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    setting = found.get(t.HTTP)
+    if setting is None:
+        return
+    if made.own_of(_HTTP) is not None:
+        made.derive(_HTTP, setting.path)
+        return
+    made.remove(_HTTP)
+    made.add(setting.path)
+
+
+def _tls(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    client, server = found.get(t.CLIENT_TLS), found.get(t.SERVER_TLS)
+    if client is not None:
+        if made.listener.protocol == TLS_PROTOCOL:
+            raise made.refuse(t.CLIENT_TLS, client, "the listener has certificates of its own (TERMINATED_HTTPS)")
+        if made.listener.protocol == "HTTPS" and server is None:
+            raise made.refuse(
+                t.CLIENT_TLS, client, f"members of an HTTPS listener expect TLS; {t.SERVER_TLS} is needed"
+            )
+        made.add(client.path, "clientside")
+    if server is not None:
+        if made.pool is not None and made.pool.tls_enabled:
+            raise made.refuse(t.SERVER_TLS, server, f"pool {made.pool.id} has TLS settings of its own (tls_enabled)")
+        if made.listener.protocol == "HTTPS" and client is None:
+            raise made.refuse(t.SERVER_TLS, server, f"clients of an HTTPS listener bring TLS; {t.CLIENT_TLS} is needed")
+        made.remove(_SERVER_SSL)
+        made.add(server.path, "serverside")
+
+
+def _one_connect(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    setting = found.get(t.ONE_CONNECT)
+    if setting is None:
+        return
+    made.remove(_ONE_CONNECT)
+    if not setting.paths:
+        return
+    if passes_name_on(made.listener, made.pool):
+        reason = "members get the clients' server names (SNI), so clients cannot share connections to them"
+        raise made.refuse(t.ONE_CONNECT, setting, reason)
+    _need_http(made, t.ONE_CONNECT, setting, found)
+    made.add(setting.path)
+
+
+def _compression(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    setting = found.get(t.COMPRESSION)
+    if setting is None:
+        return
+    made.remove(_COMPRESSION)
+    if setting.paths:
+        _need_http(made, t.COMPRESSION, setting, found)
+        made.add(setting.path)
+
+
+def _need_http(made: _Virtual, tag: str, setting: _Setting, found: Mapping[str, _Setting]) -> None:
+    if made.listener.protocol not in L7_PROTOCOLS and t.HTTP not in found:
+        raise made.refuse(tag, setting, f"a {made.listener.protocol} listener needs {t.HTTP} too")
+
+
+def _persistence(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    setting, fallback = found.get(t.PERSISTENCE), found.get(t.FALLBACK)
+    if setting is not None:
+        if made.attributes.get("persist"):
+            pool = made.pool.id if made.pool else ""
+            reason = f"pool {pool} has session persistence of its own, by session_persistence or lb_algorithm"
+            raise made.refuse(t.PERSISTENCE, setting, reason)
+        if setting.definition.types.get(t.PERSISTENCE) == "ltm/persistence/cookie":
+            _need_http(made, t.PERSISTENCE, setting, found)
+        folder, _, name = setting.path.rpartition("/")
+        made.attributes["persist"] = [{"name": name, "partition": folder.strip("/"), "tmDefault": "yes"}]
+    if fallback is not None:
+        if not made.attributes.get("persist"):
+            raise made.refuse(t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}")
+        made.attributes["fallbackPersistence"] = fallback.path
+
+
+def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
+    """iRules and policies, after those of the listener."""
+    if t.RULES in found:
+        made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
+    if t.POLICIES in found:
+        ours = made.attributes.get("policies", ())
+        theirs = [_policy(path) for path in found[t.POLICIES].paths]
+        made.attributes["policies"] = [*ours, *theirs]
+
+
+def _policy(path: str) -> dict[str, str]:
+    folder, _, name = path.rpartition("/")
+    return {"name": name, "partition": folder.strip("/")}
+
+
+def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:
+    """Identity of everything that enhanced services contribute to these listeners; empty: nothing."""
+    names = sorted({name for listener in listeners for name in listener.enhanced_services})
+    if not names:
+        return ""
+    text = repr([(name, sorted(known[name].tags.items()) if name in known else None) for name in names])
+    return hashlib.sha256(text.encode()).hexdigest()
