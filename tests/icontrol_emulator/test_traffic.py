@@ -196,6 +196,34 @@ async def test_connection_limit(device: Client, backend: Start) -> None:
     writer.close()
 
 
+@pytest.mark.parametrize("what", ["ltm/virtual/~P~v", "ltm/node/~P~127.0.0.1", "member"])
+async def test_rate_limit(device: Client, backend: Start, what: str) -> None:
+    server = await backend("a")
+    port = await site(device, [server], ["tcp"])
+    path = f"ltm/pool/~P~p/members/~P~127.0.0.1:{server.port}" if what == "member" else what
+    await device.patch(path, {"rateLimit": "2"})
+    said = await asyncio.gather(*(fetch(VIP, port) for _ in range(12)), return_exceptions=True)
+    assert any(isinstance(each, ConnectionError | asyncio.IncompleteReadError) for each in said)
+    assert any(isinstance(each, tuple) for each in said)
+    await device.patch(path, {"rateLimit": "disabled"})
+    assert await count(port, 6) == {"a": 6}
+
+
+@pytest.mark.parametrize("what", ["ltm/virtual-address/~P~127.0.8.1", "ltm/node/~P~127.0.0.1", "member"])
+async def test_connection_limits_elsewhere(device: Client, backend: Start, what: str) -> None:
+    server = await backend("a")
+    port = await site(device, [server], ["tcp"])
+    path = f"ltm/pool/~P~p/members/~P~127.0.0.1:{server.port}" if what == "member" else what
+    await device.patch(path, {"connectionLimit": 1})
+    reader, writer = await asyncio.open_connection(VIP, port)
+    await exchange(reader, writer)
+    with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+        await fetch(VIP, port)
+    await device.patch(path, {"connectionLimit": 0})
+    assert (await fetch(VIP, port))[1] == "a"
+    writer.close()
+
+
 async def test_changes_leave_open_connections_alone(device: Client, backend: Start) -> None:
     first, second = await backend("a"), await backend("b")
     port = await site(device, [first], ["tcp"])

@@ -11,6 +11,7 @@ from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.names import strip_domain
 from icontrol_emulator.config.rules.pool import MEMBERS, member_endpoint, member_node
 from icontrol_emulator.dataplane.counters import CounterBook
+from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.persist import Found
 from icontrol_emulator.dataplane.status import MemberStatus
 
@@ -41,7 +42,8 @@ def _group(member: Obj) -> int:
     return int(member.props.get("priorityGroup", 0))
 
 
-def _is_full(obj: Obj, current: int) -> bool:
+def is_full(obj: Obj, current: int) -> bool:
+    """Whether so many connections are as many as the object's limit allows (0: no limit)."""
     limit = int(obj.props.get("connectionLimit", 0))
     return 0 < limit <= current
 
@@ -50,11 +52,20 @@ def _rank(text: str, member: Obj) -> bytes:
     return hashlib.sha256(f"{text} {member.key.path}".encode()).digest()
 
 
+def _rated(obj: Obj) -> str:
+    return f"{obj.key.type} {member_path(obj)}"
+
+
+def _rate_limit(obj: Obj) -> str:
+    return str(obj.props.get("rateLimit", "disabled"))
+
+
 class Balancer:
-    def __init__(self, engine: Engine, status: MemberStatus, counters: CounterBook) -> None:
+    def __init__(self, engine: Engine, status: MemberStatus, counters: CounterBook, rates: RateLimits) -> None:
         self._engine = engine
         self._status = status
         self._counters = counters
+        self._rates = rates
         self._shares: dict[str, dict[Key, float]] = {}
 
     def choose(
@@ -87,11 +98,22 @@ class Balancer:
         return self._has_room(member) and self._status.open_to_new(member)
 
     def _has_room(self, member: Obj) -> bool:
-        """Whether neither the member nor its node has as many connections as its limit allows (0: no limit)."""
-        if _is_full(member, self._counters.peek("member", member_path(member)).current):
+        """Whether the limits of the member and its node allow another connection."""
+        if is_full(member, self._counters.peek("member", member_path(member)).current) or not self._in_time(member):
             return False
         node = member_node(self._engine, member)
-        return node is None or not _is_full(node, self._counters.peek("node", node.key.path).current)
+        if node is None:
+            return True
+        return not is_full(node, self._counters.peek("node", node.key.path).current) and self._in_time(node)
+
+    def _in_time(self, obj: Obj) -> bool:
+        return self._rates.has_room(_rated(obj), _rate_limit(obj))
+
+    def count(self, member: Obj) -> None:
+        """Count a new connection towards the rate limits of the member and its node."""
+        for obj in (member, member_node(self._engine, member)):
+            if obj is not None:
+                self._rates.count(_rated(obj), _rate_limit(obj))
 
     def _pick(self, pool_path: str, mode: str, members: list[Obj]) -> Obj:
         if "least-connections" in mode or mode == "least-sessions":

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from icontrol_emulator.dataplane.counters import Counters
 
-TIMED_KINDS = frozenset({"tcp", "fastl4", "fasthttp"})
+TIMED_KINDS = frozenset({"tcp", "udp", "sctp", "fastl4", "fasthttp"})
 
 
 def idle_seconds(profiles: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:

@@ -12,15 +12,17 @@ import structlog
 from OpenSSL import SSL
 
 from icontrol_emulator.config.engine import Engine
-from icontrol_emulator.config.model import Key, Obj
+from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.rules.virtual import ADDRESS, destination
 from icontrol_emulator.dataplane import streams
-from icontrol_emulator.dataplane.balance import Balancer
+from icontrol_emulator.dataplane.balance import Balancer, is_full
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.http2_proxy import Http2Proxy
 from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
-from icontrol_emulator.dataplane.persist import Addresses, PersistenceTable
+from icontrol_emulator.dataplane.limits import RateLimits
+from icontrol_emulator.dataplane.persist import Addresses, PersistenceTable, masked
 from icontrol_emulator.dataplane.rules import Rules
 from icontrol_emulator.dataplane.session import Profiles, Session
 from icontrol_emulator.dataplane.sockets import Address, reset
@@ -37,11 +39,14 @@ VIRTUALS_KEPT_MAX = 2_000
 class Carrier:
     """Shared by the listeners of one device: member selection, counters, open connections."""
 
-    def __init__(self, engine: Engine, balancer: Balancer, counters: CounterBook, table: PersistenceTable) -> None:
+    def __init__(
+        self, engine: Engine, balancer: Balancer, counters: CounterBook, table: PersistenceTable, rates: RateLimits
+    ) -> None:
         self.engine = engine
         self.balancer = balancer
         self.counters = counters
         self.table = table
+        self.rates = rates
         self._connections: set[asyncio.Task[None]] = set()
         self._profiles: dict[Key, tuple[tuple[int, Obj], Profiles]] = {}
 
@@ -62,15 +67,14 @@ class Carrier:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _serve(self, key: Key, conn: socket.socket, addresses: Addresses) -> None:
-        session = self._session(key, addresses)
+        session = self.session(key, addresses)
         if session is None:
             reset(conn)
             return
-        counters = self.counters.of("virtual", key.path)
-        most = int(session.virtual.props.get("connectionLimit", 0))
-        if most and counters.current >= most:
+        if not self.admits(session):
             reset(conn)
             return
+        counters = self.counters.of("virtual", key.path)
         counters.opened()
         stream: Stream | None = None
         tls: Counters | None = None
@@ -93,6 +97,26 @@ class Carrier:
             if tls is not None:
                 tls.closed()
 
+    def admits(self, session: Session) -> bool:
+        """Whether the limits of the virtual server and its address allow another connection, which this counts."""
+        virtual = session.virtual
+        if is_full(virtual, self.counters.peek("virtual", virtual.key.path).current):
+            return False
+        place = destination(virtual)
+        address = self.engine.store.get(Key(ADDRESS, "", place.host)) if place is not None else None
+        if address is not None and int(address.props.get("connectionLimit", 0)) and self._is_crowded(address):
+            return False
+        limit = str(virtual.props.get("rateLimit", "disabled"))
+        name = rated_name(virtual, session.addresses)
+        if not self.rates.has_room(name, limit):
+            return False
+        self.rates.count(name, limit)
+        return True
+
+    def _is_crowded(self, address: Obj) -> bool:
+        users = self.engine.store.users(Target(ADDRESS, address.key.path))
+        return is_full(address, sum(self.counters.peek("virtual", user.path).current for user in users))
+
     def _profiles_of(self, virtual: Obj) -> Profiles:
         """From the current configuration; cached until the next change, because there may be hundreds."""
         generation = self.engine.store.generation
@@ -105,7 +129,7 @@ class Carrier:
         self._profiles[virtual.key] = ((generation, virtual), found)
         return found
 
-    def _session(self, key: Key, addresses: Addresses) -> Session | None:
+    def session(self, key: Key, addresses: Addresses) -> Session | None:
         virtual = self.engine.store.get(key)
         if virtual is None or not (virtual.props.get("pool") or virtual.props.get("rules")):
             return None
@@ -137,14 +161,27 @@ class Carrier:
             upstream.close()
 
 
+def rated_name(virtual: Obj, addresses: Addresses) -> str:
+    """What the rate limit of a virtual server counts by: its `rateLimitMode` may name client and destination."""
+    mode = str(virtual.props.get("rateLimitMode", "object"))
+    parts = [virtual.key.path] if "object" in mode else []
+    for word, host, mask in (("source", addresses.client, "Src"), ("destination", addresses.destination, "Dst")):
+        if word in mode:
+            bits = int(virtual.props.get(f"rateLimit{mask}Mask", 0))
+            parts.append(masked(host, str(bits)) if bits else host)
+    return " ".join(["virtual", *parts])
+
+
 class Listener:
     """Accepts on a socket that it does not own: after detaching, the socket keeps listening for its next owner."""
 
     def __init__(
-        self, sock: socket.socket, address: Address, serve: Callable[[socket.socket, Addresses], None]
-    ) -> None:
+        self, sock: socket.socket, address: Address, choose: Callable[[str], Key | None],
+        serve: Callable[[Key, socket.socket, Addresses], None],
+    ) -> None:  # fmt: skip
         self.address = address
         self._sock = sock
+        self._choose = choose
         self._serve = serve
         asyncio.get_running_loop().add_reader(sock, self._accept)
 
@@ -164,4 +201,8 @@ class Listener:
             conn.setblocking(False)
             with contextlib.suppress(OSError):
                 conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._serve(conn, Addresses(peer[0], self.address.host))
+            virtual = self._choose(peer[0])
+            if virtual is None:
+                reset(conn)
+                continue
+            self._serve(virtual, conn, Addresses(peer[0], self.address.host))

@@ -6,21 +6,26 @@ the next connection.
 
 from __future__ import annotations
 
+import errno
+import ipaddress
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
 
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import is_address, split_endpoint, split_path, strip_domain
-from icontrol_emulator.config.rules.virtual import ADDRESS
+from icontrol_emulator.config.rules.virtual import ADDRESS, destination
 from icontrol_emulator.config.store import ChangeSet
 from icontrol_emulator.dataplane.balance import Balancer
 from icontrol_emulator.dataplane.counters import CounterBook
+from icontrol_emulator.dataplane.datagrams import DatagramListener, Flows
+from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.listener import Carrier, Listener
 from icontrol_emulator.dataplane.persist import PersistenceTable
 from icontrol_emulator.dataplane.probes import ProbeBoard
-from icontrol_emulator.dataplane.sockets import Address, SocketPool
+from icontrol_emulator.dataplane.sockets import SCTP, TCP, UDP, Address, SocketPool
 from icontrol_emulator.dataplane.status import MemberStatus
 from icontrol_emulator.device import Device
 
@@ -28,6 +33,17 @@ log = structlog.get_logger(__name__)
 
 VIRTUAL = "ltm/virtual"
 HOST_MASKS = ("255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")
+
+PROTOCOLS = {"tcp": (TCP,), "udp": (UDP,), "sctp": (SCTP,), "any": (TCP, UDP)}
+"""`ipProtocol` of a virtual server -> what it receives here."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """A socket, and the virtual servers that receive on it: they differ in the clients that they are for."""
+
+    listener: Listener | DatagramListener
+    keys: list[Key]
 
 
 class DataPlane:
@@ -43,7 +59,9 @@ class DataPlane:
         self._carry = carry
         self._clock = clock
         self._active = False
-        self._listeners: dict[Key, Listener] = {}
+        self._places: dict[Address, _Place] = {}
+        self._served: dict[Key, list[Address]] = {}
+        self._flows = Flows()
         self._failed: dict[Key, str] = {}
 
     @classmethod
@@ -61,8 +79,10 @@ class DataPlane:
     def attach(self, device: Device) -> None:
         self._device = device
         self.status.attach(device.engine)
-        self.balancer = Balancer(device.engine, self.status, self.counters)
-        self._carrier = Carrier(device.engine, self.balancer, self.counters, PersistenceTable(self._clock))
+        rates = RateLimits(self._clock)
+        self.records = PersistenceTable(self._clock)
+        self.balancer = Balancer(device.engine, self.status, self.counters, rates)
+        self._carrier = Carrier(device.engine, self.balancer, self.counters, self.records, rates)
         device.changed_listeners.append(self._configuration_changed)
 
     def start(self) -> None:
@@ -82,6 +102,7 @@ class DataPlane:
             self._reconcile(obj.key)
 
     def drop_connections(self) -> None:
+        self._flows.close()
         self._carrier.drop_connections()
 
     def failure(self, virtual: Obj) -> str:
@@ -96,8 +117,7 @@ class DataPlane:
         self.status.follow(changes)
         keys = dict.fromkeys(each for key in changes.before for each in self._virtuals(key))
         for key in keys:
-            if self._leaves(key):
-                self._drop(key)
+            self._leaves(key)
         for key in keys:
             self._reconcile(key)
         if self._active:
@@ -111,50 +131,96 @@ class DataPlane:
             return [user for user in users if user.type == VIRTUAL]
         return []
 
-    def _leaves(self, key: Key) -> bool:
-        listener = self._listeners.get(key)
-        return listener is not None and listener.address != self._wanted(key)
+    def _leaves(self, key: Key) -> None:
+        """Take a virtual server off the sockets that it no longer wants."""
+        wanted = self._wanted(key)
+        for address in [address for address in self._served.get(key, ()) if address not in wanted]:
+            self._leave(key, address)
 
-    def _drop(self, key: Key) -> None:
-        listener = self._listeners.pop(key, None)
-        if listener is not None:
-            listener.detach()
-            self.sockets.release(listener.address, self._owner(key))
-
-    def _owner(self, key: Key) -> object:
-        return self.name, key
+    def _leave(self, key: Key, address: Address) -> None:
+        self._served[key].remove(address)
+        place = self._places[address]
+        place.keys.remove(key)
+        if not place.keys:
+            del self._places[address]
+            place.listener.detach()
+            self.sockets.release(address, self.name)
 
     def _reconcile(self, key: Key) -> None:
-        wanted = self._wanted(key)
-        current = self._listeners.get(key)
-        if current is not None and current.address == wanted:
-            return
-        self._drop(key)
+        self._leaves(key)
         self._failed.pop(key, None)
-        if wanted is None:
-            return
-        try:
-            sock = self.sockets.claim(wanted, self._owner(key))
-        except OSError as error:
-            self._failed[key] = str(error)
-            log.warning("cannot listen", device=self.name, virtual=key.path, address=wanted.host, port=wanted.port,
-                        error=str(error))  # fmt: skip
-            return
-        self._listeners[key] = Listener(sock, wanted, partial(self._carrier.serve, key))
+        served = self._served.setdefault(key, [])
+        wanted = self._wanted(key)
+        for address in wanted:
+            if address in served:
+                continue
+            try:
+                self._join(key, address)
+            except OSError as error:
+                if address == wanted[0]:
+                    self._failed[key] = str(error)
+                log.warning("cannot listen", device=self.name, virtual=key.path, address=address.host,
+                            port=address.port, protocol=address.protocol, error=str(error))  # fmt: skip
+        if not served:
+            del self._served[key]
 
-    def _wanted(self, key: Key) -> Address | None:
-        """Where a virtual server should listen now; None if nowhere."""
+    def _join(self, key: Key, address: Address) -> None:
+        """Receive on the address, alone or beside virtual servers for other clients."""
+        place = self._places.get(address)
+        if place is None:
+            sock = self.sockets.claim(address, self.name)
+            choose = partial(self._virtual_for, address)
+            listener: Listener | DatagramListener
+            if address.protocol == UDP:
+                listener = DatagramListener(sock, address, choose, self._carrier, self._flows)
+            else:
+                listener = Listener(sock, address, choose, self._carrier.serve)
+            place = self._places[address] = _Place(listener, [])
+        elif self._domain(key) != self._domain(place.keys[0]):
+            raise OSError(errno.EADDRINUSE, "a virtual server of another route domain listens here")
+        place.keys.append(key)
+        self._served[key].append(address)
+
+    def _domain(self, key: Key) -> str:
+        virtual = self._device.engine.store.get(key)
+        place = destination(virtual) if virtual is not None else None
+        address = self._device.engine.store.get(Key(ADDRESS, "", place.host)) if place is not None else None
+        return str(address.props.get("address", "")).partition("%")[2] if address is not None else ""
+
+    def _virtual_for(self, address: Address, client: str) -> Key | None:
+        """The virtual server for a client: of those whose source allows it, the one with the most specific source,
+        then the one for this protocol only."""
+        store = self._device.engine.store
+        fitting = []
+        for key in self._places[address].keys:
+            virtual = store.get(key)
+            network = source_network(virtual) if virtual is not None else None
+            if virtual is not None and (network is None or ipaddress.ip_address(client.split("%")[0]) in network):
+                bits = network.prefixlen if network is not None else 0
+                fitting.append((bits, virtual.props.get("ipProtocol", "any") != "any", key))
+        return max(fitting)[2] if fitting else None
+
+    def _wanted(self, key: Key) -> tuple[Address, ...]:
+        """Where a virtual server should receive now, its main protocol first."""
         virtual = self._device.engine.store.get(key) if self._active else None
         if virtual is None or virtual.props.get("disabled") or virtual.props.get("mask") not in HOST_MASKS:
-            return None
-        if virtual.props.get("ipProtocol", "any") not in ("tcp", "any"):
-            return None
+            return ()
+        protocols = PROTOCOLS.get(str(virtual.props.get("ipProtocol", "any")), ())
         parts = split_path(str(virtual.props.get("destination", "")))
         endpoint = split_endpoint(parts.name)
         if endpoint is None or endpoint.port == 0:
-            return None
+            return ()
         address = self._device.engine.store.get(Key(ADDRESS, "", f"{parts.folder}/{endpoint.host}"))
         if address is None or self._device.engine.props(address).get("enabled") == "no":
-            return None
+            return ()
         host = strip_domain(str(address.props.get("address", endpoint.host)))
-        return Address(host, endpoint.port) if is_address(host) else None
+        return tuple(Address(host, endpoint.port, each) for each in protocols) if is_address(host) else ()
+
+
+def source_network(virtual: Obj) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """The clients that a virtual server serves; None: any."""
+    host, _, bits = str(virtual.props.get("source", "")).partition("/")
+    try:
+        return ipaddress.ip_network(f"{strip_domain(host)}/{bits}", strict=False)
+    except ValueError:
+        return None

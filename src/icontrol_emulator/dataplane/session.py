@@ -169,6 +169,7 @@ class Session:
         found, hashed = self.persistence.found(pool, cookies, by), self.persistence.hashed(by)
         while (member := self.balancer.choose(pool, tried, found, hashed)) is not None:
             tried.add(member.key)
+            self.balancer.count(member)
             yield member
 
     async def connect(self, cookies: str = "", pool: str = "", by: PersistKey | None = None) -> Upstream | None:

@@ -13,9 +13,14 @@ from typing import NamedTuple
 BACKLOG = 1024
 
 
+TCP, UDP, SCTP = "tcp", "udp", "sctp"
+_TYPES = {TCP: (socket.SOCK_STREAM, 0), UDP: (socket.SOCK_DGRAM, 0), SCTP: (socket.SOCK_STREAM, socket.IPPROTO_SCTP)}
+
+
 class Address(NamedTuple):
     host: str
     port: int
+    protocol: str = TCP
 
 
 class SocketPool:
@@ -43,14 +48,17 @@ class SocketPool:
 
 def _listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    kind, number = _TYPES[address.protocol]
+    sock = socket.socket(family, kind, number)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if address.protocol != UDP:  # for datagrams it would let a second socket take the address
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.setblocking(False)
-        sock.bind(address)
-        sock.listen(BACKLOG)
+        sock.bind((address.host, address.port))
+        if address.protocol != UDP:
+            sock.listen(BACKLOG)
     except BaseException:
         sock.close()
         raise
