@@ -252,6 +252,7 @@ class BigIpSite:
 
     def load(self, box: BigBox, snapshot: Any) -> None:
         box.device.load(snapshot)
+        self.watch.contents_lost(self.number, self._projects.values())
         guards = {
             project: max(filter(plausible, box.epochs(name)), default=0) for name, project in self._projects.items()
         }

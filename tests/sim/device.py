@@ -207,6 +207,7 @@ class Site:
 
     def _put_back(self, box: Box, backup: dict[str, Partition]) -> None:
         foreign = {project: part.foreign for project, part in box.memory.partitions.items()}
+        self.watch.contents_lost(self.number, box.memory.partitions)
         box.memory.partitions = _copied(backup)
         for project, things in foreign.items():
             if things:
@@ -216,23 +217,23 @@ class Site:
     def edit_by_hand(self, box: Box, new_id: str) -> str:
         """Somebody changes, removes or adds an object of ours, or moves a guard; says what."""
         rng = self.rng
-        parts = [part for _, part in sorted(box.memory.partitions.items()) if part.holds]
+        parts = [(project, part) for project, part in sorted(box.memory.partitions.items()) if part.holds]
         if not parts:
             return "nothing"
-        part = rng.choice(parts)
+        project, part = rng.choice(parts)
         victim = rng.choice(sorted(part.holds))
         way = rng.choice(("changed", "removed", "added", "guard"))
         if way == "changed":
             part.holds[victim] = replace(part.holds[victim], name="changed by hand")
         elif way == "removed":
             del part.holds[victim]
+            self.watch.contents_lost(self.number, {project})
         elif way == "added":
             service = part.holds[victim]
             vip = replace(service.vip, address=f"198.51.100.{rng.randrange(1, 255)}")
             part.holds[new_id] = replace(service, load_balancer_id=new_id, vip=vip)
         elif part.epoch is not None:
             part.epoch += rng.randrange(1, 4)
-            project = next(name for name, each in box.memory.partitions.items() if each is part)
             self.watch.guard_moved(box.name, project, part.epoch)
         return way
 

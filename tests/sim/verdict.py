@@ -69,6 +69,11 @@ def unrest(world: World) -> list[str]:
     return found + [f"guard not moved: {what}" for what in _old_guards(world)]
 
 
+def undone(world: World) -> list[str]:
+    """Work that agents have yet to do, also such as no row shows: a complete pass that failed is tried again later."""
+    return [f"{life.name} has work waiting" for life in world.lives if life.up and life.agent and life.agent.busy]
+
+
 def _old_guards(world: World) -> Iterable[str]:
     """Owners that the devices do not know yet: as when a registration of a process that has ended opened a session.
     Where there is nothing to hold, nobody finds out before the next change."""

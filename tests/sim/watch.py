@@ -4,7 +4,8 @@
   revision counts as applied only if a device had it. Nothing deleted comes back; a row goes only when the device has
   let go.
 * A shard's epoch only grows, and each epoch belongs to one session of one agent.
-* A device group takes no more tenants than its agents' capacity policy allows.
+* A device group takes no more tenants than its agents' capacity policy allows, as far as its devices kept what they
+  were given: utilization is what is measured on them.
 * A device accepts no write of an epoch older than one that it accepted, or whose takeover it confirmed, before; nor of
   the same epoch and another session than the last one.
 
@@ -21,6 +22,8 @@ from evenkeel.core.messages import ReportApplied
 from tests.sim.process import Process
 
 MAX_VIOLATIONS = 20
+UNDERCOUNTED_SECONDS = 30.0
+"""Until lost content is noticed, put back, measured and reported."""
 OF_THE_DATABASE = frozenset(
     {"load_balancers", "gone", "shards", "pending_since", "_shard_ids", "_sessions", "_owners", "_last_acting"}
 )
@@ -65,6 +68,8 @@ class Watch:
         self.pending_since: dict[str, float] = {}
         """When the newest revision of a load balancer was accepted."""
         self._shard_ids: dict[tuple[int, str], str] = {}
+        self._undercounted: dict[tuple[int, str], float] = {}
+        """Until when a group's figures may lack a tenant, because its devices lost it."""
         self._note = note
         self._now = now
         self._sessions: dict[str, str | None] = {}
@@ -171,7 +176,9 @@ class Watch:
         tenants = {
             other.project_id
             for id_, other in self.shards.items()
-            if id_ in used and other.group_number == shard.group_number
+            if id_ in used
+            and other.group_number == shard.group_number
+            and self._undercounted.get((other.group_number, other.project_id), 0.0) < self._now()
         }
         if len(tenants) > self.tenant_limits[shard.group_number]:
             self.violation(f"group {shard.group_number} is overfilled: {sorted(tenants)}")
@@ -253,6 +260,11 @@ class Watch:
             # also of one without a VIP, which the devices hold nothing of
             self._applied.setdefault(service.load_balancer_id, set()).add(service.revision)
             self._applied_changes.add((service.load_balancer_id, service.revision, service.change_id))
+
+    def contents_lost(self, group_number: int, project_ids: Iterable[str]) -> None:
+        """Devices lost what they held of these tenants: utilization is measured, so the group seems emptier now."""
+        for project_id in project_ids:
+            self._undercounted[group_number, project_id] = self._now() + UNDERCOUNTED_SECONDS
 
     def restored(self, box: str, guards: dict[str, int | None]) -> None:
         """An older backup: its guards count from now on."""

@@ -38,6 +38,7 @@ class Life:
         self.stop: Callable[[], None] = lambda: None
         self.store: SqlStore | None = None
         self.controller: Controller | None = None
+        self.agent: AgentService | None = None
         self.lives = 0
 
     @property
@@ -168,7 +169,7 @@ class World:
             rng=process.rng,
             capacity_policy=self._capacity_policy(number),
         )
-        life.stop = agent.stop
+        life.agent, life.stop = agent, agent.stop
         await self._reach(bus.start, BusUnavailable)
         await agent.run()
         await bus.close()

@@ -224,6 +224,11 @@ class Ownership:
         return sum(worker.queue_depth for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
 
     @property
+    def busy(self) -> bool:
+        """Whether work of any shard waits to be done or retried."""
+        return any(worker.busy for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
+
+    @property
     def serving(self) -> tuple[m.ShardEpoch, ...]:
         """The shards served now, for the state report."""
         served = [worker for worker, task in self._workers.values() if not task.done()][:SERVING_REPORTED]

@@ -211,6 +211,11 @@ class AgentService:
         if session.assignments_revision > ownership.revision:
             self._ask.set()
 
+    @property
+    def busy(self) -> bool:
+        """Whether work waits to be done or retried."""
+        return self._ownership is not None and self._ownership.busy
+
     def _look_again(self) -> None:
         if self._ownership is not None:
             self._ownership.look_again()

@@ -7,6 +7,7 @@ from the then current state of database and device.
 """
 
 import asyncio
+import math
 import random
 from collections.abc import Callable
 
@@ -111,6 +112,12 @@ class ShardWorker:
     def queue_depth(self) -> int:
         """Load balancers waiting here."""
         return len(self._dirty)
+
+    @property
+    def busy(self) -> bool:
+        """Whether work waits to be done or retried; what is under way does not count."""
+        retry_at = self._retries.next_due()
+        return self._complete or bool(self._dirty) or (retry_at is not None and retry_at < math.inf)
 
     def add_work(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """These may have newer revisions; those that failed recently keep waiting for their retry."""
