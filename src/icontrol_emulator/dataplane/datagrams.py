@@ -39,17 +39,17 @@ class Flows:
     """The flows of a device, the least recently used first; it is closed when there are too many."""
 
     def __init__(self) -> None:
-        self._flows: OrderedDict[Flow, None] = OrderedDict()
+        self._flows: OrderedDict[DatagramFlow, None] = OrderedDict()
 
-    def add(self, flow: Flow) -> None:
+    def add(self, flow: DatagramFlow) -> None:
         self._flows[flow] = None
         while len(self._flows) > FLOWS_MAX:
             next(iter(self._flows)).close()
 
-    def used(self, flow: Flow) -> None:
+    def used(self, flow: DatagramFlow) -> None:
         self._flows.move_to_end(flow)
 
-    def remove(self, flow: Flow) -> None:
+    def remove(self, flow: DatagramFlow) -> None:
         self._flows.pop(flow, None)
 
     def close(self) -> None:
@@ -57,12 +57,12 @@ class Flows:
             flow.close()
 
 
-class Flow:
+class DatagramFlow:
     """One client's datagrams to one member, and the answers."""
 
     def __init__(
         self, upstream: socket.socket, client: Counters, server: tuple[Counters, ...], idle_seconds: float | None,
-        *, ends_with_answer: bool, answer: Callable[[bytes], None], ended: Callable[[Flow], None],
+        *, ends_with_answer: bool, answer: Callable[[bytes], None], ended: Callable[[DatagramFlow], None],
     ) -> None:  # fmt: skip
         self._upstream = upstream
         self._client = client
@@ -141,8 +141,8 @@ class DatagramListener:
         self._choose = choose
         self._carrier = carrier
         self._all = flows
-        self._flows: dict[Peer, Flow] = {}
-        self._alone: set[Flow] = set()
+        self._flows: dict[Peer, DatagramFlow] = {}
+        self._alone: set[DatagramFlow] = set()
         asyncio.get_running_loop().add_reader(sock, self._receive)
 
     def detach(self) -> None:
@@ -169,7 +169,7 @@ class DatagramListener:
             self._all.used(flow)
             flow.send(data)
 
-    def _open(self, data: bytes, peer: Peer) -> Flow | None:
+    def _open(self, data: bytes, peer: Peer) -> DatagramFlow | None:
         """A new flow for a client; None if nobody serves it."""
         key = self._choose(peer[0])
         session = self._carrier.session(key, Addresses(peer[0], self.address.host)) if key is not None else None
@@ -185,7 +185,7 @@ class DatagramListener:
         session.persistence.remember(member, "", None)
         alone = udp.get("datagramLoadBalancing") == "enabled"
         immediate = udp.get("idleTimeout") == "immediate"
-        flow = Flow(
+        flow = DatagramFlow(
             upstream, self._carrier.counters.of("virtual", session.virtual.key.path), counted,
             IMMEDIATE_SECONDS if immediate else session.profiles.idle_seconds, ends_with_answer=alone or immediate,
             answer=lambda answer: self._answer(answer, peer), ended=lambda flow: self._forget(flow, peer),
@@ -201,7 +201,7 @@ class DatagramListener:
         with contextlib.suppress(OSError):
             self._sock.sendto(data, peer)
 
-    def _forget(self, flow: Flow, peer: Peer) -> None:
+    def _forget(self, flow: DatagramFlow, peer: Peer) -> None:
         self._alone.discard(flow)
         if self._flows.get(peer) is flow:
             del self._flows[peer]
