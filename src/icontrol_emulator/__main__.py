@@ -15,6 +15,7 @@ import structlog
 
 from icontrol_emulator.device import DeviceSpec
 from icontrol_emulator.emulator import Emulator
+from icontrol_emulator.latency import latency_named
 from icontrol_emulator.tls import TlsFiles
 
 
@@ -34,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--user", type=_pair, action="append", metavar="NAME:PASSWORD")
     parser.add_argument("--ha", choices=("standalone", "pair"), default="standalone")
-    parser.add_argument("--latency", choices=("realistic", "none"), default="none")
+    parser.add_argument("--latency", type=_latency, default="none", help="none, realistic, or such as 30ms")
     parser.add_argument("--no-data-plane", action="store_true")
     parser.add_argument("--control", type=_address, default=("127.0.0.1", 0), metavar="HOST:PORT")
     parser.add_argument("--cert", type=Path)
@@ -53,6 +54,14 @@ def _address(text: str) -> tuple[str, int]:
 def _device(text: str) -> DeviceSpec:
     name, at, rest = text.partition("@")
     return DeviceSpec(name, *_address(rest)) if at else DeviceSpec(name)
+
+
+def _latency(text: str) -> str:
+    try:
+        latency_named(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _pair(text: str) -> tuple[str, str]:

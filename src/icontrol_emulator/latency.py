@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Protocol
 
+MILLISECONDS_MAX = 60_000
+
 
 class Latency(Protocol):
     def seconds(self, method: str, path: str, *, commands: int, objects: int) -> float:
@@ -15,6 +17,16 @@ class Latency(Protocol):
 class NoLatency:
     def seconds(self, method: str, path: str, *, commands: int, objects: int) -> float:
         return 0.0
+
+
+class ConstantLatency:
+    """The same delay for every request."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def seconds(self, method: str, path: str, *, commands: int, objects: int) -> float:
+        return self._seconds
 
 
 class RealisticLatency:
@@ -36,8 +48,11 @@ class RealisticLatency:
 
 
 def latency_named(name: str) -> Latency:
+    """``none``, ``realistic``, or the milliseconds of every request, such as ``30ms``. Raises :class:`ValueError`."""
     if name == "realistic":
         return RealisticLatency()
     if name == "none":
         return NoLatency()
-    raise ValueError(f"unknown latency profile {name!r}")
+    if name.endswith("ms") and name[:-2].isdecimal() and int(name[:-2]) <= MILLISECONDS_MAX:
+        return ConstantLatency(int(name[:-2]) / 1000)
+    raise ValueError(f"latency {name!r}: none, realistic or 0ms to {MILLISECONDS_MAX}ms is expected")

@@ -6,6 +6,9 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
+from icontrol_emulator.latency import latency_named
 from tests.icontrol_emulator.client import Client
 from tests.waiting import eventually
 
@@ -26,3 +29,14 @@ async def test_process_publishes_its_endpoints_and_stops_on_sigterm(tmp_path: Pa
     finally:
         process.send_signal(signal.SIGTERM)
         assert await process.wait() == 0
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("none", 0.0), ("30ms", 0.03), ("0ms", 0.0)])
+def test_latency_is_named_or_in_milliseconds(text: str, seconds: float) -> None:
+    assert latency_named(text).seconds("GET", "/mgmt/tm/ltm/pool", commands=0, objects=0) == seconds
+
+
+@pytest.mark.parametrize("text", ["30", "ms", "-1ms", "60001ms", "soon"])
+def test_other_latencies_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="none, realistic or 0ms to 60000ms"):
+        latency_named(text)

@@ -1,9 +1,11 @@
 """How many requests things cost: the reason why this driver was written."""
 
+from msgspec.structs import replace
+
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import OperatingStatus
 from tests.devices.bigip.rig import BigIpRig, at
-from tests.devices.services import PROJECT, batch, service, session_of
+from tests.devices.services import PROJECT, batch, listener, pool, service, session_of
 
 
 async def test_a_new_tenants_first_load_balancer_costs_at_most_12_requests(rig: BigIpRig) -> None:
@@ -96,3 +98,19 @@ async def test_a_session_logs_in_once(rig: BigIpRig) -> None:
     await agent.apply(batch(service(), complete=True))
     await agent.observe()
     assert rig.emulator.request_counts["bigip-1"]["logins"] == 1
+
+
+async def test_a_change_of_one_object_among_100_listeners_costs_at_most_5_requests(rig: BigIpRig) -> None:
+    agent = rig.owner()
+    listeners = tuple(listener(number, protocol_port=1000 + number) for number in range(1, 101))
+    pools = tuple(pool(number, members=10) for number in range(1, 101))
+    whole = service(listeners=listeners, pools=pools)
+    await agent.apply(batch(replace(whole, listeners=listeners[:-1], pools=pools[:-1])))
+    rig.counts()
+    # a listener with its pool and monitor
+    await agent.apply(batch(replace(whole, revision=2)))
+    assert rig.counts() == {"reads": 0, "writes": 6}
+    changed = replace(pools[-1], lb_algorithm="LEAST_CONNECTIONS")
+    await agent.apply(batch(replace(whole, revision=3, pools=(*pools[:-1], changed))))
+    counts = rig.counts()
+    assert counts["reads"] + counts["writes"] <= 5

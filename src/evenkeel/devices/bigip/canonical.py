@@ -16,8 +16,11 @@ _NOTHING = ("", "none", "None")
 
 def same(name: str, wanted: Any, seen: Mapping[str, Any]) -> bool:
     """Whether the observed attribute has the wanted value."""
+    value = seen.get(name)
+    if type(value) is type(wanted) and value == wanted:  # cheap, and the usual case after our own writes
+        return True
     canonical = form(name)
-    return bool(canonical(wanted) == canonical(seen.get(name)))
+    return bool(canonical(wanted) == canonical(value))
 
 
 def form(name: str) -> Callable[[Any], object]:

@@ -9,6 +9,7 @@ belong to the group of the environment that owns the device and the partition.
 import hashlib
 import ipaddress
 import re
+from functools import lru_cache
 
 from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.values import Value
@@ -203,6 +204,7 @@ def endpoint(address: str, port: int) -> str:
     return f"{address}.{port}" if ":" in address else f"{address}:{port}"
 
 
+@lru_cache(maxsize=65_536)
 def address_of(text: str) -> str:
     """An IP address in canonical form. Raises :class:`ValueError`."""
     return str(ipaddress.ip_address(text))

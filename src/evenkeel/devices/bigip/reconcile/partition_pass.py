@@ -83,6 +83,15 @@ class PassOutcome(Value):
     """sha256 of the contents that neither the device holds nor the batch brought."""
 
 
+class Planned(Value):
+    """A plan and what it was made from."""
+
+    observed: Observed | None
+    refused: int
+    """Number of load balancers that the device has refused in this pass."""
+    plan: Plan
+
+
 class PartitionPass:
     """One batch on one device. The caller serialises passes over a partition of a device."""
 
@@ -119,6 +128,7 @@ class PartitionPass:
         self._writes = 0
         self._unknown = 0
         self._read_fully = False
+        self._planned: Planned | None = None
         self._log = log.bind(device=device.host, partition=self._partition, epoch=batch.epoch)
 
     async def run(self) -> PassOutcome:
@@ -184,13 +194,19 @@ class PartitionPass:
 
     def _plan(self) -> Plan:
         """The remaining plan; refused load balancers stay as they are."""
-        return plan(
-            self._view.observed or {},
-            self._with_files(),
-            partition=self._partition,
-            names=self._names,
-            complete=self._batch.complete,
-        )
+        observed, refused = self._view.observed or {}, len(self._errors)
+        made = self._planned
+        # an observed state is replaced, never modified
+        if made is None or made.observed is not self._view.observed or made.refused != refused:
+            found = plan(
+                observed,
+                self._with_files(),
+                partition=self._partition,
+                names=self._names,
+                complete=self._batch.complete,
+            )
+            made = self._planned = Planned(observed=self._view.observed, refused=refused, plan=found)
+        return made.plan
 
     def _with_files(self) -> list[RenderedObjects]:
         observed, contents = self._view.observed or {}, self._batch.certificates
