@@ -14,7 +14,7 @@ from typing import Any
 from icontrol_emulator import errors
 from icontrol_emulator.config import references
 from icontrol_emulator.config.body import UNSET, ParsedBody, apply_flags, full_identity, items_of, parse
-from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.model import SEPARATOR, Key, Obj, Target
 from icontrol_emulator.config.names import COMMON, split_path
 from icontrol_emulator.config.registry import Registry
 from icontrol_emulator.config.schema import Scope, StatusSource, TypeSpec
@@ -159,10 +159,7 @@ class Engine:
 
     def absent(self, key: Key) -> errors.IControlError:
         spec = self.spec(key.type)
-        shown = key.path
-        if key.type == "ltm/pool/members":
-            shown = f"{key.parent} {' '.join(key.path.rsplit(':', 1))}"
-        return errors.not_found(spec.word, shown)
+        return errors.not_found(spec.word, _shown(spec, key))
 
     # -- internals
 
@@ -189,10 +186,7 @@ class Engine:
             exists = self.store.find(Target(spec.name_space, draft.key.path))
         if exists is None:
             return
-        path = draft.key.path
-        if spec.path == "ltm/pool/members":
-            path = f"{draft.key.parent} {' '.join(path.rsplit(':', 1))}"
-        raise errors.already_exists(spec.word, path, draft.partition)
+        raise errors.already_exists(spec.word, _shown(spec, draft.key), draft.partition)
 
     def _write(self, spec: TypeSpec, draft: Obj, base: dict[str, Any], parsed: ParsedBody, old: Obj | None) -> Obj:
         props = base
@@ -242,7 +236,10 @@ class Engine:
             if spec.scope is Scope.PARTITIONED and not str(item.get("name", "")).startswith("/"):
                 item.setdefault("partition", owner.partition or COMMON)
             spec.rules.name(self, owner, item)
-            wanted[self._draft(spec, owner.key, full_identity(spec, item)).key] = item
+            key = self._draft(spec, owner.key, full_identity(spec, item)).key
+            if key in wanted:
+                raise errors.already_exists(spec.word, _shown(spec, key), owner.partition)
+            wanted[key] = item
         for child in self.store.children(type_path, owner.key.as_parent):
             if child.key not in wanted:
                 self._remove_tree(child)
@@ -259,6 +256,13 @@ class Engine:
                 self._remove_tree(child)
         self.store.remove(obj.key)
         spec.rules.after_remove(self, obj)
+
+
+def _shown(spec: TypeSpec, key: Key) -> str:
+    """The path by which errors name an object: that of a sub-object follows its owner's."""
+    if spec.path == "ltm/pool/members":
+        return f"{key.parent} {' '.join(key.path.rsplit(':', 1))}"
+    return key.as_parent.replace(SEPARATOR, " ") if spec.scope is Scope.FLAT else key.path
 
 
 def key_of(spec: TypeSpec, parent: Key | None, text: str) -> Key:

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from icontrol_emulator import errors
-from icontrol_emulator.config.model import Key, Obj, Target
+from icontrol_emulator.config.model import SEPARATOR, Key, Obj, Target
 from icontrol_emulator.config.store import Store
 from icontrol_emulator.errors import IControlError
 
@@ -105,8 +105,9 @@ class TypeRules:
 
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
         """The object was removed while `user` still refers to it."""
-        top = ctx.store.get(user.key.top) or user
-        return errors.in_use(ctx.spec(obj.key.type).word, obj.key.path, ctx.spec(top.key.type).word, top.key.path)
+        top = user if ctx.spec(user.key.type).is_user else ctx.store.get(user.key.top) or user
+        path = user.key.as_parent.replace(SEPARATOR, " ") if top is user else top.key.path
+        return errors.in_use(ctx.spec(obj.key.type).word, obj.key.path, ctx.spec(top.key.type).word, path)
 
     def missing(self, ctx: Context, obj: Obj, target: Target, word: str) -> IControlError:
         """`obj` refers to something that does not exist."""
@@ -139,6 +140,7 @@ class TypeSpec:
     creatable: bool = True
     rules: TypeRules = field(default_factory=TypeRules)
     owner: str = ""  # type path of the parent, for subcollections
+    is_user: bool = False  # errors about references name this sub-object, not the object that it belongs to
 
     @property
     def name_space(self) -> str:

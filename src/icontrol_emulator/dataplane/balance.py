@@ -91,6 +91,10 @@ class Balancer:
             return max(members, key=lambda member: _rank(hashed, member))
         return self._pick(pool_path, str(props["loadBalancingMode"]), members)
 
+    def usable(self, pool_path: str) -> int:
+        """The number of members that take new connections."""
+        return sum(self._free(member) for member in self.members(pool_path))
+
     def members(self, pool_path: str) -> list[Obj]:
         return self._engine.store.children(MEMBERS, pool_path)
 

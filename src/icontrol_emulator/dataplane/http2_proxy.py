@@ -24,10 +24,11 @@ from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_resp
 from icontrol_emulator.dataplane.http_proxy import NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head, body_parts, read_head, response_framing
 from icontrol_emulator.dataplane.idle import ClientSide
-from icontrol_emulator.dataplane.rules import RuleFailed, Rules
+from icontrol_emulator.dataplane.rules import Exchange, RuleFailed, Rules
+from icontrol_emulator.dataplane.server_side import Chooser
 from icontrol_emulator.dataplane.session import Session, Upstream
 from icontrol_emulator.dataplane.streams import CHUNK_BYTES, Stream, send
-from icontrol_emulator.irules.commands import Answer
+from icontrol_emulator.irules.state import Answer
 
 HOP_BY_HOP = frozenset({"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te", "host"})
 
@@ -42,8 +43,11 @@ class Request:
 
 
 class Http2Proxy:
-    def __init__(self, session: Session, client: Stream, counters: ClientSide, rules: Rules) -> None:
+    def __init__(
+        self, session: Session, client: Stream, counters: ClientSide, rules: Rules, chooser: Chooser
+    ) -> None:  # fmt: skip
         self._session = session
+        self._chooser = chooser
         self._client = client
         self._rules = rules
         self._counters = counters
@@ -121,19 +125,21 @@ class Http2Proxy:
         upstream: Upstream | None = None
         cookies = request.head.get(b"cookie").decode("latin-1")
         try:
-            decision = self._rules.request(request.head)
+            exchange = self._rules.request(request.head)
+            decision = exchange.decision
             if decision.rejected:
                 raise RuleFailed("rejected")
             if decision.answer is not None:
                 await self._say(number, decision.answer, request)
                 return
             add_to_request(self._session, request.head)
-            upstream = await self._session.connect(cookies, decision.pool)
+            upstream = await self._chooser.connect(decision, cookies)
             if upstream is None:
-                raise NoMember
+                await self._failed(number, exchange, request)
+                return
             async with asyncio.TaskGroup() as group:
                 sending = group.create_task(self._send_request(number, request, upstream))
-                await self._answer(number, request, upstream, cookies)
+                await self._answer(number, request, upstream, cookies, exchange)
                 sending.cancel()
         except (NoMember, BadMessage, OSError, H2Error, ExceptionGroup):
             self._reset(number)
@@ -143,6 +149,13 @@ class Http2Proxy:
             if upstream is not None:
                 upstream.close()
             await self._flush()
+
+    async def _failed(self, number: int, exchange: Exchange, request: Request) -> None:
+        """No server: a rule's response, or a reset."""
+        answer = self._rules.failed(exchange)
+        if answer is None:
+            raise NoMember
+        await self._say(number, answer, request)
 
     async def _say(self, number: int, answer: Answer, request: Request) -> None:
         response = own_head(answer)
@@ -181,9 +194,16 @@ class Http2Proxy:
         if chunked:
             await send(upstream.stream, b"0\r\n\r\n", upstream.gave_out)
 
-    async def _answer(self, number: int, request: Request, upstream: Upstream, cookies: str) -> None:
+    async def _answer(
+        self, number: int, request: Request, upstream: Upstream, cookies: str, exchange: Exchange
+    ) -> None:  # fmt: skip
         response = await self._response_head(upstream)
-        self._rules.response(response)
+        decided = self._rules.response(response, exchange)
+        if decided.rejected:
+            raise RuleFailed("rejected")
+        if decided.answer is not None:
+            await self._say(number, decided.answer, request)
+            return
         add_to_response(self._session, response, self._session.set_cookie(upstream.member, cookies))
         framing = response_framing(response, request.head.method)
         self._connection.send_headers(number, response_headers(response), end_stream=framing.is_empty)

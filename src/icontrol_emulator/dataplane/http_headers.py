@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from icontrol_emulator.dataplane.http_wire import Head
 from icontrol_emulator.dataplane.session import Session
-from icontrol_emulator.irules.commands import Answer
+from icontrol_emulator.irules.state import Answer
 
 
 def add_to_request(session: Session, head: Head) -> None:

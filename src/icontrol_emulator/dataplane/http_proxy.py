@@ -15,10 +15,11 @@ from icontrol_emulator.dataplane.http_wire import (
     response_framing,
 )
 from icontrol_emulator.dataplane.idle import ClientSide
-from icontrol_emulator.dataplane.rules import RuleFailed, Rules
+from icontrol_emulator.dataplane.rules import Exchange, RuleFailed, Rules
+from icontrol_emulator.dataplane.server_side import Chooser
 from icontrol_emulator.dataplane.session import Session, Upstream
 from icontrol_emulator.dataplane.streams import Stream, send, splice
-from icontrol_emulator.irules.commands import Answer
+from icontrol_emulator.irules.state import Answer, Decision
 
 
 class NoMember(Exception):
@@ -26,11 +27,14 @@ class NoMember(Exception):
 
 
 class HttpProxy:
-    def __init__(self, session: Session, client: Stream, counters: ClientSide, rules: Rules) -> None:
+    def __init__(
+        self, session: Session, client: Stream, counters: ClientSide, rules: Rules, chooser: Chooser
+    ) -> None:  # fmt: skip
         self._session = session
         self._client = client
         self._rules = rules
-        self._pool = ""
+        self._chooser = chooser
+        self._place: object = None
         self._counters = counters
         self._upstream: Upstream | None = None
 
@@ -53,16 +57,19 @@ class HttpProxy:
     async def _exchange(self, head: Head) -> bool:
         """One request and its response; returns whether another request may follow."""
         cookies = head.get(b"cookie").decode("latin-1")
-        decision = self._rules.request(head)
+        exchange = self._rules.request(head)
+        decision = exchange.decision
         if decision.rejected:
             raise RuleFailed("rejected")
         if decision.answer is not None:
             return await self._say(decision.answer, head)
-        if decision.pool != self._pool:
+        if decision.place != self._place:
             self._drop_upstream()
-            self._pool = decision.pool
+            self._place = decision.place
         add_to_request(self._session, head)
-        upstream, fresh = await self._choose(cookies)
+        upstream, fresh = await self._choose(decision, cookies)
+        if upstream is None:
+            return await self._failed(exchange, head)
         try:
             response, body = await self._ask(upstream, head)
         except (BadMessage, OSError):
@@ -70,10 +77,12 @@ class HttpProxy:
                 raise
             # the member closed the idle connection before it received this request
             self._drop_upstream()
-            upstream, _ = await self._choose(cookies)
+            upstream, _ = await self._choose(decision, cookies)
+            if upstream is None:
+                return await self._failed(exchange, head)
             response, body = await self._ask(upstream, head)
         try:
-            return await self._answer(upstream, head, response, cookies, body)
+            return await self._answer(upstream, exchange, head, response, cookies, body)
         finally:
             if body is not None and not body.done():
                 body.cancel()
@@ -88,15 +97,20 @@ class HttpProxy:
         await send(self._client, response.encode() + body, self._counters.gave_out)
         return not head.closes and request_framing(head).is_empty
 
-    async def _choose(self, cookies: str) -> tuple[Upstream, bool]:
-        """The server connection for the next request, and whether it is new."""
+    async def _failed(self, exchange: Exchange, head: Head) -> bool:
+        """No server: a rule's response, or a reset."""
+        answer = self._rules.failed(exchange)
+        if answer is None:
+            raise NoMember
+        return await self._say(answer, head)
+
+    async def _choose(self, decision: Decision, cookies: str) -> tuple[Upstream | None, bool]:
+        """The server connection for the next request, None if there is no server, and whether it is new."""
         if self._upstream is not None and self._session.profiles.balances_requests:
             self._drop_upstream()
         if self._upstream is not None:
             return self._upstream, False
-        self._upstream = await self._session.connect(cookies, self._pool)
-        if self._upstream is None:
-            raise NoMember
+        self._upstream = await self._chooser.connect(decision, cookies)
         return self._upstream, True
 
     async def _ask(self, upstream: Upstream, head: Head) -> tuple[Head, asyncio.Task[None] | None]:
@@ -125,9 +139,15 @@ class HttpProxy:
             await send(self._client, response.encode(), self._counters.gave_out)
 
     async def _answer(
-        self, upstream: Upstream, head: Head, response: Head, cookies: str, body: asyncio.Task[None] | None
+        self, upstream: Upstream, exchange: Exchange, head: Head, response: Head, cookies: str,
+        body: asyncio.Task[None] | None,
     ) -> bool:  # fmt: skip
-        self._rules.response(response)
+        decided = self._rules.response(response, exchange)
+        if decided.rejected:
+            raise RuleFailed("rejected")
+        if decided.answer is not None:
+            self._drop_upstream()  # the rest of the server's response is not read
+            return await self._say(decided.answer, head)
         add_to_response(self._session, response, self._session.set_cookie(upstream.member, cookies))
         await send(self._client, response.encode(), self._counters.gave_out)
         if response.status == 101:

@@ -23,7 +23,10 @@ from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
 from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.persist import Addresses, PersistenceTable, masked
-from icontrol_emulator.dataplane.rules import Rules
+from icontrol_emulator.dataplane.policies.program import Programs
+from icontrol_emulator.dataplane.rules import Rules, Scripts
+from icontrol_emulator.dataplane.script_counters import ScriptCounters
+from icontrol_emulator.dataplane.server_side import Chooser, Handed, Handovers
 from icontrol_emulator.dataplane.session import Profiles, Session
 from icontrol_emulator.dataplane.sockets import Address, reset
 from icontrol_emulator.dataplane.streams import Stream
@@ -47,6 +50,8 @@ class Carrier:
         self.counters = counters
         self.table = table
         self.rates = rates
+        self.scripts = Scripts(engine, balancer, Programs(engine), ScriptCounters())
+        self._handovers = Handovers()
         self._connections: set[asyncio.Task[None]] = set()
         self._profiles: dict[Key, tuple[tuple[int, Obj], Profiles]] = {}
 
@@ -67,7 +72,8 @@ class Carrier:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _serve(self, key: Key, conn: socket.socket, addresses: Addresses) -> None:
-        session = self.session(key, addresses)
+        came = self._handovers.take(conn.getpeername()[:2])
+        session = self.session(key, addresses._replace(client=came.client[0]))
         if session is None:
             reset(conn)
             return
@@ -85,7 +91,7 @@ class Carrier:
                 tls = self.counters.of("client-ssl", chooser.chosen)
                 tls.opened()
             async with IdleLimit(session.profiles.idle_seconds) as limit:
-                await self._carry(session, stream, ClientSide(counters, limit))
+                await self._carry(session, stream, ClientSide(counters, limit), came)
             await streams.close(stream)
         except (NoMember, BadMessage, OSError, ssl.SSLError, ExceptionGroup, asyncio.CancelledError):
             if stream is not None:
@@ -131,27 +137,30 @@ class Carrier:
 
     def session(self, key: Key, addresses: Addresses) -> Session | None:
         virtual = self.engine.store.get(key)
-        if virtual is None or not (virtual.props.get("pool") or virtual.props.get("rules")):
+        if virtual is None:
+            return None
+        if not (virtual.props.get("pool") or virtual.props.get("rules") or self.scripts.programs.of(virtual)):
             return None
         profiles = self._profiles_of(virtual)
         plan = profiles.towards_members(self.engine)
         return Session(self.engine, self.balancer, self.counters, self.table, virtual, addresses, profiles, plan)
 
-    async def _carry(self, session: Session, client: Stream, counters: ClientSide) -> None:
+    async def _carry(self, session: Session, client: Stream, counters: ClientSide, came: Handed) -> None:
         tls = client.writer.get_extra_info("tls")
-        rules = Rules(self.engine, session.virtual, client)
+        rules = Rules(self.scripts, session.virtual, client, came.client)
         secure = isinstance(tls, TlsTransport)
         asked = secure and tls.connection.get_verify_mode() != SSL.VERIFY_NONE
         if not rules.connected(secure=secure, asked_for_certificate=asked):
             raise NoMember
         session.name_for_member = rules.name_for_member
+        chooser = Chooser(session, self._handovers, came, client.writer.get_extra_info("sockname")[1])
         if secure and tls.protocol_chosen == "h2":
-            await Http2Proxy(session, client, counters, rules).run()
+            await Http2Proxy(session, client, counters, rules, chooser).run()
             return
         if session.profiles.speaks_http:
-            await HttpProxy(session, client, counters, rules).run()
+            await HttpProxy(session, client, counters, rules, chooser).run()
             return
-        upstream = await session.connect(pool=rules.pool)
+        upstream = await chooser.connect(rules.decision)
         if upstream is None:
             raise NoMember
         try:

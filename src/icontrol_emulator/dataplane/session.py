@@ -101,9 +101,9 @@ class ServerSide(NamedTuple):
 
 @dataclass(slots=True)
 class Upstream:
-    """An open connection to a member."""
+    """An open connection to a server; a member, unless it was chosen without a pool."""
 
-    member: Obj
+    member: Obj | None
     stream: Stream
     counters: tuple[Counters, ...]
     open: bool = True
@@ -159,8 +159,10 @@ class Session:
     def pool(self) -> str:
         return str(self.virtual.props.get("pool") or "")
 
-    def set_cookie(self, member: Obj, cookies: str) -> str | None:
+    def set_cookie(self, member: Obj | None, cookies: str) -> str | None:
         """The Set-Cookie value to add to a response, if any."""
+        if member is None:
+            return None
         return self.persistence.set_cookie(member, cookies, secure="client-ssl" in self.profiles.by_kind)
 
     def candidates(self, pool: str, cookies: str = "", by: PersistKey | None = None) -> Iterator[Obj]:
@@ -194,7 +196,8 @@ class Session:
                 raise
             try:
                 # the selection is final once TCP is connected: a failed TLS handshake ends the client's connection
-                stream = await self._talk(member, sock, counted)
+                side = ServerSide(member, sock.getsockname()[:2], sock.getpeername()[:2])
+                stream = await self.talk(sock, side, counted)
             except BaseException:
                 sock.close()
                 for counters in counted:
@@ -204,8 +207,9 @@ class Session:
             return Upstream(member, stream, counted)
         return None
 
-    async def _talk(self, member: Obj, sock: socket.socket, counted: tuple[Counters, ...]) -> Stream:
-        first = self.greeting(ServerSide(member, sock.getsockname()[:2], sock.getpeername()[:2]))
+    async def talk(self, sock: socket.socket, side: ServerSide, counted: tuple[Counters, ...]) -> Stream:
+        """Streams over a connected socket, after what is sent first and with TLS if there is a plan."""
+        first = self.greeting(side)
         if first:
             await asyncio.get_running_loop().sock_sendall(sock, first)
             for counters in counted:

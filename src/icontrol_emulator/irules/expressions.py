@@ -30,7 +30,7 @@ LEVELS: tuple[dict[str, str], ...] = (
     {"&&": "and", "and": "and"},
     {"==": "==", "!=": "!=", "eq": "eq", "ne": "ne", "equals": "eq", "contains": "contains", "starts_with":
      "starts_with", "ends_with": "ends_with", "matches": "matches_glob", "matches_glob": "matches_glob",
-     "matches_regex": "matches_regex", "in": "in", "ni": "ni"},
+     "matches_regex": "matches_regex"},
     {"<": "<", ">": ">", "<=": "<=", ">=": ">="},
     {"+": "+", "-": "-"},
     {"*": "*", "/": "/", "%": "%"},
@@ -38,6 +38,12 @@ LEVELS: tuple[dict[str, str], ...] = (
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
 }  # fmt: skip
+
+
+def matches_regex(text: str, pattern: str) -> bool:
+    return re.search(pattern, text[:TEXT_MAX]) is not None
+
+
 TEXTS: dict[str, Callable[[str, str], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
@@ -45,9 +51,7 @@ TEXTS: dict[str, Callable[[str, str], bool]] = {
     "starts_with": str.startswith,
     "ends_with": str.endswith,
     "matches_glob": fnmatch.fnmatchcase,
-    "matches_regex": lambda left, right: re.search(right, left) is not None,
-    "in": lambda left, right: left in right.split(),
-    "ni": lambda left, right: left not in right.split(),
+    "matches_regex": matches_regex,
 }
 WORDS = frozenset(word for level in LEVELS for word in level if word.isidentifier()) | {"not"}
 

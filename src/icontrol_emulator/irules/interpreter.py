@@ -41,13 +41,15 @@ class Interpreter:
 
     def __init__(self, own: Mapping[str, Do]) -> None:
         self.variables: dict[str, str] = {}
+        self.current_event = ""
         self._own = own
         self._steps = 0
         self._depth = 0
 
-    def event(self, script: str) -> None:
-        """Run the handlers of one event. Raises `Failed`, `Unknown`."""
+    def event(self, script: str, name: str = "") -> None:
+        """Run a handler of an event. Raises `Failed`, `Unknown`."""
         self._steps = 0
+        self.current_event = name
         try:
             self.run(script)
         except Stop:

@@ -19,12 +19,14 @@ from icontrol_emulator.config.names import (
     split_path,
 )
 from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.rules.policy import check_attached
 from icontrol_emulator.config.rules.virtual_tls import check_tls
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
 
 ADDRESS = "ltm/virtual-address"
 PROFILES = "ltm/virtual/profiles"
+POLICIES = "ltm/virtual/policies"
 TRANSPORTS = ("fastl4", "fasthttp", "tcp", "udp", "sctp", "ipother")
 ONE_SIDE = {"ltm/profile/client-ssl": "clientside", "ltm/profile/server-ssl": "serverside"}
 NEEDS_HTTP = frozenset({"ltm/profile/http-compression", "ltm/profile/web-acceleration", "ltm/profile/http2"})
@@ -204,6 +206,8 @@ class VirtualRules(TypeRules):
         if (needy or cookies) and "http" not in kinds and "fasthttp" not in kinds:
             raise errors.configuration_error("Required profile profile_http not present")
         self._check_rules(ctx, obj, kinds)
+        policies = [child.key.path for child in ctx.store.children(POLICIES, obj.key.path)]
+        check_attached(ctx, obj, policies, kinds)
         check_tls(ctx, obj, profiles)
 
     def _check_rules(self, ctx: Context, obj: Obj, kinds: list[str]) -> None:

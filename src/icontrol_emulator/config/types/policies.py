@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from icontrol_emulator.config.policies.vocabulary import (
+    ACTION_FLAGS,
+    ACTION_NUMBERS,
+    ACTION_TEXTS,
+    CONDITION_PAIRS,
+    CONDITION_PROPERTIES,
+)
 from icontrol_emulator.config.rules.misc import BuiltInRules
 from icontrol_emulator.config.rules.policy import PolicyPartRules, PolicyRules
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
@@ -20,10 +27,7 @@ RULES = TypeSpec(
 )  # fmt: skip
 ACTIONS = TypeSpec(
     path="ltm/policy/rules/actions", word="policy action", owner="ltm/policy/rules", scope=Scope.FLAT,
-    rules=PolicyPartRules(), open=True,
-    defaults={
-        "code": 0, "expirySecs": 0, "length": 0, "offset": 0, "port": 0, "status": 0, "timeout": 0, "vlanId": 0,
-    },
+    rules=PolicyPartRules(), defaults=ACTION_NUMBERS, optional=ACTION_FLAGS | ACTION_TEXTS, is_user=True,
     refs=(
         Ref(name="pool", family="ltm/pool"), Ref(name="node", family="ltm/node"),
         Ref(name="virtual", family="ltm/virtual"),
@@ -31,7 +35,8 @@ ACTIONS = TypeSpec(
 )  # fmt: skip
 CONDITIONS = TypeSpec(
     path="ltm/policy/rules/conditions", word="policy condition", owner="ltm/policy/rules", scope=Scope.FLAT,
-    rules=PolicyPartRules(), open=True, defaults={"index": 0},
+    rules=PolicyPartRules(), defaults={"index": 0}, optional=CONDITION_PROPERTIES, flags=CONDITION_PAIRS, is_user=True,
+    refs=(Ref(name="datagroup", family="ltm/data-group"),),
 )  # fmt: skip
 STRATEGY = TypeSpec(
     path="ltm/policy-strategy", word="policy strategy", rules=BuiltInRules(), optional=names("operands"),

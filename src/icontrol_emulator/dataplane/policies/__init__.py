@@ -1,0 +1,1 @@
+"""Local traffic policies in traffic."""
