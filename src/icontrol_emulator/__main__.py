@@ -34,7 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", type=_device, action="append", metavar="NAME@HOST:PORT")
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--user", type=_pair, action="append", metavar="NAME:PASSWORD")
-    parser.add_argument("--ha", choices=("standalone", "pair"), default="standalone")
+    parser.add_argument("--ha", choices=("standalone", "pair", "cluster"), default="standalone")
+    parser.add_argument("--devices", type=int, metavar="N", help="N devices, bigip-1 to bigip-N, instead of --device")
     parser.add_argument("--latency", type=_latency, default="none", help="none, realistic, or such as 30ms")
     parser.add_argument("--no-data-plane", action="store_true")
     parser.add_argument("--control", type=_address, default=("127.0.0.1", 0), metavar="HOST:PORT")
@@ -71,12 +72,16 @@ def _pair(text: str) -> tuple[str, str]:
     return name, password
 
 
+def _names(count: int) -> list[str]:
+    return [f"bigip-{number}" for number in range(1, count + 1)]
+
+
 async def _run(options: argparse.Namespace) -> None:
     files = None
     if options.cert and options.key:
         files = TlsFiles(options.cert, options.key, options.ca or options.cert)
     emulator = Emulator(
-        options.device or ["bigip-1"], users=dict(options.user or [("admin", "admin")]), ha=options.ha,
+        options.device or _names(options.devices or 1), users=dict(options.user or [("admin", "admin")]), ha=options.ha,
         latency=options.latency, data_plane=not options.no_data_plane, state_dir=options.state_dir,
         control=options.control, tls_files=files, open_transactions_max=options.transactions_max,
         monitor_scale=options.monitor_scale,

@@ -1,7 +1,7 @@
-"""The device group: which device is active, and whether the configurations are in sync.
+"""The cluster: which device is active for which traffic group. :mod:`icontrol_emulator.config_sync` has the rest.
 
-At most one device is active. Configuration is synchronised only by a config-sync that a client requests, or after each
-commit if the device group's autoSync is enabled.
+Within a sync-failover group at most one device is active for a floating traffic group; its next one is chosen by the
+traffic group's `haOrder`, else by name. A device outside such a group is active for all of them.
 """
 
 from __future__ import annotations
@@ -9,114 +9,114 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from icontrol_emulator.config.builtins import DEVICE_GROUP
-from icontrol_emulator.config.model import Key
+from icontrol_emulator.config.model import Obj
 from icontrol_emulator.config.store import ChangeSet
+from icontrol_emulator.config_sync import ConfigSync
 from icontrol_emulator.device import ACTIVE, OFFLINE, STANDBY, Device
 from icontrol_emulator.errors import configuration_error
 
-SYNCED = ("ltm/", "auth/partition", "sys/folder", "sys/file/", "net/fdb/tunnel", "net/tunnels/", "net/route")
-
-
-def is_synced(key: Key) -> bool:
-    return key.type.startswith(SYNCED)
+TRAFFIC_GROUP = "cm/traffic-group"
+ROLES = ("cm/device-group", TRAFFIC_GROUP)
+DEVICES_MAX = 4
 
 
 class Cluster:
-    """`roles_changed` is called with the previously active device (or None) after each change of roles."""
+    """`roles_changed` is called after each change of roles."""
 
-    def __init__(self, devices: list[Device], *, pair: bool) -> None:
+    def __init__(self, devices: list[Device], *, clustered: bool) -> None:
         self.devices = {device.name: device for device in devices}
-        self.pair = pair
-        self.roles_changed: Callable[[str | None], None] = lambda was_active: None
-        self.pushed_once = False
-        self._changed_since_sync = dict.fromkeys(self.devices, False)
-        self._syncing = False
-        for index, device in enumerate(devices):
-            device.failover_state = STANDBY if pair and index else ACTIVE
+        self.clustered = clustered
+        self.roles_changed: Callable[[], None] = lambda: None
+        self._offline: set[str] = set()
+        """Forced offline, or not reachable."""
+        self._syncs = [ConfigSync(self.devices)] if clustered else []
+        self._sync_of: dict[str, ConfigSync] = {}
+        for device in devices:
+            own = self._syncs[0] if clustered else ConfigSync({device.name: device})
+            self._sync_of[device.name] = own
             device.changed_listeners.append(partial(self._note, device.name))
+        self._settle()
+
+    def sync_of(self, name: str) -> ConfigSync:
+        """Config-sync of the trust domain that contains the device."""
+        return self._sync_of[name]
 
     def _note(self, name: str, changes: ChangeSet) -> None:
-        if not self.pair or self._syncing or not any(is_synced(key) for key in changes.before):
-            return
-        self._changed_since_sync[name] = True
-        group = self.devices[name].engine.store.get(Key("cm/device-group", "", DEVICE_GROUP))
-        if group is not None and group.props.get("autoSync") == "enabled":
-            self.sync(name)
+        self._sync_of[name].note(name, changes)
+        if any(key.type.startswith(ROLES) for key in changes.before):
+            self._settle()
+            self.roles_changed()
 
     def peers(self, name: str) -> list[Device]:
-        return [device for other, device in self.devices.items() if other != name and self.pair]
-
-    def active_of(self, name: str) -> Device | None:
-        """The active device of the device group that contains the device `name`."""
-        group = [self.devices[name], *self.peers(name)]
-        return next((device for device in group if device.failover_state == ACTIVE), None)
-
-    def next_active(self, name: str) -> str:
-        ready = [device.name for device in self.peers(name) if device.failover_state == STANDBY]
-        return ready[0] if ready else "none"
+        """The other devices of the device's failover group."""
+        return [self.devices[other] for other in self._sync_of[name].failover_group(name) if other != name]
 
     # -- roles
 
-    def stand_by(self, name: str, state: str = STANDBY) -> None:
-        """Make the device standby; its peer becomes active if it can."""
+    def traffic_groups(self, name: str) -> list[Obj]:
+        """The floating traffic groups that a device knows."""
+        engine = self.devices[name].engine
+        found = engine.store.top(TRAFFIC_GROUP)
+        return [group for group in found if engine.props(group).get("isFloating") == "true"]
+
+    def role(self, name: str, traffic_group: str) -> str:
+        """`active`, `standby` or `offline`."""
+        if name in self._offline:
+            return OFFLINE
+        return ACTIVE if traffic_group in self.devices[name].active_for else STANDBY
+
+    def next_active(self, name: str, group: Obj) -> str:
+        """The device that takes a traffic group over when the one that is active for it cannot serve any more."""
+        heirs = self._in_order(name, group)
+        return next((heir for heir in heirs if self.role(heir, group.key.path) == STANDBY), "none")
+
+    def stand_by(self, name: str, state: str = STANDBY, traffic_group: str = "") -> None:
+        """Give up one traffic group, or all. A standby device keeps what nobody else can take; an offline one not."""
         device = self.devices[name]
-        was_active = device.failover_state == ACTIVE
-        heirs = [peer for peer in self.peers(name) if peer.failover_state == STANDBY and peer.reachable]
-        if state == STANDBY and was_active and not heirs:
-            return
-        device.failover_state = state
-        if was_active and heirs:
-            heirs[0].failover_state = ACTIVE
-        self.roles_changed(name if was_active else None)
+        groups = [group for group in self.traffic_groups(name) if traffic_group in ("", group.key.path)]
+        if not groups:
+            raise configuration_error(f"The requested traffic group ({traffic_group}) was not found")
+        if state == OFFLINE:
+            self._offline.add(name)
+        for group in groups:
+            heir = self.next_active(name, group)
+            if group.key.path in device.active_for and (heir != "none" or state == OFFLINE):
+                device.active_for -= {group.key.path}
+                if heir != "none":
+                    self.devices[heir].active_for |= {group.key.path}
+        self._settle()
+        self.roles_changed()
 
     def come_back(self, name: str) -> None:
-        """Bring an offline device back: it becomes active only if no other device is."""
-        self.devices[name].failover_state = STANDBY
-        if self.active_of(name) is None:
-            self.devices[name].failover_state = ACTIVE
-        self.roles_changed(None)
+        """Bring an offline device back: it becomes active only for what no other device is."""
+        self._offline.discard(name)
+        self._settle()
+        self.roles_changed()
 
-    # -- synchronisation
+    def _settle(self) -> None:
+        """Exactly one active device for each traffic group of each failover group that has a device online."""
+        for name in self.devices:
+            for group in self.traffic_groups(name):
+                self._choose(name, group)
+        known = {name: {group.key.path for group in self.traffic_groups(name)} for name in self.devices}
+        for name, device in self.devices.items():
+            device.active_for &= known[name]
+            if name in self._offline:
+                device.active_for = frozenset()
+                device.failover_state = OFFLINE
+            else:
+                device.failover_state = ACTIVE if device.active_for else STANDBY
 
-    def sync(self, source: str) -> None:
-        """Push the source's synchronised configuration to its peers."""
-        self._syncing = True
-        try:
-            snapshot = self.devices[source].engine.store.snapshot()
-            for peer in self.peers(source):
-                store = peer.engine.store
-                store.begin()
-                store.restore(snapshot, keep=lambda key: not is_synced(key))
-                peer.engine.announce(store.commit())
-        finally:
-            self._syncing = False
-        self.pushed_once = True
-        self._changed_since_sync = dict.fromkeys(self.devices, False)
+    def _choose(self, name: str, group: Obj) -> None:
+        path = group.key.path
+        able = [one for one in self._in_order(name, group) if one not in self._offline]
+        holders = [one for one in able if path in self.devices[one].active_for]
+        for extra in holders[1:]:
+            self.devices[extra].active_for -= {path}
+        if able and not holders:
+            self.devices[able[0]].active_for |= {path}
 
-    def sync_command(self, name: str, words: list[str]) -> None:
-        """`config-sync to-group G`, `config-sync from-group G`, `config-sync force-full-load-push to-group G`."""
-        directions = [word for word in words if word in ("to-group", "from-group")]
-        group = words[-1] if words else ""
-        full = group if group.startswith("/") else f"/Common/{group}"
-        if not directions or self.devices[name].engine.store.get(Key("cm/device-group", "", full)) is None:
-            raise configuration_error(f"Device group ({full}) not found in device group sync")
-        if full != DEVICE_GROUP or not self.pair:
-            return
-        if directions[0] == "to-group":
-            self.sync(name)
-        elif not self.pushed_once:
-            raise configuration_error(f"A sync from group ({full}) is not allowed until a push has been done first")
-        else:
-            self.sync(self.peers(name)[0].name)
-
-    def sync_status(self, name: str) -> tuple[str, str, str]:
-        """Colour, status and summary."""
-        if not self.pair:
-            return "green", "Standalone", " "
-        if any(peer.failover_state == OFFLINE or not peer.reachable for peer in self.peers(name)):
-            return "red", "Disconnected", " "
-        if any(self._changed_since_sync.values()):
-            changed = [name for name, flag in self._changed_since_sync.items() if flag]
-            return "yellow", "Changes Pending", f"Changes made on {', '.join(changed)} since the last sync"
-        return "green", "In Sync", "All devices in the device group are in sync"
+    def _in_order(self, name: str, group: Obj) -> list[str]:
+        members = self._sync_of[name].failover_group(name)
+        order = [str(one).rpartition("/")[2] for one in self.devices[name].engine.props(group).get("haOrder") or ()]
+        return sorted(members, key=lambda one: (order.index(one) if one in order else len(order), one))

@@ -1,4 +1,4 @@
-"""One device: its configuration, tokens, transactions, saved state and role in the pair."""
+"""One device: its configuration, tokens, transactions, saved state and role in the cluster."""
 
 from __future__ import annotations
 
@@ -30,6 +30,14 @@ class DeviceSpec:
     port: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class CommitId:
+    """The last change of a device group's objects on a device; higher numbers are newer."""
+
+    number: int
+    originator: str
+
+
 @dataclass(slots=True)
 class Task:
     """A /mgmt/tm/task: finished at the first read after its start."""
@@ -44,18 +52,23 @@ class Device:
     def __init__(
         self, name: str, registry: Registry, clock: Callable[[], float], status: StatusSource,
         peers: list[str], users: Mapping[str, str], open_transactions_max: int,
-        serial_of: Callable[[str], str] = "emulated-{}".format,
+        serial_of: Callable[[str], str] = "emulated-{}".format, addresses: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.serial = serial_of(name)
         self.url = ""
         self.clock = clock
         self.failover_state = ACTIVE
+        self.active_for: frozenset[str] = frozenset()
+        """Traffic groups."""
+        self.commits: dict[str, CommitId] = {}
+        """By device group."""
+        self.saved_commits: dict[str, CommitId] = {}
         self.reachable = True
         self.boots = 0
         self.changed_listeners: list[Callable[[ChangeSet], None]] = []
         self.engine = Engine(registry, clock, status, self._changed)
-        install(self.engine, name, peers, users, serial_of)
+        install(self.engine, name, peers, users, serial_of, addresses or {})
         self.renderer = Renderer(self.engine)
         self.tokens = TokenBook(clock)
         self.transactions = TransactionBook(clock, open_transactions_max)
@@ -83,6 +96,7 @@ class Device:
 
     def save(self) -> None:
         self.saved = self.engine.store.snapshot()
+        self.saved_commits = dict(self.commits)
 
     def load(self, snapshot: Snapshot) -> None:
         """Make a snapshot the running configuration and notify observers."""
@@ -91,6 +105,11 @@ class Device:
         store.restore(snapshot)
         store.next_generation()
         self._changed(store.commit())
+
+    def boot(self) -> None:
+        """Load the saved configuration, which is no change of it."""
+        self.load(self.saved)
+        self.commits = dict(self.saved_commits)
 
     def replace(self, snapshot: Snapshot) -> None:
         """Replace the configuration as loading an archive (UCS) does: it also becomes the saved configuration."""

@@ -15,11 +15,11 @@ from typing import Any, Self
 import structlog
 
 from icontrol_emulator import tls
-from icontrol_emulator.cluster import Cluster
+from icontrol_emulator.cluster import DEVICES_MAX, Cluster
 from icontrol_emulator.config.types import load_registry
 from icontrol_emulator.control import ControlServer
 from icontrol_emulator.dataplane.plane import DataPlane
-from icontrol_emulator.device import ACTIVE, OFFLINE, SNAPSHOTS_MAX, Device, DeviceSpec
+from icontrol_emulator.device import OFFLINE, SNAPSHOTS_MAX, Device, DeviceSpec
 from icontrol_emulator.faults import FaultBook
 from icontrol_emulator.latency import latency_named
 from icontrol_emulator.rest.dispatch import Dispatcher
@@ -52,8 +52,9 @@ class Emulator:
         names = [spec.name for spec in self._specs]
         if len(set(names)) != len(names) or not names:
             raise ValueError("device names must be given and differ")
-        if ha not in ("standalone", "pair") or (ha == "pair" and len(names) != 2):
-            raise ValueError("ha is standalone, or pair with exactly two devices")
+        counts = {"standalone": range(1, 1000), "pair": range(2, 3), "cluster": range(2, DEVICES_MAX + 1)}
+        if len(names) not in counts.get(ha, ()):
+            raise ValueError(f"ha is standalone, pair with two devices, or cluster with 2 to {DEVICES_MAX}")
         self._temporary = state_dir is None
         self._state_dir = Path(state_dir or tempfile.mkdtemp(prefix="icontrol-emulator-"))
         self._control_address = control
@@ -72,16 +73,20 @@ class Emulator:
     ) -> None:  # fmt: skip
         registry = load_registry()
         built = []
+        # devices at addresses of their own are found there by their peers
+        hosts = {spec.name: spec.host for spec in self._specs}
+        addresses = hosts if len(set(hosts.values())) == len(hosts) > 1 else {}
         planes = DataPlane.family(names, carry=data_plane, monitor_scale=monitor_scale, clock=clock)
         for name in names:
-            peers = [other for other in names if other != name] if ha == "pair" else []
+            peers = [other for other in names if other != name] if ha != "standalone" else []
             device = Device(
-                name, registry, clock, planes[name].status, peers, users, open_transactions_max, self._serial
-            )
+                name, registry, clock, planes[name].status, peers, users, open_transactions_max, self._serial,
+                addresses,
+            )  # fmt: skip
             planes[name].attach(device)
             built.append(device)
         self._planes = planes
-        self.cluster = Cluster(built, pair=ha == "pair")
+        self.cluster = Cluster(built, clustered=ha != "standalone")
         self.cluster.roles_changed = self._roles_changed
         self.devices = self.cluster.devices
         stats = StatsDocuments(planes)
@@ -106,7 +111,7 @@ class Emulator:
         await self._control.start(*self._control_address)
         for plane in self._planes.values():
             plane.start()
-        self._roles_changed(None)
+        self._roles_changed()
 
     async def stop(self) -> None:
         self.faults.clear()
@@ -166,12 +171,12 @@ class Emulator:
             }
             for device in self.devices.values()
         ]  # fmt: skip
-        return {"devices": shown, "sync_status": self.cluster.sync_status(first)[1]}
+        return {"devices": shown, "sync_status": self.cluster.sync_of(first).state(first).status}
 
     # -- control
 
     async def failover(self, device: str) -> None:
-        """Make the device standby and its peer active; returns when the peer serves the traffic."""
+        """Make the device standby and a peer active; returns when the peer serves the traffic."""
         self.cluster.stand_by(device)
 
     async def reboot(self, device: str, *, seconds: float = 5.0, lose_unsaved: bool = True) -> None:
@@ -184,17 +189,27 @@ class Emulator:
         await asyncio.sleep(0)
 
     async def _reboot(self, name: str, seconds: float, lose_unsaved: bool) -> None:
-        device, server = self.devices[name], self._servers[name]
+        await self.power_off(name)
+        await asyncio.sleep(seconds)
+        await self.power_on(name, lose_unsaved=lose_unsaved)
+
+    async def power_off(self, name: str) -> None:
+        """Switch a device off: a peer becomes active, and it does not answer until it is switched on."""
+        device = self.devices[name]
         device.reachable = False
         self.cluster.stand_by(name, OFFLINE)
         self._planes[name].drop_connections()
-        await server.down()
+        await self._servers[name].down()
         device.forget_sessions()
+
+    async def power_on(self, name: str, *, lose_unsaved: bool = True) -> None:
+        """Switch a device on again, with the configuration that it saved last."""
+        device = self.devices[name]
         if lose_unsaved:
-            device.load(device.saved)
-        await asyncio.sleep(seconds)
+            device.boot()
         device.reachable = True
-        await server.up()
+        await self._servers[name].up()
+        self.cluster.sync_of(name).came_back(name)
         self.cluster.come_back(name)
 
     def set_member_state(self, device: str, pool: str, member: str, state: str | None) -> None:
@@ -225,14 +240,12 @@ class Emulator:
         """A serial number that is unique across devices and emulators; stored in the state directory."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self._state_dir}/{device}"))
 
-    def _roles_changed(self, was_active: str | None) -> None:
-        """Pass the listening sockets from the previously active device to the new one."""
+    def _roles_changed(self) -> None:
+        """Pass the listening sockets from the previously active devices to the new ones."""
         log.info("roles", **{name: device.failover_state for name, device in self.devices.items()})
         for name, plane in self._planes.items():
-            if self.devices[name].failover_state != ACTIVE:
-                plane.set_active(False)
+            plane.give_up(self.devices[name].active_for)
         for name, plane in self._planes.items():
-            if self.devices[name].failover_state == ACTIVE:
-                plane.set_active(True)
+            plane.set_active(self.devices[name].active_for)
         for plane in self._planes.values():
             plane.sockets.close_unclaimed()

@@ -40,3 +40,17 @@ def test_latency_is_named_or_in_milliseconds(text: str, seconds: float) -> None:
 def test_other_latencies_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="none, realistic or 0ms to 60000ms"):
         latency_named(text)
+
+
+async def test_clusters_are_started_by_their_number_of_devices(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "icontrol_emulator", "--ha", "cluster", "--devices", "3", "--state-dir", str(tmp_path),
+    )  # fmt: skip
+    try:
+        endpoints = tmp_path / "endpoints.json"
+        await eventually(endpoints.exists)
+        shown = json.loads(await asyncio.to_thread(endpoints.read_text))
+        assert [device["name"] for device in shown["devices"]] == ["bigip-1", "bigip-2", "bigip-3"]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert await process.wait() == 0

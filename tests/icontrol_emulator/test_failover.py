@@ -175,37 +175,6 @@ async def test_load_returns_to_what_was_saved(device: Client, path: str, body: d
     assert [item["name"] for item in (await device.get("ltm/pool"))["items"]] == ["kept"]
 
 
-# -- synchronisation
-
-
-async def sync_status(client: Client) -> str:
-    shown = await client.get("cm/sync-status")
-    entry = shown["entries"]["https://localhost/mgmt/tm/cm/sync-status/0"]["nestedStats"]["entries"]
-    return str(entry["status"]["description"])
-
-
-async def test_config_sync(pair: Emulator, both: tuple[Client, Client]) -> None:
-    first, second = both
-    run = {"command": "run"}
-    refused = await first.send("POST", "cm", {**run, "utilCmdArgs": "config-sync from-group device-group-1"})
-    assert (refused.status, "is not allowed until a push has been done first" in refused.message) == (400, True)
-    await first.post("ltm/pool", {"name": "p", "partition": "P", "members": ["10.1.0.1:80"]})
-    assert await sync_status(second) == "Changes Pending"
-    answer = await first.post("cm", {**run, "utilCmdArgs": "config-sync to-group device-group-1"})
-    assert answer["kind"] == "tm:cm:runstate"
-    assert await sync_status(second) == "In Sync"
-    assert (await second.get("ltm/pool/~P~p/members"))["items"][0]["address"] == "10.1.0.1"
-    unknown = await first.send("POST", "cm", {**run, "utilCmdArgs": "config-sync to-group none"})
-    assert unknown.message.startswith("01070734:3: Configuration error: Device group (/Common/none) not found")
-
-
-async def test_auto_sync_follows_each_commit(both: tuple[Client, Client]) -> None:
-    first, second = both
-    await first.patch("cm/device-group/device-group-1", {"autoSync": "enabled"})
-    await first.post("ltm/pool", {"name": "p", "partition": "P"})
-    assert (await second.get("ltm/pool/~P~p"))["name"] == "p"
-
-
 async def test_tasks_are_started_and_looked_at(device: Client) -> None:
     task = await device.post("task/sys/config", {"command": "save"})
     started = await device.send("PUT", f"task/sys/config/{task['_taskId']}", {"_taskState": "VALIDATING"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from icontrol_emulator.config import builtin_services, references
@@ -57,12 +58,14 @@ class Installer:
 
 
 def install(
-    engine: Engine, device: str, peers: list[str], users: Mapping[str, str], serial_of: Callable[[str], str]
-) -> None:
-    """Fill an empty store; `peers` are the other devices of the pair, `serial_of` returns a device's serial number."""
+    engine: Engine, device: str, peers: list[str], users: Mapping[str, str], serial_of: Callable[[str], str],
+    addresses: Mapping[str, str] = MappingProxyType({}),
+) -> None:  # fmt: skip
+    """Fill an empty store; `peers` are the other devices of the cluster, `serial_of` returns a device's serial number,
+    `addresses` are management addresses."""
     engine.store.begin()
     installer = Installer(engine)
-    _install_cluster(installer, device, peers, serial_of)
+    _install_cluster(installer, device, peers, serial_of, addresses)
     _install_system(installer, engine, device, users)
     _install_ltm(installer, engine)
     _install_net(installer)
@@ -71,18 +74,21 @@ def install(
     engine.store.commit()
 
 
-def _install_cluster(put: Installer, device: str, peers: list[str], serial_of: Callable[[str], str]) -> None:
+def _install_cluster(
+    put: Installer, device: str, peers: list[str], serial_of: Callable[[str], str], addresses: Mapping[str, str]
+) -> None:
     everyone = sorted([device, *peers])
-    put.put("sys/folder", "/", {"deviceGroup": "none"})
+    put.put("sys/folder", "/", {"deviceGroup": DEVICE_GROUP if peers else "none"})
     put.put("sys/folder", "/Common", {"description": "Common folder"})
     put.put("auth/partition", "Common", {"description": "Repository for system objects and shared objects."})
     put.put("cm/traffic-group", TRAFFIC_GROUP)
     put.put("cm/traffic-group", LOCAL_ONLY, {"isFloating": "false", "unitId": 15})
     for index, name in enumerate(everyone):
         props = {
-            "hostname": f"{name}.localdomain", "managementIp": f"192.0.2.{index + 11}",
+            "hostname": f"{name}.localdomain", "managementIp": addresses.get(name) or f"192.0.2.{index + 11}",
+            "configsyncIp": f"198.51.100.{index + 11}" if peers else "none",
             "baseMac": f"fa:16:3e:00:00:{index + 1:02x}",
-            "chassisId": serial_of(name), "selfDevice": "true" if name == device else "false",
+            "chassisId": serial_of(name),
         }  # fmt: skip
         put.put("cm/device", f"/Common/{name}", props)
     trust = put.put("cm/device-group", "/Common/device_trust_group", {"autoSync": "enabled", "type": "sync-only"})

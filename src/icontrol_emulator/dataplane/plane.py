@@ -1,7 +1,7 @@
 """The data plane of one device: which virtual servers listen, depending on configuration and role.
 
-Only the active device listens. A listener is replaced only when its own destination changes; all other changes apply to
-the next connection.
+A virtual server listens on the device that is active for the traffic group of its virtual address. A listener is
+replaced only when its own destination changes; all other changes apply to the next connection.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from functools import partial
 
 import structlog
 
+from icontrol_emulator.config.builtins import LOCAL_ONLY
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import is_address, split_endpoint, split_path, strip_domain
-from icontrol_emulator.config.rules.virtual import ADDRESS, destination
+from icontrol_emulator.config.rules.partition import FOLDER
+from icontrol_emulator.config.rules.virtual import ADDRESS, destination, traffic_group_of
 from icontrol_emulator.config.store import ChangeSet
 from icontrol_emulator.dataplane.balance import Balancer
 from icontrol_emulator.dataplane.counters import CounterBook
@@ -58,7 +60,8 @@ class DataPlane:
         self._board = board
         self._carry = carry
         self._clock = clock
-        self._active = False
+        self._active: frozenset[str] = frozenset()
+        """Traffic groups that this device is active for."""
         self._places: dict[Address, _Place] = {}
         self._served: dict[Key, list[Address]] = {}
         self._flows = Flows()
@@ -89,15 +92,19 @@ class DataPlane:
         """Nothing to start: listeners start with the active role, probes with the configuration."""
 
     async def stop(self) -> None:
-        self.set_active(False)
+        self.set_active(frozenset())
         self.sockets.close_unclaimed()
         await self._carrier.stop()
         if self._board is not None:
             await self._board.stop()
 
-    def set_active(self, active: bool) -> None:
+    def give_up(self, kept: frozenset[str]) -> None:
+        """Release the listening sockets of all traffic groups but these."""
+        self.set_active(self._active & kept)
+
+    def set_active(self, traffic_groups: frozenset[str]) -> None:
         """Take or release the listening sockets; the caller closes those that remain unclaimed."""
-        self._active = active and self._carry
+        self._active = traffic_groups if self._carry else frozenset()
         for obj in self._device.engine.store.top(VIRTUAL):
             self._reconcile(obj.key)
 
@@ -126,6 +133,9 @@ class DataPlane:
     def _virtuals(self, key: Key) -> list[Key]:
         if key.type == VIRTUAL:
             return [key]
+        if key.type == FOLDER:
+            found = self._device.engine.store.top(VIRTUAL)
+            return [obj.key for obj in found if obj.key.path.startswith(f"{key.path}/")]
         if key.type == ADDRESS:
             users = self._device.engine.store.users(Target(ADDRESS, key.path))
             return [user for user in users if user.type == VIRTUAL]
@@ -212,6 +222,9 @@ class DataPlane:
             return ()
         address = self._device.engine.store.get(Key(ADDRESS, "", f"{parts.folder}/{endpoint.host}"))
         if address is None or self._device.engine.props(address).get("enabled") == "no":
+            return ()
+        group = traffic_group_of(self._device.engine.store, address)
+        if group != LOCAL_ONLY and group not in self._active:
             return ()
         host = strip_domain(str(address.props.get("address", endpoint.host)))
         return tuple(Address(host, endpoint.port, each) for each in protocols) if is_address(host) else ()

@@ -66,7 +66,7 @@ class Dispatcher:
             if route.spec.path == "cm/device":
                 for item in reply.document.get("items", [reply.document]):
                     if "name" in item:
-                        system_reads.show_device(item, self._cluster)
+                        system_reads.show_device(item, device, self._cluster)
             return reply
         names = device.engine.registry.organised(path)
         if names is None and path not in system_commands.COMMANDS:

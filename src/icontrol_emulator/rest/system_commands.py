@@ -37,7 +37,7 @@ def _failover(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict
     if "standby" in wants and len(wants) > 1:
         raise errors.configuration_error("standby may not be specified with offline or online")
     if "standby" in wants:
-        cluster.stand_by(device.name, STANDBY)
+        cluster.stand_by(device.name, STANDBY, _traffic_group(body, words))
     elif "offline" in wants:
         cluster.stand_by(device.name, OFFLINE)
     elif "online" in wants:
@@ -45,17 +45,25 @@ def _failover(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict
     return {"kind": "tm:sys:failover:runstate", **body}
 
 
+def _traffic_group(body: Mapping[str, Any], words: list[str]) -> str:
+    """The full path of the traffic group that a failover is about; empty: all."""
+    name = str(body.get("traffic-group") or body.get("trafficGroup") or "")
+    if "traffic-group" in words[:-1]:
+        name = words[words.index("traffic-group") + 1]
+    return name if not name or name.startswith("/") else f"/Common/{name}"
+
+
 def _cm(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
     words = str(body.get("utilCmdArgs", "")).split()
     if words[:1] != ["config-sync"]:
         raise errors.invalid_value("utilCmdArgs", body.get("utilCmdArgs"))
-    cluster.sync_command(device.name, words[1:])
+    cluster.sync_of(device.name).command(device.name, words[1:])
     return {"kind": "tm:cm:runstate", **body}
 
 
 def _config_sync_task(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str, Any]:
     words = str(body.get("utilCmdArgs", "")).split()
-    cluster.sync_command(device.name, words)
+    cluster.sync_of(device.name).command(device.name, words)
     return {"kind": "tm:cm:config-sync:runstate", **body}
 
 

@@ -90,49 +90,50 @@ def _performance(device: Device, cluster: Cluster) -> Entries:
 
 
 def _sync_status(device: Device, cluster: Cluster) -> Entries:
-    colour, status, summary = cluster.sync_status(device.name)
-    mode = "high-availability" if cluster.pair else "standalone"
-    own = {"color": colour, "mode": mode, "status": status, "summary": summary}
-    entry = nested(own)
-    details = {f"{BASE}/cm/syncStatus/0/details/0": nested({"details": f"{summary or status}"})}
-    entry["nestedStats"]["entries"][f"{BASE}/cm/syncStatus/0/details"] = {"nestedStats": {"entries": details}}
+    state = cluster.sync_of(device.name).state(device.name)
+    mode = "high-availability" if cluster.clustered else "standalone"
+    entry = nested({"color": state.colour, "mode": mode, "status": state.status, "summary": state.summary})
+    base = f"{BASE}/cm/syncStatus/0/details"
+    details = {f"{base}/{index}": nested({"details": line}) for index, line in enumerate(state.details)}
+    entry["nestedStats"]["entries"][base] = {"nestedStats": {"entries": details}}
     return {f"{BASE}/cm/sync-status/0": entry}
 
 
 def _failover_status(device: Device, cluster: Cluster) -> Entries:
-    active = device.failover_state == ACTIVE
-    status = {ACTIVE: "ACTIVE", OFFLINE: "FORCED OFFLINE"}.get(device.failover_state, "STANDBY")
-    summary = "1/1 active" if active else "1/1 standby"
-    entry = nested({"color": "green" if active else "gray", "status": status, "summary": summary})
-    word = "active" if active else "standby"
-    details = {f"{BASE}/cm/failoverStatus/0/details/0": nested({"details": f"{word} for /Common/traffic-group-1"})}
-    entry["nestedStats"]["entries"][f"{BASE}/cm/failoverStatus/0/details"] = {"nestedStats": {"entries": details}}
+    words = {ACTIVE: ("ACTIVE", "green"), OFFLINE: ("FORCED OFFLINE", "blue")}
+    status, colour = words.get(device.failover_state, ("STANDBY", "gray"))
+    groups = [group.key.path for group in cluster.traffic_groups(device.name)]
+    active = [group for group in groups if group in device.active_for]
+    counted = f"{len(active)}/{len(groups)} active" if active else f"{len(groups)}/{len(groups)} {status.lower()}"
+    entry = nested({"color": colour, "status": status, "summary": counted})
+    base = f"{BASE}/cm/failoverStatus/0/details"
+    lines = [f"{cluster.role(device.name, group)} for {group}" for group in groups]
+    details = {f"{base}/{index}": nested({"details": line}) for index, line in enumerate(lines)}
+    entry["nestedStats"]["entries"][base] = {"nestedStats": {"entries": details}}
     return {f"{BASE}/cm/failover-status/0": entry}
 
 
 def traffic_group_stats(device: Device, cluster: Cluster) -> Entries:
-    """One entry per floating traffic group and device."""
+    """One entry per floating traffic group and device of the failover group."""
     entries: Entries = {}
-    for group in device.engine.store.top("cm/traffic-group"):
-        if device.engine.props(group).get("isFloating") != "true":
-            continue
+    for group in cluster.traffic_groups(device.name):
+        heir = cluster.next_active(device.name, group)
         for each in (device, *cluster.peers(device.name)):
-            next_active = cluster.next_active(device.name) == each.name
             values = {
-                "deviceName": f"/Common/{each.name}", "failoverState": each.failover_state,
-                "nextActive": "true" if next_active and each.failover_state != ACTIVE else "false",
-                "trafficGroup": group.key.path,
+                "deviceName": f"/Common/{each.name}", "failoverState": cluster.role(each.name, group.key.path),
+                "nextActive": "true" if heir == each.name else "false", "trafficGroup": group.key.path,
             }  # fmt: skip
             name = f"~Common~{group.name}:~Common~{each.name}"
             entries[f"{BASE}/cm/traffic-group/{name}/stats"] = nested(values)
     return entries
 
 
-def show_device(shown: dict[str, Any], cluster: Cluster) -> None:
-    """cm/device items contain each device's current failover state."""
+def show_device(shown: dict[str, Any], device: Device, cluster: Cluster) -> None:
+    """cm/device items contain each device's current failover state, and which of them answers."""
     known = cluster.devices.get(shown["name"])
     if known is not None:
         shown["failoverState"] = known.failover_state
+        shown["selfDevice"] = "true" if known is device else "false"
 
 
 READS: dict[str, Callable[[Device, Cluster], Entries]] = {

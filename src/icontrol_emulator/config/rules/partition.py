@@ -8,9 +8,12 @@ from typing import Any
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.config.store import Store
 from icontrol_emulator.errors import IControlError
 
 FOLDER = "sys/folder"
+INHERITED = {"deviceGroup": "inheritedDevicegroup", "trafficGroup": "inheritedTrafficGroup"}
+DEFAULTS = {"deviceGroup": "none", "trafficGroup": "/Common/traffic-group-1"}
 PARTITION = "auth/partition"
 
 
@@ -49,6 +52,12 @@ class FolderRules(TypeRules):
             body.pop("partition", None)
             body.pop("subPath", None)
 
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        before = old.props if old is not None else {}
+        for name, inherited in INHERITED.items():
+            if name in props and props[name] != before.get(name) and props.get(inherited) == before.get(inherited):
+                props[inherited] = "false"
+
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         above = obj.key.path.rpartition("/")[0]
         return [Target(FOLDER, above)] if above else []
@@ -74,6 +83,18 @@ class FolderRules(TypeRules):
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
         if not obj.partition:
             shown["subPath"] = "/"
+        for name, inherited in INHERITED.items():
+            shown[name] = effective(ctx.store, obj.key.path, name, inherited)
+
+
+def effective(store: Store, path: str, name: str, inherited: str) -> str:
+    """A folder's device group or traffic group: its own, or that of the nearest folder above that has one."""
+    while path:
+        folder = store.get(folder_key(path))
+        if folder is not None and (path == "/" or folder.props.get(inherited) == "false"):
+            return str(folder.props.get(name, DEFAULTS[name]))
+        path = "" if path == "/" else path.rpartition("/")[0] or "/"
+    return DEFAULTS[name]
 
 
 def ensure_folder(ctx: Context, path: str) -> None:

@@ -19,9 +19,11 @@ from icontrol_emulator.config.names import (
     split_path,
 )
 from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.rules.partition import effective
 from icontrol_emulator.config.rules.policy import check_attached
 from icontrol_emulator.config.rules.virtual_tls import check_tls
 from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.config.store import Store
 from icontrol_emulator.errors import IControlError
 
 ADDRESS = "ltm/virtual-address"
@@ -271,6 +273,16 @@ class AddressRules(TypeRules):
             return
         if not list(ctx.store.users(Target(ADDRESS, obj.key.path))):
             ctx.delete(obj.key)
+
+    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        shown["trafficGroup"] = traffic_group_of(ctx.store, obj)
+
+
+def traffic_group_of(store: Store, address: Obj) -> str:
+    """A virtual address' traffic group: its own, or its folder's."""
+    own = address.props.get("trafficGroup")
+    folder = address.key.path.rpartition("/")[0]
+    return str(own or effective(store, folder, "trafficGroup", "inheritedTrafficGroup"))
 
 
 class AttachedRules(TypeRules):

@@ -23,7 +23,7 @@ FOLDER = TypeSpec(
         "deviceGroup": "none", "inheritedDevicegroup": "true", "inheritedTrafficGroup": "true",
         "noRefCheck": "false", "trafficGroup": "/Common/traffic-group-1",
     },
-    refs=(Ref(name="trafficGroup", family="cm/traffic-group"),),
+    refs=(Ref(name="trafficGroup", family="cm/traffic-group"), Ref(name="deviceGroup", family="cm/device-group")),
 )  # fmt: skip
 PROVISION = TypeSpec(
     path="sys/provision", word="provisioned module", scope=Scope.FLAT, creatable=False,
