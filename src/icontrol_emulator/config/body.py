@@ -106,6 +106,10 @@ def _value(spec: TypeSpec, name: str, value: Any) -> Any:
     choices = spec.choices.get(name)
     if choices is not None and coerced not in choices:
         raise errors.invalid_value(name, value)
+    if name in spec.ranges and isinstance(coerced, int):
+        least, most = spec.ranges[name]
+        if not least <= coerced <= most:
+            raise errors.invalid_value(name, value)
     return coerced
 
 

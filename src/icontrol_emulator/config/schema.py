@@ -130,6 +130,7 @@ class TypeSpec:
     create_only: frozenset[str] = frozenset()
     required: tuple[str, ...] = ()
     choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # least and greatest allowed number
     word_lists: frozenset[str] = frozenset()  # shown as one string; a list of words is accepted too
     flags: tuple[tuple[str, str], ...] = ()  # presence flags; the first is the default
     refs: tuple[Ref, ...] = ()

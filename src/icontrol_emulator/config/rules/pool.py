@@ -9,7 +9,7 @@ from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import SERVICE_NAMES, Endpoint, is_address, join_endpoint, split_endpoint
 from icontrol_emulator.config.references import qualify
-from icontrol_emulator.config.schema import Context, TypeRules
+from icontrol_emulator.config.schema import Context, TypeRules, names
 from icontrol_emulator.errors import IControlError
 
 MEMBERS = "ltm/pool/members"
@@ -45,6 +45,21 @@ def _qualify_rule(ctx: Context, obj: Obj, rule: str) -> str:
     return " ".join(shown)
 
 
+NEEDS_LIMITS = "weighted-least-connections"
+
+
+def _check_limits(ctx: Context, pool: Obj, members: list[Obj]) -> None:
+    """A method that weighs by connection limits needs one on each member or node. The text is from memory."""
+    mode = str(ctx.props(pool)["loadBalancingMode"])
+    if not mode.startswith(NEEDS_LIMITS):
+        return
+    for member in members:
+        owner: Obj | None = member_node(ctx, member) if mode.endswith("node") else member
+        if owner is not None and not int(owner.props.get("connectionLimit", 0)):
+            text = f"Pool {pool.key.path} load balancing mode {mode} requires a connection limit on {owner.key.path}"
+            raise errors.configuration_error(text)
+
+
 class MonitoredRules(TypeRules):
     """Shared by pools, members and nodes: a monitor rule."""
 
@@ -59,8 +74,26 @@ class MonitoredRules(TypeRules):
         return [Target(MONITOR_FAMILY, path) for path in monitor_paths(props.get("monitor") or "")]
 
 
+SHOWN_STATES = names("up down checking unchecked user-up user-down fqdn-checking fqdn-down fqdn-up fqdn-up-no-addr")
+SHOWN_SESSIONS = names("user-enabled user-disabled monitor-enabled")
+
+
+class PoolRules(MonitoredRules):
+    def check(self, ctx: Context, obj: Obj) -> None:
+        _check_limits(ctx, obj, ctx.store.children(MEMBERS, obj.key.path))
+
+
 def _store_user_state(props: dict[str, Any]) -> None:
-    """Store the state that the operator set; the shown state also depends on monitors."""
+    """Store the state that the operator set; the shown state also depends on monitors.
+
+    What a device shows it takes back, but only what users may set has an effect.
+    """
+    for name, known in (("state", SHOWN_STATES), ("session", SHOWN_SESSIONS)):
+        if props.get(name, "") not in known | {""}:
+            raise errors.invalid_value(name, props[name])
+    limit = str(props.get("rateLimit", "disabled"))
+    if limit != "disabled" and not limit.isdigit():
+        raise errors.invalid_value("rateLimit", limit)
     state = props.pop("state", None)
     if state in ("user-up", "user-down"):
         props["_state"] = state
@@ -164,6 +197,11 @@ class MemberRules(MonitoredRules):
 
     def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         return [*super().extra_refs(ctx, obj, props), Target(NODE, _node_path(obj))]
+
+    def check(self, ctx: Context, obj: Obj) -> None:
+        pool = ctx.store.get(obj.key.owner) if obj.key.owner is not None else None
+        if pool is not None:
+            _check_limits(ctx, pool, [obj])
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
         _show_state(obj, shown, ctx.status.monitor_state(obj))

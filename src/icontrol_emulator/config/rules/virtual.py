@@ -22,6 +22,7 @@ from icontrol_emulator.config.references import qualify
 from icontrol_emulator.config.rules.partition import effective
 from icontrol_emulator.config.rules.policy import check_attached
 from icontrol_emulator.config.rules.virtual_tls import check_tls
+from icontrol_emulator.config.rules.virtual_transport import TRANSPORTS, Attached, check_transport
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.config.store import Store
 from icontrol_emulator.errors import IControlError
@@ -29,7 +30,6 @@ from icontrol_emulator.errors import IControlError
 ADDRESS = "ltm/virtual-address"
 PROFILES = "ltm/virtual/profiles"
 POLICIES = "ltm/virtual/policies"
-TRANSPORTS = ("fastl4", "fasthttp", "tcp", "udp", "sctp", "ipother")
 ONE_SIDE = {"ltm/profile/client-ssl": "clientside", "ltm/profile/server-ssl": "serverside"}
 NEEDS_HTTP = frozenset({"ltm/profile/http-compression", "ltm/profile/web-acceleration", "ltm/profile/http2"})
 
@@ -175,7 +175,7 @@ class VirtualRules(TypeRules):
             )
         if old is not None:
             _forget_address(ctx, old)
-        if old is None or "profiles" in named:
+        if old is None or "profiles" in named or obj.props.get("ipProtocol") in (None, "any"):
             ctx.settle_later(obj.key)
 
     def settle(self, ctx: Context, obj: Obj) -> None:
@@ -186,10 +186,12 @@ class VirtualRules(TypeRules):
         kinds = {_profile_kind(ctx, path) for path in paths}
         protocol = obj.props.get("ipProtocol")
         if not kinds & set(TRANSPORTS) and "" not in kinds:
-            name = "fastL4" if not paths else "udp" if protocol == "udp" else "tcp"
+            name = "fastL4" if not paths else str(protocol) if protocol in ("udp", "sctp") else "tcp"
             ctx.create(PROFILES, obj.key, {"name": f"/Common/{name}"})
             kinds.add(name)
-        wanted = next((word for word in ("tcp", "udp", "sctp") if word in kinds), None)
+        wanted = next(
+            (word for word in ("tcp", "udp", "sctp") if word in kinds), "tcp" if "fasthttp" in kinds else None
+        )
         if protocol in (None, "any") and wanted is not None:
             ctx.modify(obj.key, {"ipProtocol": wanted})
 
@@ -197,7 +199,8 @@ class VirtualRules(TypeRules):
         _forget_address(ctx, obj)
 
     def check(self, ctx: Context, obj: Obj) -> None:
-        profiles = [child.key.path for child in ctx.store.children(PROFILES, obj.key.path)]
+        attached = ctx.store.children(PROFILES, obj.key.path)
+        profiles = [child.key.path for child in attached]
         kinds = [_profile_kind(ctx, path) for path in profiles]
         tls = "client-ssl" in kinds or "server-ssl" in kinds
         if ("http" in kinds or tls) and ("fastl4" in kinds or "udp" in kinds):
@@ -207,6 +210,8 @@ class VirtualRules(TypeRules):
         cookies = any(_is_cookie(ctx, target) for target in obj.refs)
         if (needy or cookies) and "http" not in kinds and "fasthttp" not in kinds:
             raise errors.configuration_error("Required profile profile_http not present")
+        sides = [str(child.props.get("context", "all")) for child in attached]
+        check_transport(obj, [Attached(kind, side) for kind, side in zip(kinds, sides, strict=True)])
         self._check_rules(ctx, obj, kinds)
         policies = [child.key.path for child in ctx.store.children(POLICIES, obj.key.path)]
         check_attached(ctx, obj, policies, kinds)

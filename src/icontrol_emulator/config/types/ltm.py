@@ -9,7 +9,7 @@ from icontrol_emulator.config.rules.misc import (
     RuleRules,
     SnatPoolRules,
 )
-from icontrol_emulator.config.rules.pool import MemberRules, MonitoredRules, NodeRules
+from icontrol_emulator.config.rules.pool import MemberRules, NodeRules, PoolRules
 from icontrol_emulator.config.rules.virtual import AddressRules, AttachedRules, VirtualRules
 from icontrol_emulator.config.schema import Ref, TypeSpec, names
 
@@ -21,6 +21,10 @@ BALANCING = names(
 )
 TRAFFIC_GROUP = Ref(name="trafficGroup", family="cm/traffic-group")
 ON_OFF = names("enabled disabled")
+YES_NO = names("yes no")
+CONNECTIONS = (0, 2**32 - 1)
+SMALL = (0, 65_535)
+_ENDPOINT_RANGES = {"connectionLimit": CONNECTIONS, "dynamicRatio": (1, 65_535), "ratio": (1, 65_535)}
 
 VIRTUAL = TypeSpec(
     path="ltm/virtual",
@@ -42,7 +46,14 @@ VIRTUAL = TypeSpec(
         "httpMrfRoutingEnabled throughputCapacity transparentNexthop trafficMatchingCriteria serviceIpAddress"
     ),
     read_only=names("creationTime lastModifiedTime vsIndex"),
-    choices={"sourcePort": names("preserve preserve-strict change"), "mirror": ON_OFF},
+    choices={
+        "sourcePort": names("preserve preserve-strict change"), "mirror": ON_OFF, "translateAddress": ON_OFF,
+        "translatePort": ON_OFF, "serviceDownImmediateAction": names("none reset drop"),
+        "rateLimitMode": names(
+            "object object-source object-destination object-source-destination source destination source-destination"
+        ),
+    },
+    ranges={"connectionLimit": CONNECTIONS, "rateLimitSrcMask": (0, 128), "rateLimitDstMask": (0, 128)},
     flags=(("enabled", "disabled"), ("vlansDisabled", "vlansEnabled")),
     refs=(
         Ref(name="pool", family="ltm/pool"),
@@ -74,13 +85,19 @@ VIRTUAL_ADDRESS = TypeSpec(
     },
     optional=names("address mask"),
     create_only=names("address"),
+    choices={
+        "arp": ON_OFF, "autoDelete": names("true false"), "enabled": YES_NO, "serverScope": names("any all none"),
+        "icmpEcho": names("enabled disabled selective any all always"),
+        "routeAdvertisement": names("enabled disabled selective any all always"),
+    },
+    ranges={"connectionLimit": CONNECTIONS},
     refs=(TRAFFIC_GROUP,),
 )  # fmt: skip
 
 POOL = TypeSpec(
     path="ltm/pool",
     word="Pool",
-    rules=MonitoredRules(),
+    rules=PoolRules(),
     defaults={
         "allowNat": "yes", "allowSnat": "yes", "ignorePersistedWeight": "disabled",
         "ipTosToClient": "pass-through", "ipTosToServer": "pass-through", "linkQosToClient": "pass-through",
@@ -93,7 +110,11 @@ POOL = TypeSpec(
     choices={
         "loadBalancingMode": BALANCING,
         "serviceDownAction": names("none reset drop reselect"),
-        "allowNat": names("yes no"), "allowSnat": names("yes no"),
+        "allowNat": YES_NO, "allowSnat": YES_NO, "queueOnConnectionLimit": ON_OFF, "ignorePersistedWeight": ON_OFF,
+    },
+    ranges={
+        "minActiveMembers": SMALL, "minUpMembers": SMALL, "queueDepthLimit": CONNECTIONS, "queueTimeLimit": CONNECTIONS,
+        "reselectTries": SMALL, "slowRampTime": (0, 86_400),
     },
     subs=("members",),
 )  # fmt: skip
@@ -113,6 +134,7 @@ MEMBERS = TypeSpec(
     },
     optional=names("address session state profiles parent"),
     create_only=names("address"),
+    ranges={**_ENDPOINT_RANGES, "priorityGroup": SMALL},
 )  # fmt: skip
 
 NODE = TypeSpec(
@@ -125,6 +147,7 @@ NODE = TypeSpec(
     },
     optional=names("address session state"),
     create_only=names("address"),
+    ranges=_ENDPOINT_RANGES,
 )
 
 SNATPOOL = TypeSpec(
@@ -142,6 +165,8 @@ SNAT_TRANSLATION = TypeSpec(
     },
     optional=names("address"),
     flags=(("enabled", "disabled"),),
+    choices={"arp": ON_OFF},
+    ranges={"connectionLimit": CONNECTIONS},
     refs=(TRAFFIC_GROUP,),
 )  # fmt: skip
 SNAT = TypeSpec(

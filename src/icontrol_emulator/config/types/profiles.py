@@ -141,6 +141,17 @@ _UDP = {
     "ipTtlV4": 255, "ipTtlV6": 64, "linkQosToClient": "0", "noChecksum": "disabled", "proxyMss": "disabled",
     "sendBufferSize": 655350,
 }  # fmt: skip
+# recorded from 14.1.2.1 in CiscoTestAutomation/genieparser
+_SCTP = {
+    "appService": "none", "clientSideMultihoming": "disabled", "cookieExpiration": 60, "description": "none",
+    "heartbeatInterval": 30, "heartbeatMaxBurst": 1, "idleTimeout": 300, "inStreams": 2, "initMaxRetries": 8,
+    "ipTos": "0", "linkQos": "0", "maxBurst": 4, "maxCommunicationPaths": 16, "maxPathRetransmitLimit": 5,
+    "outStreams": 2, "proxyBufferHigh": 16384, "proxyBufferLow": 4096, "receiveChunks": 256,
+    "receiveOrdered": "enabled", "receiveWindowSize": 65535, "resetOnTimeout": "enabled", "rtoInitial": 3000,
+    "rtoMax": 60000, "rtoMin": 1000, "sackTimeout": 200, "secret": "$M$jx$0+ART/wNjLBxkv97jRtGNA==",
+    "sendBufferSize": 65536, "sendMaxRetries": 10, "sendPartial": "disabled", "serverSideMultihoming": "disabled",
+    "tcpShutdown": "disabled", "transmitChunks": 256,
+}  # fmt: skip
 _FASTHTTP = {
     "clientCloseTimeout": 5, "connpoolIdleTimeoutOverride": 0, "connpoolMaxReuse": 0, "connpoolMaxSize": 2048,
     "connpoolMinSize": 0, "connpoolReplenish": "enabled", "connpoolStep": 4, "forceHttp_10Response": "disabled",
@@ -189,7 +200,7 @@ SPECS = [
     _profile("profile/http-compression", "httpcompression", _COMPRESSION, closed=True),
     _profile("profile/web-acceleration", "webacceleration", _ACCELERATION, closed=True),
     _profile("profile/http2", "http2", _HTTP2, closed=True),
-    _profile("profile/sctp", "sctp", {"idleTimeout": 300}),
+    _profile("profile/sctp", "sctp", _SCTP, closed=True),
     _profile("profile/ipother", "ipother", {"idleTimeout": "60"}),
 ]
 
