@@ -1,11 +1,13 @@
 """A small client for tests: requests in-process, bodies as dictionaries."""
 
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
-from evenkeel.core.control import Change
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.errors import BusUnavailable
 from tests.api import bodies
 
 LBAAS = "/v2/lbaas"
@@ -17,6 +19,7 @@ class Sink:
     def __init__(self) -> None:
         self.changes: list[Change] = []
         self.failure: Exception | None = None
+        self.on_question: Callable[[ShardOwner, str, str], Awaitable[None]] | None = None
 
     async def accepted(self, change: Change) -> None:
         self.changes.append(change)
@@ -25,6 +28,11 @@ class Sink:
 
     async def failed_over(self, change: Change) -> None:
         await self.accepted(change)
+
+    async def asked(self, owner: ShardOwner, load_balancer_id: str, inquiry_id: str) -> None:
+        if self.on_question is None:
+            raise BusUnavailable("no agent is within reach")
+        await self.on_question(owner, load_balancer_id, inquiry_id)
 
 
 class Client:

@@ -107,6 +107,7 @@ def expected(route: Route, persona: Persona) -> set[int]:
 
 
 REFUSED_FOR_OTHER_REASONS = {
+    "POST /evenkeel/v1/loadbalancers/{id}/plan",  # no agent serves it
     "POST /v2/lbaas/healthmonitors",  # the pool has one
     "POST /neutron/v2.0/lbaas/healthmonitors",  # the same
     "DELETE /neutron/v2.0/lbaas/loadbalancers/{id}",  # it has listeners

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from evenkeel.core.device import PartitionOutcome
+from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import GuardLost, StaleOwner
 from evenkeel.core.ports import Device
 from tests.devices.owner import Owner
@@ -46,6 +46,11 @@ def errors(outcome: PartitionOutcome) -> dict[str, str]:
 class DeviceContract:
     """The promises of :class:`evenkeel.core.ports.Device`."""
 
+    has_plans = True
+    """False: the device holds no configuration, so there is nothing to plan."""
+    repairs_itself = False
+    """The device undoes manual changes before a pass does."""
+
     async def test_a_load_balancer_is_made_and_a_second_pass_writes_nothing(self, rig: Rig) -> None:
         agent = Owner(rig.agent())
         await agent.take_over(PROJECT, 1, session_of(1))
@@ -74,6 +79,36 @@ class DeviceContract:
         outcome = await agent.apply(batch(service(), complete=True))
         assert not errors(outcome) and outcome.writes
         assert await rig.content() == content
+
+    async def test_a_plan_shows_what_a_pass_would_change_and_changes_nothing(self, rig: Rig) -> None:
+        agent, wanted = Owner(rig.agent()), batch(service())
+        if not self.has_plans:
+            assert [plan.operations for plan in await agent.plan(wanted)] == [()]
+            return
+        plans = await agent.plan(wanted)
+        assert len(plans) == len(agent.facts.endpoints) and not any(plan.problem for plan in plans)
+        assert all({step.verb for step in plan.operations} == {"create"} for plan in plans)
+        assert not await rig.content()
+        await agent.apply(wanted)
+        assert not any(plan.operations for plan in await agent.plan(wanted))
+        changed = batch(service(members=1, revision=2))
+        before = await rig.content()
+        assert all(plan.operations for plan in await agent.plan(changed))
+        assert await rig.content() == before
+        await self._plan_of_repairs(rig, agent, wanted)
+        removal = [step.verb for plan in await agent.plan(batch(gone())) for step in plan.operations]
+        assert removal and set(removal) == {"delete"}
+
+    async def _plan_of_repairs(self, rig: Rig, agent: Owner, wanted: PartitionBatch) -> None:
+        if self.repairs_itself:
+            return
+        await rig.spoil()
+        spoilt = await rig.content()
+        repairs = [step for plan in await agent.plan(wanted) for step in plan.operations]
+        assert any(step.verb == "modify" and step.attributes for step in repairs)
+        assert await rig.content() == spoilt
+        await agent.apply(batch(service(), complete=True))
+        assert not any(plan.operations for plan in await rig.agent().plan(wanted))
 
     async def test_a_newer_revision_replaces_an_older_one_without_a_trace(self, rig: Rig) -> None:
         agent = Owner(rig.agent())

@@ -121,6 +121,10 @@ class ControllerClient:
         """Report an observation. Refused if a later report was processed before."""
         return await self._ask(replace(call, number=next(self._status_reports)), m.ReportReceipt)
 
+    async def report_plan(self, call: m.ReportPlan) -> None:
+        """Answer an operator's question."""
+        await self._ask(call, m.Done)
+
     async def release(self, call: m.ReleaseShards) -> None:
         """Release shards."""
         await self._ask(call, m.Done)

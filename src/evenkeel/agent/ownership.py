@@ -12,6 +12,7 @@ from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.pass_limit import PassLimit
+from evenkeel.agent.plans import PlanDesk
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
@@ -59,6 +60,7 @@ class Ownership:
         self._pass_limit = PassLimit(settings.passes_at_once, clock)
         self._restarts = Retries(settings.retry, rng)
         self._workers: dict[ShardId, tuple[Worker, asyncio.Task[None]]] = {}
+        self._plans = PlanDesk(session, controllers=controllers, device=device, settings=settings)
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[ShardId] = set()
         self._history = database_history.history
@@ -218,6 +220,14 @@ class Ownership:
             worker.hint(hint.load_balancer_ids)
         return True
 
+    def ask(self, hint: m.PlanHint) -> None:
+        """Answer an operator's question, if this agent serves the shard."""
+        entry = self._workers.get(hint.shard_id)
+        if entry is not None and isinstance(entry[0], ShardWorker):
+            worker = entry[0]
+            shard = m.Assignment(shard_id=worker.shard_id, project_id=worker.project_id, epoch=worker.epoch)
+            self._plans.ask(hint, shard)
+
     @property
     def queue_depth(self) -> int:
         """Load balancers waiting in all shards."""
@@ -244,6 +254,7 @@ class Ownership:
 
     async def end(self, *, graceful: bool) -> None:
         """End all workers: after their current passes if ``graceful``, else at once."""
+        self._plans.end()
         entries = list(self._workers.values())
         self._workers.clear()
         for worker, _ in entries:

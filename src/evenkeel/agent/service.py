@@ -290,7 +290,9 @@ class AgentService:
         ownership = self._ownership
         if ownership is None:
             return
-        if not isinstance(message, m.WorkHint) or not ownership.hint(message):
+        if isinstance(message, m.PlanHint):
+            ownership.ask(message)
+        elif not isinstance(message, m.WorkHint) or not ownership.hint(message):
             self._ask.set()
 
 

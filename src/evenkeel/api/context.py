@@ -1,5 +1,6 @@
 """The context of a handler: the services of this process, and the current request."""
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import parse_qsl
@@ -14,8 +15,8 @@ from evenkeel.api.ports import ChangeSink
 from evenkeel.api.provider_lookup import ProviderLookup
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
-from evenkeel.core.control import Change
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.tls import ANY_TLS, TlsRules
 from evenkeel.core.values import Value
@@ -25,6 +26,8 @@ log = structlog.get_logger(__name__)
 Query = list[tuple[str, str]]
 
 MAX_QUERY_PARAMETERS = 100
+INQUIRIES_MAX = 16
+"""Requests of this process that wait for an agent's answer at a time."""
 
 NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. No project has that id, so no tenant's object is accessible."""
@@ -70,6 +73,7 @@ class Services:
         self.tls = tls
         self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
+        self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver
 
@@ -80,6 +84,10 @@ class Services:
     async def failed_over(self, change: Change) -> None:
         """The same for a failover."""
         await self._tell(self._driver.failed_over, change)
+
+    async def ask(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+        """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
+        await self._driver.asked(owner, load_balancer_id, inquiry_id)
 
     async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
         try:

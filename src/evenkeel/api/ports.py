@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from evenkeel.core.control import Change
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.ids import LoadBalancerId
 
 
 class ChangeSink(Protocol):
@@ -18,4 +19,10 @@ class ChangeSink(Protocol):
 
     async def failed_over(self, change: Change) -> None:
         """Move it to another agent, if there is one; else send a hint."""
+        ...
+
+    async def asked(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+        """Send an operator's question to the agent, which answers into the database. Raises
+        :class:`~evenkeel.core.errors.BusUnavailable`.
+        """
         ...

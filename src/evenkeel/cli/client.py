@@ -78,9 +78,9 @@ class Client:
         """Read. See :meth:`request` for what is raised."""
         return self.request("GET", path, query=query)
 
-    def post(self, path: str, body: Any) -> Any:
-        """Create something."""
-        return self.request("POST", path, body=body)
+    def post(self, path: str, body: Any, *, timeout_seconds: float = 0.0) -> Any:
+        """Create something, or ask for something that takes up to ``timeout_seconds``."""
+        return self.request("POST", path, body=body, timeout_seconds=timeout_seconds)
 
     def put(self, path: str, body: Any = None) -> Any:
         """Change something."""
@@ -90,15 +90,23 @@ class Client:
         """Remove something."""
         self.request("DELETE", path, query=query)
 
-    def request(self, method: str, path: str, *, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """The decoded answer; None if it has no body.
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        timeout_seconds: float = 0.0,
+    ) -> Any:
+        """The decoded answer; None if it has no body. ``timeout_seconds``: if longer than that of the client.
 
         Raises :class:`ApiRefused`, and :class:`Unreachable` if no endpoint answered.
         """
         problems = []
         for endpoint in list(self._endpoints):
             try:
-                answer = self._once(endpoint, method, path, query, body)
+                answer = self._once(endpoint, method, path, query, body, max(timeout_seconds, self._timeout_seconds))
             except _Down as error:
                 problems.append(f"{endpoint}: {error}")
                 if error.executed and method not in REPEATABLE:
@@ -112,7 +120,9 @@ class Client:
         """Try this endpoint first from now on."""
         self._endpoints.sort(key=lambda other: other != endpoint)
 
-    def _once(self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any) -> Any:
+    def _once(
+        self, endpoint: str, method: str, path: str, query: Mapping[str, Any] | None, body: Any, timeout_seconds: float
+    ) -> Any:
         url = f"{endpoint}{path}" + (f"?{urlencode(query)}" if query else "")
         # checked_endpoint() took http and https only
         request = urllib.request.Request(url, method=method, headers={"Accept": "application/json"})  # noqa: S310
@@ -122,7 +132,7 @@ class Client:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with _opener(endpoint).open(request, timeout=self._timeout_seconds) as answer:
+            with _opener(endpoint).open(request, timeout=timeout_seconds) as answer:
                 content = answer.read(MAX_ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             raise _refusal(error) from error

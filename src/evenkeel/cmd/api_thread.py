@@ -14,7 +14,8 @@ from typing import Any
 import uvloop
 
 from evenkeel.api.ports import ChangeSink
-from evenkeel.core.control import Change
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.ids import LoadBalancerId
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 """Runs until the given event is set."""
@@ -70,6 +71,10 @@ class ThreadedChangeSink:
     async def failed_over(self, change: Change) -> None:
         """Notify the driver of a failover in the controller's event loop."""
         await self._tell(lambda: self._sink.failed_over(change))
+
+    async def asked(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+        """Send a question to an agent in the controller's event loop."""
+        await self._tell(lambda: self._sink.asked(owner, load_balancer_id, inquiry_id))
 
     async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._in_turn(tell), self._loop))

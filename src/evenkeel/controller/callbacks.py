@@ -80,6 +80,9 @@ class Callbacks:
                 )
             case m.ReportStatus():
                 return await self._observed(message)
+            case m.ReportPlan():
+                await self._reports.record_plan(message)
+                return m.Done()
             case m.ReportState():
                 await ownership.record_state(message)
                 return m.Done()

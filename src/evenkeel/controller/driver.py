@@ -5,7 +5,8 @@ import structlog
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.vip_port_updates import VipPortUpdates
-from evenkeel.core.control import Change
+from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.ids import LoadBalancerId
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +34,10 @@ class Driver:
                 await self._scheduler.place(root.id, change.environment, root.project_id)
             except Exception as error:  # the write is committed; the tenant must not get an error
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
+
+    async def asked(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+        """Send an operator's question to the agent. Raises :class:`BusUnavailable`."""
+        await self._hints.ask(owner, load_balancer_id, inquiry_id)
 
     async def failed_over(self, change: Change) -> None:
         """Have another agent serve it; if there is none, its agent applies it to the device again."""

@@ -9,9 +9,9 @@ import asyncio
 import structlog
 
 from evenkeel.core.control import Recheck, ShardOwner
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.messages import AssignmentsHint, WorkHint, agent_queue
+from evenkeel.core.messages import AssignmentsHint, PlanHint, WorkHint, agent_queue
 from evenkeel.core.ports import Bus
 
 log = structlog.get_logger(__name__)
@@ -61,6 +61,16 @@ class Hints:
         """The set of shards the agent owns has changed."""
         self._assignments.add(agent_queue(owner.environment, owner.group_number, owner.host))
         self._wake.set()
+
+    async def ask(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+        """Send an operator's question at once. Raises :class:`BusUnavailable`: then there will be no answer."""
+        queue = agent_queue(owner.environment, owner.group_number, owner.host)
+        hint = PlanHint(shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id)
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                await self._bus.send(queue, hint)
+        except TimeoutError as error:
+            raise BusUnavailable(f"the message bus did not take a message for {queue}") from error
 
     async def run(self) -> None:
         """Send until cancelled."""

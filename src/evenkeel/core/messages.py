@@ -11,6 +11,7 @@ agent's own queue.
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.plans import DevicePlan
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
 from evenkeel.core.values import Wire
@@ -335,6 +336,19 @@ class ReportStatus(Message, tag="report_status"):
     """
 
 
+class ReportPlan(Message, tag="report_plan"):
+    """The answer to a :class:`PlanHint`: what the next pass over the load balancer would change."""
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    inquiry_id: str
+    devices: tuple[DevicePlan, ...] = ()
+    problem: str = ""
+    """Why there are no plans (human-readable)."""
+
+
 # -- controllers -> agent ----------
 
 
@@ -354,6 +368,16 @@ class WorkHint(Message, tag="work_hint"):
 
 class AssignmentsHint(Message, tag="assignments_hint"):
     """The shards of the agent's session have changed: it has to request them."""
+
+
+class PlanHint(Message, tag="plan_hint"):
+    """An operator asks what the next pass over a load balancer would change. Answered by a :class:`ReportPlan` to any
+    controller; agents of an earlier version do not answer.
+    """
+
+    shard_id: ShardId
+    load_balancer_id: LoadBalancerId
+    inquiry_id: str
 
 
 # -- replies
@@ -482,8 +506,9 @@ Call = (
     | EndSession
     | ReportApplied
     | ReportStatus
+    | ReportPlan
 )
-Hint = WorkHint | AssignmentsHint
+Hint = WorkHint | AssignmentsHint | PlanHint
 AnyReply = Done | Refused | ReplyPart | SessionState | Assignments | ServiceDefinitions | Certificates | ReportReceipt
 AnyMessage = Call | Hint | AnyReply
 

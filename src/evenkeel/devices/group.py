@@ -25,8 +25,9 @@ from evenkeel.core.device import (
     repair,
     service_outcome,
 )
-from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.plans import DevicePlan
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.absence import Absence
@@ -184,6 +185,20 @@ async def on_all(
     if not done:
         raise _all_lost(lost)
     return done, lost
+
+
+async def plan_on_each(
+    devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, DevicePlan]]
+) -> tuple[DevicePlan, ...]:
+    """The plan of each device; a device that cannot be read gets one with the reason as its problem."""
+
+    async def one(device: D) -> DevicePlan:
+        try:
+            return await device.watched(work(device))
+        except (DeviceUnavailable, DeviceRejected) as error:
+            return DevicePlan(device=device.host, problem=str(error))
+
+    return tuple(await asyncio.gather(*(one(device) for device in devices)))
 
 
 def outcomes(

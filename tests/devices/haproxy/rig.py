@@ -9,7 +9,7 @@ import random
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -106,19 +106,16 @@ class Box:
             return address, port
         return f"127.{self.network}.{address.removeprefix('10.1.')}", self._port_base + port
 
+    def moved_back(self, address: str, port: int) -> tuple[str, int]:
+        """What the service definition names."""
+        if not address.startswith(f"127.{self.network}."):
+            return address, port
+        return f"10.1.{address.removeprefix(f'127.{self.network}.')}", port - self._port_base
+
     def change(self, change: wire.PartitionChange) -> wire.PartitionChange:
         """The same for the box's addresses."""
-        balancers = tuple(
-            msgspec.structs.replace(one, frontends=tuple(map(self._frontend, one.frontends)))
-            for one in change.load_balancers
-        )
+        balancers = tuple(_at(self.moved, one) for one in change.load_balancers)
         return msgspec.structs.replace(change, load_balancers=balancers)
-
-    def _frontend(self, frontend: wire.Frontend) -> wire.Frontend:
-        binds = tuple(self.moved(bind.address, bind.port) for bind in frontend.binds)
-        return msgspec.structs.replace(
-            frontend, binds=tuple(wire.Bind(address=address, port=port) for address, port in binds)
-        )
 
     # -- hands
 
@@ -186,10 +183,23 @@ class Box:
         return {"local.cfg": (self.directory / "local.cfg").read_text()}
 
 
+def _at(moved: Callable[[str, int], tuple[str, int]], config: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
+    """The load balancer with other addresses."""
+    frontends = []
+    for frontend in config.frontends:
+        binds = (moved(bind.address, bind.port) for bind in frontend.binds)
+        at = tuple(wire.Bind(address=address, port=port) for address, port in binds)
+        frontends.append(msgspec.structs.replace(frontend, binds=at))
+    return msgspec.structs.replace(config, frontends=tuple(frontends))
+
+
 class MovedDaemon(Daemon):
-    """A driver's connection to a box, with the addresses in what it sends replaced."""
+    """A driver's connection to a box, with the addresses in what it sends replaced, and in what it reads."""
 
     box: Box
+
+    async def held(self, partition: str) -> tuple[wire.LoadBalancerConfig, ...]:
+        return tuple(_at(self.box.moved_back, one) for one in await super().held(partition))
 
     async def put(self, partition: str, change: wire.PartitionChange) -> wire.Receipt:
         return await super().put(partition, self.box.change(change))

@@ -39,6 +39,8 @@ class NoopRig:
 
 
 class TestNoop(DeviceContract):
+    has_plans = False
+
     @pytest.fixture
     def rig(self) -> NoopRig:
         return NoopRig()

@@ -5,7 +5,17 @@ from msgspec import defstruct, structs
 from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
-from evenkeel.api.operators import agents, certificates, database, environments, handlers, references, requests, views
+from evenkeel.api.operators import (
+    agents,
+    certificates,
+    database,
+    environments,
+    handlers,
+    plans,
+    references,
+    requests,
+    views,
+)
 from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own
@@ -224,6 +234,15 @@ _OTHERS = (
         rule=own("loadbalancer", "get_agent"),
         answer=wrapped("hosting", views.HostingView),
         errors=(404,),
+    ),
+    Operation(
+        method="POST",
+        path="/loadbalancers/{id}/plan",
+        handle=plans.plan,
+        summary="Show what the next pass over a load balancer would change on its devices; changes nothing",
+        rule=own("loadbalancer", "plan"),
+        answer=wrapped("plan", plans.PlanView),
+        errors=(404, 409, 503),
     ),
     Operation(
         method="GET",

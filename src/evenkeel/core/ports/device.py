@@ -12,6 +12,7 @@ from evenkeel.core.device import (
     PartitionOutcome,
 )
 from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.plans import DevicePlan
 
 
 class Device(Protocol):
@@ -43,6 +44,12 @@ class Device(Protocol):
         A load balancer that fails does not affect the others. Raises :class:`StaleOwner`; :class:`GuardLost` if a
         reachable device holds neither this guard nor a newer one (nothing was written to that one);
         :class:`DeviceUnavailable` (no device reachable; nothing known to be written).
+        """
+        ...
+
+    async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        """What :meth:`apply` would change on each device, from a read of the partition. Writes nothing, and needs no
+        guard. Never raises because of a device: see ``problem``.
         """
         ...
 

@@ -5,8 +5,9 @@ from typing import Any, Protocol
 
 from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
-from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
+from evenkeel.core.plans import PlanAnswer
 
 
 class OperatorStore(Protocol):
@@ -86,6 +87,14 @@ class OperatorStore(Protocol):
 
     async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
         """The shard of a load balancer; None if not placed. Raises :class:`NotFound`."""
+        ...
+
+    async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
+        """Store an operator's question to the agent of the shard; kept for some minutes."""
+        ...
+
+    async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
+        """The agent's answer; None if there is none yet."""
         ...
 
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from evenkeel.core.control import Recheck
-from evenkeel.core.messages import ReportApplied, ReportReceipt, ReportStatus
+from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 
 
 class ReportStore(Protocol):
@@ -35,5 +35,11 @@ class ReportStore(Protocol):
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
         """The load balancers after ``expected_after`` that the devices of the group must hold, in id order: confirmed,
         not deleted, and with a VIP that is not being released. ``stale`` for old epochs.
+        """
+        ...
+
+    async def record_plan(self, report: ReportPlan) -> None:
+        """The answer to an operator's inquiry; ignored if there is no such inquiry about the shard, or no more. Raises
+        :class:`SessionLost` unless the agent owns the shard.
         """
         ...

@@ -12,16 +12,20 @@ from msgspec.structs import replace
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
-from evenkeel.devices.bigip.observe.partition_reads import read_guards
+from evenkeel.devices.bigip.observe.partition_reads import read_all, read_guards
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import claim, guard
+from evenkeel.devices.bigip.reconcile.description import describe
+from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
+from evenkeel.devices.bigip.reconcile.plan import plan
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.group import GroupDevice
 
@@ -114,6 +118,16 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         if outcome.writes:
             self._saver.changed()
         return outcome
+
+    async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
+        """What the batch would change, from a read of the whole partition. Raises :class:`DeviceUnavailable`,
+        :class:`DeviceRejected`."""
+        partition = self._names.partition(batch.project_id)
+        async with self.reached():
+            observed, _ = await read_all(self.icontrol, partition)
+        complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
+        todo = plan(observed, complete, partition=partition, names=self._names, complete=batch.complete)
+        return describe(self.host, todo, observed, partition)
 
     def forget(self, project_id: ProjectId) -> None:
         """Discard the cached state of the partition."""

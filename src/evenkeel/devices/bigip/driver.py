@@ -17,6 +17,7 @@ from evenkeel.core.device import (
     PartitionOutcome,
 )
 from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.esd.catalogue import Catalogue
@@ -26,7 +27,7 @@ from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.render.load_balancer import render
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes, repairs
+from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs
 from evenkeel.devices.https import tls_context
 
 log = structlog.get_logger(__name__)
@@ -76,6 +77,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _common_objects(self, types: Collection[str]) -> dict[str, Common]:
         done, _ = await on_all(self._devices, lambda device: device.common_objects(types))
         return done
+
+    async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        """What the batch would change on each device."""
+        rendered = await self._render(batch)
+        return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
 
     async def changed(self) -> None:
         """Never returns: a BIG-IP sends no notifications."""

@@ -12,10 +12,12 @@ from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.epochs import EPOCH_JUMP_MAX
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import LoadBalancerId, SessionId
+from evenkeel.core.plans import DevicePlan
 from evenkeel.core.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.group import GroupDevice
 from evenkeel.devices.haproxy.client import Daemon, EpochTooFar
+from evenkeel.devices.haproxy.description import describe
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
 from evenkeel.devices.haproxy.observe.observation import HaproxyReading
@@ -110,6 +112,15 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
                 return await self._put(partition, change, wanted, problems)
             removed = tuple(filter(_nameable, (one.load_balancer_id for one in batch.services if one.deleted)))
             return await self._patch(partition, change, wanted, removed)
+
+    async def plan(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DevicePlan:
+        """What the batch would change, from a read of the partition and its status. Raises
+        :class:`DeviceUnavailable`."""
+        async with self.reached():
+            held = await self.daemon.held(partition)
+            statuses = (await self.daemon.observation()).partitions
+        running = next((one for one in statuses if one.name == partition), wire.PartitionStatus(name=partition))
+        return describe(self.host, rendered, held, running, complete=batch.complete)
 
     async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Send the partition's HAProxy the peers that it shares stick tables with."""

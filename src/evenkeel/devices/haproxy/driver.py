@@ -15,8 +15,9 @@ import structlog
 from evenkeel.core.device import DeviceState, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.absence import Absence
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes, repairs
+from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.observe import observation, watching
@@ -62,6 +63,12 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
             lacking=tuple(sorted(frozenset[str]().union(*(one.lacking for one in done.values())))),
         )
+
+    async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        """What the batch would change on each device."""
+        partition = self._names.partition(batch.project_id)
+        rendered = tuple(render(service, batch.certificates) for service in batch.services)
+        return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
 
     async def changed(self) -> None:
         """Return when a daemon reports a status change since the last :meth:`observe`."""

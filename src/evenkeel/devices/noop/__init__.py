@@ -22,6 +22,7 @@ from evenkeel.core.device import (
 )
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.plans import DevicePlan
 from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -111,6 +112,10 @@ class NoopGroup:
             if (holder := self._memory.holder(vip.address)) not in (None, service.load_balancer_id):
                 return f"address {vip.address} is held by {holder}"
         return ""
+
+    async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        """Empty: a device that configures nothing has nothing to change."""
+        return (DevicePlan(device=NAME, problem="" if self._memory.reachable else "out of reach"),)
 
     async def observe(self) -> Observation:
         """The device, and digests of what it holds; no statuses."""

@@ -8,10 +8,11 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
 from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
+from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
-from evenkeel.store.operators import agents, environments, moves, reads, references, subnets
+from evenkeel.store.operators import agents, environments, moves, plans, reads, references, subnets
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
 from evenkeel.store.scheduling.reach import read_out_of_reach
@@ -75,6 +76,12 @@ class SqlOperators:
 
     async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
         return await self._db.read(lambda connection: reads.read_hosting(connection, load_balancer_id))
+
+    async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
+        await self._db.write(lambda connection: plans.add_inquiry(connection, inquiry_id, shard_id, load_balancer_id))
+
+    async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
+        return await self._db.query(lambda connection: plans.read_answer(connection, inquiry_id))
 
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         return await self._db.read(lambda connection: reads.read_shards(connection, environment, agent_id))

@@ -496,6 +496,16 @@ vip_claim = Table(  # ports that may exist at a network service, stored before t
     Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
 )
 
+plan_inquiry = Table(  # operators' questions to agents, and the answers, for some minutes
+    "plan_inquiry",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("shard_id", ID, nullable=False),
+    Column("load_balancer_id", ID, nullable=False),
+    Column("asked_at", Double, nullable=False, index=True),
+    Column("answer", Text),  # JSON; NULL: none yet
+)
+
 former_agent = Table(  # deleted agents: see ownership/former_agents.py
     "former_agent",
     metadata,

@@ -1,10 +1,10 @@
 """Implements :class:`evenkeel.core.ports.ReportStore`: each method is a transaction."""
 
 from evenkeel.core.control import Recheck
-from evenkeel.core.messages import ReportApplied, ReportReceipt, ReportStatus
+from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.histories import Histories
-from evenkeel.store.reports import applied, findings, observed
+from evenkeel.store.reports import applied, findings, observed, plans
 
 
 class SqlReports:
@@ -29,3 +29,6 @@ class SqlReports:
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
         return await self._db.read(lambda connection: findings.read_expected(connection, report, limit))
+
+    async def record_plan(self, report: ReportPlan) -> None:
+        await self._db.write(lambda connection: plans.record_plan(connection, report))

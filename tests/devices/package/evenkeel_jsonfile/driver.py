@@ -9,10 +9,11 @@ import msgspec
 from evenkeel.core.capacity import Metric
 from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.plans import DevicePlan
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel_jsonfile.files import Files, Partition, refuse_stale, refuse_unguarded
 from evenkeel_jsonfile.options import JsonFileOptions
-from evenkeel_jsonfile.plan import planned
+from evenkeel_jsonfile.plan import differences, planned, taken_by
 
 
 class JsonFileGroup:
@@ -49,6 +50,13 @@ class JsonFileGroup:
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         """The guard is checked and the file written in one locked step."""
         return await asyncio.to_thread(self._apply, batch)
+
+    async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        """The load balancers whose configuration would change."""
+        partitions = await asyncio.to_thread(self._partitions)
+        held = partitions.pop(batch.project_id, Partition()).objects
+        objects, _ = planned(batch, held, taken_by(partitions))
+        return (DevicePlan(device=self._name, operations=differences(held, objects)),)
 
     async def observe(self) -> Observation:
         """What the files hold, whoever wrote it; no status."""
@@ -95,10 +103,7 @@ class JsonFileGroup:
             partition = partitions.pop(batch.project_id, Partition())
             refuse_stale(batch.project_id, partition, batch.epoch, batch.session_id)
             refuse_unguarded(self._name, batch.project_id, partition, batch.epoch)
-            taken = {
-                value["vip"]["address"]: name for other in partitions.values() for name, value in other.objects.items()
-            }
-            objects, outcomes = planned(batch, partition.objects, taken)
+            objects, outcomes = planned(batch, partition.objects, taken_by(partitions))
             wrote = objects != partition.objects or partition.seal != self.options.seal
             if wrote:
                 partition.objects, partition.seal = dict(objects), self.options.seal

@@ -2,14 +2,16 @@
 
 import ipaddress
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.device import Applied, PartitionBatch
+from evenkeel.core.plans import PlannedOperation, attribute_changes
 from evenkeel.core.service import ServiceDefinition
 from evenkeel_jsonfile.capabilities import CAPABILITIES
+from evenkeel_jsonfile.files import Partition
 
 Objects = Mapping[str, Any]
 """By load balancer: its configuration, as JSON has it."""
@@ -46,6 +48,26 @@ def planned(batch: PartitionBatch, held: Objects, taken: Mapping[str, str]) -> t
         named = {service.load_balancer_id for service in batch.services}
         objects = {name: value for name, value in objects.items() if name in named}
     return objects, tuple(outcomes)
+
+
+def taken_by(partitions: Mapping[str, Partition]) -> dict[str, str]:
+    """Address -> load balancer that has it."""
+    return {value["vip"]["address"]: name for one in partitions.values() for name, value in one.objects.items()}
+
+
+def differences(held: Objects, wanted: Objects) -> tuple[PlannedOperation, ...]:
+    """What operators are shown of the way from one to the other."""
+    found = []
+    for name in sorted(held.keys() | wanted.keys()):
+        before, after = held.get(name, {}), wanted.get(name, {})
+        changed = {key: value for key, value in after.items() if value != before.get(key)}
+        if changed or not after:
+            verb: Literal["create", "modify", "delete"] = (
+                "modify" if before and after else "create" if after else "delete"
+            )
+            attributes = attribute_changes(changed, before)
+            found.append(PlannedOperation(verb=verb, type="load balancer", name=name, attributes=attributes))
+    return tuple(found)
 
 
 def _problem(service: ServiceDefinition, objects: Objects, taken: Mapping[str, str]) -> str:

@@ -1,0 +1,93 @@
+"""Answers operators' questions what the next pass over a load balancer would change. Reads devices, writes nothing."""
+
+import asyncio
+
+import structlog
+
+from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.session import Session
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.shard_client import ShardClient
+from evenkeel.core import messages as m
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
+from evenkeel.core.plans import DevicePlan, bounded
+from evenkeel.core.ports import Device
+
+log = structlog.get_logger(__name__)
+
+PLANS_AT_ONCE = 2
+WAITING_MAX = 8
+PLAN_SECONDS = 20.0
+
+
+class PlanDesk:
+    """Answers questions in the background, :data:`PLANS_AT_ONCE` at a time. More than :data:`WAITING_MAX` are dropped:
+    their askers wait for a limited time only.
+    """
+
+    def __init__(
+        self, session: Session, *, controllers: ControllerClient, device: Device, settings: AgentSettings
+    ) -> None:
+        self._session = session
+        self._controllers = controllers
+        self._device = device
+        self._settings = settings
+        self._turns = asyncio.Semaphore(PLANS_AT_ONCE)
+        self._tasks: dict[asyncio.Task[None], None] = {}
+
+    def ask(self, hint: m.PlanHint, shard: m.Assignment) -> None:
+        """Answer later. ``shard``: as this agent serves it."""
+        if len(self._tasks) >= WAITING_MAX:
+            log.warning("too many questions at once; dropped", load_balancer=hint.load_balancer_id)
+            return
+        task = asyncio.create_task(self._answer(hint, shard))
+        self._tasks[task] = None
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+
+    def end(self) -> None:
+        """Drop all questions."""
+        for task in self._tasks:
+            task.cancel()
+        self._tasks.clear()
+
+    async def _answer(self, hint: m.PlanHint, shard: m.Assignment) -> None:
+        devices: tuple[DevicePlan, ...] = ()
+        problem = ""
+        try:
+            async with asyncio.timeout(PLAN_SECONDS), self._turns:
+                devices = await self._plan(hint, shard)
+        except TimeoutError:
+            problem = f"the devices did not answer within {PLAN_SECONDS:g} s"
+        except (BusUnavailable, CallRefused, SessionLost, DeviceUnavailable, DeviceRejected) as error:
+            problem = str(error)
+        except Exception:
+            log.exception("plan failed on an unexpected error", load_balancer=hint.load_balancer_id)
+            problem = "unexpected error; the agent's log has it"
+        report = m.ReportPlan(
+            agent_id=self._settings.agent_id,
+            session_id=self._session.id,
+            shard_id=shard.shard_id,
+            epoch=shard.epoch,
+            inquiry_id=hint.inquiry_id,
+            devices=bounded(devices),
+            problem=problem,
+        )
+        try:
+            await self._controllers.report_plan(report)
+        except (BusUnavailable, CallRefused, SessionLost) as error:
+            log.warning("plan not reported", load_balancer=hint.load_balancer_id, error=str(error))
+
+    async def _plan(self, hint: m.PlanHint, shard: m.Assignment) -> tuple[DevicePlan, ...]:
+        client = ShardClient(
+            shard,
+            session=self._session,
+            controllers=self._controllers,
+            settings=self._settings,
+            carries_traffic=self._device.facts.carries_traffic,
+        )
+        services = await client.fetch((hint.load_balancer_id,))
+        batch = PartitionBatch(
+            project_id=shard.project_id, epoch=shard.epoch, session_id=self._session.id, services=services
+        )
+        return await self._device.plan(batch) if services else ()

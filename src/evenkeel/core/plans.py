@@ -1,0 +1,90 @@
+"""What the next pass would change on each device, as operators see it. Bounded, and without secrets."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from evenkeel.core.message_chunks import encoded_bytes
+from evenkeel.core.values import Wire
+
+PLAN_BYTES_MAX = 48 * 1024
+"""The most that the plans of one answer take, so that databases store it in an ordinary text column."""
+ATTRIBUTES_MAX = 50
+TEXT_CHARACTERS_MAX = 200
+HIDDEN_TEXT = "(not shown)"
+_SECRET_NAME = re.compile(r"pass(word|phrase|wd)?|secret|credential|private", re.IGNORECASE)
+_SECRET_TEXT = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
+
+class AttributeChange(Wire):
+    """One attribute: its text on the device, and the wanted one. Empty: not set."""
+
+    name: str
+    present: str = ""
+    wanted: str = ""
+
+
+class PlannedOperation(Wire):
+    """One object of a device that would be changed. ``attributes``: those that differ, at most
+    :data:`ATTRIBUTES_MAX`; none of objects to delete."""
+
+    verb: Literal["create", "modify", "delete"]
+    type: str
+    """As the device's own documentation calls it, such as ``ltm/pool`` or ``backend``."""
+    name: str
+    attributes: tuple[AttributeChange, ...] = ()
+
+
+class DevicePlan(Wire):
+    """What would be changed on one device, in this order; ``more``: operations that are not listed."""
+
+    device: str
+    operations: tuple[PlannedOperation, ...] = ()
+    more: int = 0
+    problem: str = ""
+    """Why nothing would be changed, or why it is unknown (human-readable)."""
+
+
+class PlanAnswer(Wire):
+    """An agent's answer to :class:`~evenkeel.core.messages.PlanHint`. ``problem``: why there are no plans."""
+
+    devices: tuple[DevicePlan, ...] = ()
+    problem: str = ""
+
+
+def attribute_changes(wanted: Mapping[str, Any], present: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
+    """The attributes in ``wanted``, sorted, with both values as text."""
+    return tuple(
+        AttributeChange(name=name, present=value_text(name, present.get(name)), wanted=value_text(name, wanted[name]))
+        for name in sorted(wanted)[:ATTRIBUTES_MAX]
+    )
+
+
+def value_text(name: str, value: Any) -> str:
+    """The value of an attribute as a bounded text; never a secret."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    if _SECRET_NAME.search(name) or _SECRET_TEXT.search(text):
+        return HIDDEN_TEXT
+    return text if len(text) <= TEXT_CHARACTERS_MAX else f"{text[: TEXT_CHARACTERS_MAX - 1]}…"
+
+
+def bounded(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
+    """The plans with as many of their first operations as fit into ``max_bytes``, shared equally by the devices."""
+    every = tuple(plans)
+    return tuple(_bounded(plan, max_bytes // len(every)) for plan in every)
+
+
+def _bounded(plan: DevicePlan, max_bytes: int) -> DevicePlan:
+    left = max_bytes - encoded_bytes(replace(plan, operations=()))
+    kept = 0
+    for operation in plan.operations:
+        left -= encoded_bytes(operation) + 1
+        if left < 0:
+            break
+        kept += 1
+    return replace(plan, operations=plan.operations[:kept], more=plan.more + len(plan.operations) - kept)

@@ -1,0 +1,73 @@
+"""A partition's plan as operators see it. Pure.
+
+The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with the attributes that differ. The contents
+of files are not part of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from evenkeel.core.plans import DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.devices.bigip.objects import FILES, MEMBER, POOL, ConfigOperation, Key, Observed, Verb
+from evenkeel.devices.bigip.reconcile.plan import Plan
+
+_WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
+    Verb.CREATE: "create",
+    Verb.MODIFY: "modify",
+    Verb.DELETE: "delete",
+}
+_IMPLIED = ("name", "partition")
+"""Attributes that the object's path shows."""
+
+
+def describe(device: str, todo: Plan, observed: Observed, partition: str) -> DevicePlan:
+    """What the plan would change on the device."""
+    return DevicePlan(
+        device=device,
+        operations=tuple(
+            one
+            for step in todo.operations
+            for one in (_operation(step, observed, partition), *_new_members(step, partition))
+        ),
+        problem="; ".join(dict.fromkeys(todo.problems.values())),
+    )
+
+
+def _operation(step: ConfigOperation, observed: Observed, partition: str) -> PlannedOperation:
+    return PlannedOperation(
+        verb=_WORDS[step.verb],
+        type=step.key.type,
+        name=_path(step.key, partition),
+        attributes=attribute_changes(_wanted(step), _present(step, observed)),
+    )
+
+
+def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:
+    """The members of a new pool, which are created together with it."""
+    for body in step.body.get("members", ()) if step.verb is Verb.CREATE else ():
+        key = Key(type=MEMBER, name=body["name"], pool=step.key.name)
+        wanted = {name: value for name, value in body.items() if name not in _IMPLIED}
+        yield PlannedOperation(
+            verb="create", type=MEMBER, name=_path(key, partition), attributes=attribute_changes(wanted, {})
+        )
+
+
+def _path(key: Key, partition: str) -> str:
+    return f"/{partition}/{key.pool}/{key.name}" if key.pool else f"/{partition}/{key.name}"
+
+
+def _wanted(step: ConfigOperation) -> Mapping[str, Any]:
+    if step.verb is Verb.DELETE or step.key.type in FILES:
+        return {}
+    return {name: value for name, value in step.body.items() if name not in (*_IMPLIED, "members")}
+
+
+def _present(step: ConfigOperation, observed: Observed) -> Mapping[str, Any]:
+    if step.verb is not Verb.MODIFY:
+        return {}
+    if step.key.type != MEMBER:
+        seen = observed.get(step.key)
+    else:
+        pool = observed.get(Key(type=POOL, name=step.key.pool))
+        seen = pool.members.get(step.key.name) if pool else None
+    return seen.attributes if seen else {}

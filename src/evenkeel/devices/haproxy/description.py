@@ -1,0 +1,99 @@
+"""What a batch would change on one daemon, as operators see it. Pure.
+
+Configuration is compared as the daemon holds it, frontend by frontend and backend by backend; weights and states of
+servers also as HAProxy runs with them, since they can be changed by hand at its socket. Contents of files are compared
+by their identity and never shown.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evenkeel.core.plans import DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig
+from evenkeel.haproxyd import wire
+
+Parts = Mapping[tuple[str, str], Mapping[str, Any]]
+"""Attributes by type and name."""
+
+
+def describe(
+    device: str,
+    rendered: Iterable[RenderedConfig],
+    held: Sequence[wire.LoadBalancerConfig],
+    running: wire.PartitionStatus,
+    *,
+    complete: bool,
+) -> DevicePlan:
+    """What the device would change. ``held``: the whole partition; ``complete``: what is not named is removed."""
+    ready = tuple(rendered)
+    before = {one.id: one for one in held}
+    operations: list[PlannedOperation] = []
+    for one in ready:
+        if not one.problem:
+            operations += _operations(before.get(one.service.load_balancer_id), one.load_balancer, running)
+    named = {str(one.service.load_balancer_id) for one in ready}
+    for orphan in held if complete else ():
+        if orphan.id not in named:
+            operations += _operations(orphan, None, running)
+    problems = dict.fromkeys(one.problem for one in ready if one.problem)
+    return DevicePlan(device=device, operations=tuple(operations), problem="; ".join(problems))
+
+
+def _operations(
+    held: wire.LoadBalancerConfig | None, wanted: wire.LoadBalancerConfig | None, running: wire.PartitionStatus
+) -> Iterator[PlannedOperation]:
+    before, after = _parts(held), _parts(wanted)
+    yield from (PlannedOperation(verb="delete", type=key[0], name=key[1]) for key in before if key not in after)
+    seen = _servers(running) if held is not None else {}
+    for key, attributes in after.items():
+        if key not in before:
+            given = {name: value for name, value in attributes.items() if value not in (None, "", (), [])}
+            yield PlannedOperation(
+                verb="create", type=key[0], name=key[1], attributes=attribute_changes(_shown(given), {})
+            )
+            continue
+        present = {**before[key], **seen.get(key, {})}
+        changed = {name: value for name, value in attributes.items() if value != present[name]}
+        if changed:
+            shown = attribute_changes(_shown(changed), _shown(present))
+            yield PlannedOperation(verb="modify", type=key[0], name=key[1], attributes=shown)
+
+
+def _parts(config: wire.LoadBalancerConfig | None) -> Parts:
+    """All parts of a load balancer, each with all its attributes."""
+    if config is None:
+        return {}
+    parts: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for frontend in config.frontends:
+        parts["frontend", frontend.name] = _attributes(frontend)
+    for backend in config.backends:
+        attributes = _attributes(backend)
+        servers = attributes.pop("servers")
+        parts["backend", backend.name] = attributes
+        for server in servers:
+            parts["server", f"{backend.name}/{server['name']}"] = {**server}
+    for file in config.files:
+        identity = file.sha256 or hashlib.sha256(file.content.encode()).hexdigest()
+        parts["file", file.name] = {"kind": file.kind, "sha256": identity}
+    return parts
+
+
+def _attributes(value: msgspec.Struct) -> dict[str, Any]:
+    return {name: msgspec.to_builtins(getattr(value, name)) for name in value.__struct_fields__}
+
+
+def _servers(running: wire.PartitionStatus) -> Parts:
+    """Weights and states of servers as HAProxy runs with them."""
+    return {
+        ("server", f"{backend.name}/{server.name}"): {"weight": server.weight, "admin_up": server.admin_up}
+        for backend in running.backends
+        for server in backend.servers
+    }
+
+
+def _shown(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without the name, which is said beside it."""
+    return {name: value for name, value in attributes.items() if name != "name"}

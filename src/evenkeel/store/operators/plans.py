@@ -1,0 +1,29 @@
+"""Operators' inquiries: what would the next pass over a load balancer change?"""
+
+import msgspec
+from sqlalchemy import Connection, delete, insert, select
+
+from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.plans import PlanAnswer
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.records import schema
+
+KEPT_SECONDS = 600.0
+
+_inquiry = schema.plan_inquiry
+
+
+def add_inquiry(connection: Connection, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
+    """Store an inquiry without an answer, and remove old ones."""
+    connection.execute(delete(_inquiry).where(_inquiry.c.asked_at < db_now() - KEPT_SECONDS))
+    connection.execute(
+        insert(_inquiry).values(
+            id=inquiry_id, shard_id=shard_id, load_balancer_id=load_balancer_id, asked_at=db_now(), answer=None
+        )
+    )
+
+
+def read_answer(connection: Connection, inquiry_id: str) -> PlanAnswer | None:
+    """The answer; None if there is none yet."""
+    found = connection.scalar(select(_inquiry.c.answer).where(_inquiry.c.id == inquiry_id))
+    return None if found is None else msgspec.json.decode(found, type=PlanAnswer)

@@ -1,0 +1,108 @@
+"""Questions of operators: answered in the background, a few at a time, whatever goes wrong."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from evenkeel.agent.plans import WAITING_MAX, PlanDesk
+from evenkeel.core import messages as m
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.plans import DevicePlan
+from evenkeel.devices.noop import NoopGroup, NoopMemory
+from tests.agent.fakes import SETTINGS, FakeSession
+from tests.devices.services import service
+from tests.waiting import eventually
+
+SHARD = m.Assignment(shard_id="shard-1", project_id="p1", epoch=3)
+PLANS = (DevicePlan(device="noop", more=7),)
+
+
+class Device(NoopGroup):
+    """Waits until it may answer, and fails as told."""
+
+    def __init__(self) -> None:
+        super().__init__(NoopMemory())
+        self.free = asyncio.Event()
+        self.failure: Exception | None = None
+        self.batches: list[PartitionBatch] = []
+
+    async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        self.batches.append(batch)
+        await self.free.wait()
+        if self.failure is not None:
+            raise self.failure
+        return PLANS
+
+
+class Controllers:
+    """Have one load balancer."""
+
+    def __init__(self) -> None:
+        self.reports: list[m.ReportPlan] = []
+
+    async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
+        assert (call.shard_id, call.epoch) == ("shard-1", 3)
+        found = tuple(service() for one in call.load_balancer_ids or () if one == "lb-1")
+        return m.ServiceDefinitions(services=found)
+
+    async def report_plan(self, report: m.ReportPlan) -> None:
+        self.reports.append(report)
+
+
+@pytest.fixture
+def scene() -> tuple[PlanDesk, Device, Controllers]:
+    device, controllers = Device(), Controllers()
+    given: Any = {"controllers": controllers, "device": device, "settings": SETTINGS}
+    session: Any = FakeSession()
+    return PlanDesk(session, **given), device, controllers
+
+
+def question(number: int = 1, load_balancer_id: str = "lb-1") -> m.PlanHint:
+    return m.PlanHint(shard_id="shard-1", load_balancer_id=load_balancer_id, inquiry_id=f"q{number}")
+
+
+async def test_the_devices_plans_are_reported_for_the_shard(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+    desk, device, controllers = scene
+    device.free.set()
+    desk.ask(question(), SHARD)
+    await eventually(lambda: controllers.reports)
+    (report,) = controllers.reports
+    assert (report.inquiry_id, report.shard_id, report.epoch) == ("q1", "shard-1", 3)
+    assert (report.devices, report.problem) == (PLANS, "")
+    assert not device.batches[0].complete and len(device.batches[0].services) == 1
+
+
+async def test_a_load_balancer_that_is_gone_has_no_plan(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+    desk, _, controllers = scene
+    desk.ask(question(load_balancer_id="lb-9"), SHARD)
+    await eventually(lambda: controllers.reports)
+    assert (controllers.reports[0].devices, controllers.reports[0].problem) == ((), "")
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"), [(DeviceUnavailable("bigip-1", "no answer"), "no answer"), (KeyError("x"), "unexpected")]
+)
+async def test_what_goes_wrong_is_the_answer(
+    scene: tuple[PlanDesk, Device, Controllers], failure: Exception, told: str
+) -> None:
+    desk, device, controllers = scene
+    device.failure = failure
+    device.free.set()
+    desk.ask(question(), SHARD)
+    await eventually(lambda: controllers.reports)
+    assert told in controllers.reports[0].problem
+
+
+async def test_only_so_many_wait_and_none_outlives_the_session(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+    desk, device, controllers = scene
+    for number in range(WAITING_MAX + 3):
+        desk.ask(question(number), SHARD)
+    await eventually(lambda: len(device.batches) == 2)
+    desk.end()
+    device.free.set()
+    await asyncio.sleep(0)
+    desk.ask(question(99), SHARD)
+    await eventually(lambda: controllers.reports)
+    assert [report.inquiry_id for report in controllers.reports] == ["q99"]

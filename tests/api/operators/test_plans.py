@@ -1,0 +1,96 @@
+"""What the next pass would change: asked of the agent, answered through the database."""
+
+from typing import Any
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.messages import Register, ReportPlan
+from evenkeel.core.plans import AttributeChange, DevicePlan, PlannedOperation
+from evenkeel.core.ports import Store
+from evenkeel.core.statuses import HaType
+from tests.api.client import Client, Sink
+
+BASE = "/evenkeel/v1/loadbalancers"
+STEP = PlannedOperation(
+    verb="modify", type="ltm/pool", name="/dev_p1/x", attributes=(AttributeChange(name="a", present="1", wanted="2"),)
+)
+
+
+async def placed(api: Client, store: Store) -> str:
+    """A load balancer that agent a-1 serves."""
+    call = Register(
+        agent_id="a-1",
+        session_id="s-1",
+        environment="dev",
+        group_number=1,
+        host="host-1",
+        device_driver="noop",
+        ha_type=HaType.STANDALONE,
+    )
+    await store.ownership.register(call, ttl_seconds=3600.0)
+    created = await api.load_balancer(project_id="p1")
+    assert await store.scheduling.place(created["id"], "dev", "p1", 1, "a-1") is not None
+    return str(created["id"])
+
+
+def answering(store: Store, **answer: Any) -> Any:
+    """What the agent does with a question."""
+
+    async def report(owner: ShardOwner, load_balancer_id: str, inquiry_id: str) -> None:
+        assert (owner.environment, owner.group_number, owner.host) == ("dev", 1, "host-1")
+        await store.reports.record_plan(
+            ReportPlan(
+                agent_id="a-1",
+                session_id="s-1",
+                shard_id=owner.shard_id,
+                epoch=1,
+                inquiry_id=inquiry_id,
+                **answer,
+            )
+        )
+
+    return report
+
+
+async def test_the_agents_answer_is_shown(api: Client, store: Store, sink: Sink) -> None:
+    lb = await placed(api, store)
+    devices = (DevicePlan(device="bigip-1", operations=(STEP,), more=2), DevicePlan(device="b", problem="away"))
+    sink.on_question = answering(store, devices=devices)
+    shown = (await api.post(f"{BASE}/{lb}/plan", None, status=200))["plan"]
+    assert (shown["load_balancer_id"], shown["agent_id"], shown["host"]) == (lb, "a-1", "host-1")
+    first, second = shown["devices"]
+    assert first["operations"] == [
+        {
+            "verb": "modify",
+            "type": "ltm/pool",
+            "name": "/dev_p1/x",
+            "attributes": [{"name": "a", "present": "1", "wanted": "2"}],
+        }
+    ]
+    assert (first["more"], first["problem"]) == (2, "")
+    assert second == {"device": "b", "operations": [], "more": 0, "problem": "away"}
+
+
+async def test_who_cannot_answer_is_named(api: Client, store: Store, sink: Sink) -> None:
+    unplaced = (await api.load_balancer(project_id="p2"))["id"]
+    assert "no agent" in (await api.post(f"{BASE}/{unplaced}/plan", None, status=409))["faultstring"]
+    lb = await placed(api, store)
+    assert "within reach" in (await api.post(f"{BASE}/{lb}/plan", None, status=503))["faultstring"]
+    sink.on_question = answering(store, problem="the devices did not answer")
+    told = (await api.post(f"{BASE}/{lb}/plan", None, status=503))["faultstring"]
+    assert "agent host-1: the devices did not answer" in told
+    await store.ownership.end_session("a-1", "s-1")
+    assert "no agent" in (await api.post(f"{BASE}/{lb}/plan", None, status=409))["faultstring"]
+    nobody = "4cdf1d5c-5d5b-4f0e-9a57-0e0b5a9d7c11"
+    await api.post(f"{BASE}/{nobody}/plan", None, status=404)
+
+
+async def test_who_does_not_answer_is_not_waited_for_for_ever(
+    api: Client, store: Store, sink: Sink, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("evenkeel.api.operators.plans.LOOKS", 2)
+    lb = await placed(api, store)
+
+    async def silence(owner: ShardOwner, load_balancer_id: str, inquiry_id: str) -> None: ...
+
+    sink.on_question = silence
+    assert "did not answer" in (await api.post(f"{BASE}/{lb}/plan", None, status=503))["faultstring"]

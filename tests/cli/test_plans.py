@@ -1,0 +1,53 @@
+"""``evenkeel plan``"""
+
+import json
+from typing import Any
+
+from tests.cli.conftest import Run
+from tests.cli.stub import Stub
+
+ATTRIBUTE = {"name": "lbMode", "present": "round-robin", "wanted": "ratio-member"}
+STEP = {"verb": "modify", "type": "ltm/pool", "name": "/dev_p1/dev_x\u202e", "attributes": [ATTRIBUTE]}
+
+
+def planned(*devices: dict[str, Any]) -> dict[str, Any]:
+    every = [{"operations": [], "more": 0, "problem": "", **one} for one in devices]
+    return {"plan": {"load_balancer_id": "lb-1", "agent_id": "a", "host": "h", "devices": every}}
+
+
+def test_what_is_and_what_would_be_is_shown_for_each_device(stub: Stub, evenkeel: Run) -> None:
+    made = {**STEP, "verb": "create", "attributes": [{"name": "slot", "present": "", "wanted": "7"}]}
+    gone = {**STEP, "verb": "delete", "name": "/dev_p1/old", "attributes": []}
+    stub.on(
+        "POST",
+        "/loadbalancers/lb-1/plan",
+        planned({"device": "a", "operations": [STEP, made, gone], "more": 4}, {"device": "b"}),
+    )
+    ran = evenkeel("plan", "lb-1")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "a: 7 operations",
+        "  modify ltm/pool /dev_p1/dev_x\\u202e",
+        "    lbMode: round-robin -> ratio-member",
+        "  create ltm/pool /dev_p1/dev_x\\u202e",
+        "    slot: 7",
+        "  delete ltm/pool /dev_p1/old",
+        "  and 4 more operations",
+        "b: nothing to change",
+    ]
+
+
+def test_json_is_the_answer_and_a_device_without_a_plan_a_problem(stub: Stub, evenkeel: Run) -> None:
+    answer = planned({"device": "a", "problem": "no answer"})
+    stub.on("POST", "/loadbalancers/lb-1/plan", answer)
+    ran = evenkeel("plan", "lb-1", "--json")
+    assert json.loads(ran.out) == answer["plan"]
+    assert (ran.code, ran.err) == (5, "problem: a: no answer\n")
+    assert evenkeel("plan", "lb-1").out == "a: no plan\n"
+
+
+def test_a_load_balancer_that_is_gone_and_a_refusal(stub: Stub, evenkeel: Run) -> None:
+    stub.on("POST", "/loadbalancers/lb-1/plan", planned())
+    assert evenkeel("plan", "lb-1").out == "nothing: the load balancer is gone\n"
+    ran = evenkeel("plan", "lb-2")
+    assert ran.code == 1 and "lb-2" in ran.err
