@@ -28,6 +28,7 @@ from evenkeel.cli import (
     subnets,
 )
 from evenkeel.cli.client import Client, ClientError, UsageError
+from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cli.login import login_headers
 from evenkeel.cli.progress import WAIT_OPTION
 
@@ -65,6 +66,7 @@ COMMANDS: dict[str, type[Command]] = {
     "certificate show": certificates.ShowCertificate,
     "certificate refresh": certificates.RefreshCertificates,
     "certificate delete": certificates.DeleteCertificate,
+    "config import": ImportConfig,
     "events": events.ListEvents,
 }
 

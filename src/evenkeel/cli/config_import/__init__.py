@@ -1,0 +1,1 @@
+"""``evenkeel config import``: the configuration of F5's agent and of Neutron becomes ours."""

@@ -1,0 +1,89 @@
+"""The command: reads, translates, writes files with mode 0600, and lists what became of each option."""
+
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evenkeel.cli.base import ListCommand, tell_problems
+from evenkeel.cli.client import UsageError
+from evenkeel.cli.columns import listed
+from evenkeel.cli.config_import.ini_reading import BadIni, Sections, merged, read_ini
+from evenkeel.cli.config_import.translation import PASSWORD_FILE, Importer, rendered
+
+COLUMNS = ("file", "option", "fate", "remark")
+FILE_BYTES_MAX = 1024 * 1024
+HEADING = "Made by 'evenkeel config import' from {}."
+
+
+class ImportConfig(ListCommand):
+    """Make our configuration from that of F5's agent and of Neutron, and show what became of each option.
+
+    Writes controller.ini, agent.ini and the file with the devices' password, all with mode 0600. No value is shown.
+    Needs no controller.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The files."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--agent-ini", metavar="FILE", required=True, help="The agent's f5-openstack-agent.ini.")
+        parser.add_argument(
+            "--neutron-conf",
+            metavar="FILE",
+            action="append",
+            default=[],
+            help="neutron.conf, neutron_lbaas.conf, …; several times, later files win.",
+        )
+        parser.add_argument("--output", metavar="DIRECTORY", required=True, help="Where our files are written.")
+        parser.add_argument("--force", action="store_true", help="Replace files that are there.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Translate, write and list."""
+        folder = Path(parsed_args.output).absolute()
+        agent = _sections(parsed_args.agent_ini)
+        neutron = merged(_sections(path) for path in parsed_args.neutron_conf)
+        result = Importer(agent, neutron, str(folder)).run()
+        heading = HEADING.format(" and ".join(("f5-openstack-agent.ini", *(["neutron.conf"] if neutron else []))))
+        files = {
+            "controller.ini": rendered(result.controller, heading),
+            "agent.ini": rendered(result.agent, heading),
+            PASSWORD_FILE: f"{result.password}\n",
+        }
+        _write(folder, files, replace=parsed_args.force)
+        tell_problems(self, result.problems)
+        return listed(COLUMNS, [finding._asdict() for finding in result.findings])
+
+
+def _sections(path: str) -> Sections:
+    """Raises :class:`UsageError`."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+        if len(content) > FILE_BYTES_MAX:
+            raise UsageError(f"{path}: has more than {FILE_BYTES_MAX} bytes")
+        return read_ini(content.decode())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not text") from None
+    except BadIni as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
+    """All files or none. Raises :class:`UsageError`."""
+    there: Sequence[str] = [name for name in files if (folder / name).exists()]
+    if there and not replace:
+        raise UsageError(f"{folder}: {', '.join(there)} exist; --force replaces them")
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name, text in files.items():
+            new = folder / f".{name}.new"
+            new.unlink(missing_ok=True)
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(text)
+            new.replace(folder / name)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}") from None

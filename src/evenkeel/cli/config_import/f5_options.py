@@ -1,0 +1,111 @@
+"""What becomes of every option of F5's agent (LBaaS v2, and v1 where it had more). Pure.
+
+Names and defaults are those of the agent's ini file and of its code. An option that F5's agent reads and nobody may
+lose silently is one of: kept (the same meaning here), replaced (something here does its job), dropped (with the
+reason).
+"""
+
+from typing import Literal, NamedTuple
+
+Fate = Literal["kept", "replaced", "dropped"]
+
+
+class F5Option(NamedTuple):
+    """What becomes of an option. ``remark``: the option here, or what replaces it, or why it is dropped."""
+
+    fate: Fate
+    remark: str
+    harmless: tuple[str, ...] | None = None
+    """Of one that is dropped: values, in lower case, with which nothing is lost; None: whatever the value."""
+
+
+_NO_NETWORKS = "VLANs, tunnels, self IPs and routes of tenants' networks are not made: VIPs and members are routed"
+_NO_DOMAINS = "everything is in the partition's default route domain"
+_NOT_READ = "F5's agent does not read it either"
+_BIGIQ = "left over from BIG-IQ; F5's agent does not read it either"
+_LOGIN = "[barbican] of the controllers"
+
+
+def _dropped(remark: str, *harmless: str) -> F5Option:
+    return F5Option("dropped", remark, harmless or None)
+
+
+OPTIONS: dict[str, F5Option] = {
+    "debug": F5Option("kept", "debug"),
+    "periodic_interval": F5Option("replaced", "keepalive_interval, report_interval and status_interval"),
+    "service_resync_interval": F5Option("kept", "service_resync_interval"),
+    "start_agent_admin_state_up": _dropped("an agent is in service unless drained: evenkeel agent drain", "true"),
+    "environment_prefix": F5Option("kept", "environment_prefix; the environment, and the provider of tenants"),
+    "environment_specific_plugin": F5Option("replaced", "every environment has queues of its own"),
+    "environment_group_number": F5Option("kept", "environment_group_number"),
+    "capacity_policy": F5Option("kept", "capacity_policy"),
+    "agent_id": F5Option("replaced", "agent_id, which is derived from environment, group and host"),
+    "static_agent_configuration_data": _dropped("nothing reads it; evenkeel agent show has the agent's settings"),
+    "f5_device_type": _dropped("devices are set up by their operator, as with external", "external"),
+    "f5_ha_type": F5Option("kept", "f5_ha_type"),
+    "f5_sync_mode": F5Option("replaced", "every device is written by the agent"),
+    "f5_external_physical_mappings": _dropped(_NO_NETWORKS),
+    "vlan_binding_driver": _dropped(_NO_NETWORKS, "none"),
+    "interface_port_static_mappings": _dropped(_NO_NETWORKS, "none"),
+    "f5_vtep_folder": _dropped(_NO_NETWORKS),
+    "f5_vtep_selfip_name": _dropped(_NO_NETWORKS),
+    "advertised_tunnel_types": _dropped(_NO_NETWORKS),
+    "f5_populate_static_arp": _dropped(_NO_NETWORKS, "false"),
+    "l2_population": _dropped(_NO_NETWORKS),
+    "f5_network_segment_physical_network": _dropped(_NO_NETWORKS, "none", ""),
+    "f5_network_segment_polling_interval": _dropped(_NOT_READ),
+    "f5_network_segment_gross_timeout": _dropped(_NOT_READ),
+    "f5_pending_services_timeout": F5Option("replaced", "pending_deadline of the controllers"),
+    "f5_errored_services_timeout": _dropped(_NOT_READ),
+    "f5_global_routed_mode": _dropped("global routed mode is the only one", "true"),
+    "use_namespaces": _dropped(f"{_NO_DOMAINS}, as in global routed mode"),
+    "max_namespaces_per_tenant": _dropped(f"{_NO_DOMAINS}, as in global routed mode"),
+    "f5_route_domain_strictness": _dropped(_NO_DOMAINS, "false"),
+    "f5_snat_mode": _dropped("traffic to members is always translated, as in global routed mode", "true"),
+    "f5_snat_addresses_per_subnet": _dropped("SNAT is automap, as in global routed mode"),
+    "f5_common_networks": _dropped(_NO_NETWORKS, "false"),
+    "f5_common_external_networks": _dropped(_NO_NETWORKS),
+    "common_network_ids": _dropped(_NO_NETWORKS, "", "{}"),
+    "external_gateway_mode": _dropped(_NO_NETWORKS, "false"),
+    "l3_binding_driver": _dropped(_NO_NETWORKS, "none"),
+    "l3_binding_static_mappings": _dropped(_NO_NETWORKS, "none"),
+    "f5_bigip_lbaas_device_driver": F5Option("replaced", "device_driver = bigip"),
+    "icontrol_hostname": F5Option("kept", "icontrol_hostname"),
+    "icontrol_vcmp_hostname": _dropped(_NO_NETWORKS, "", "none"),
+    "icontrol_username": F5Option("kept", "icontrol_username"),
+    "icontrol_password": F5Option("kept", "icontrol_password_file, a file with mode 0600"),
+    "icontrol_connection_timeout": F5Option("replaced", "connect_timeout; F5's agent does not read it"),
+    "icontrol_connection_retry_interval": F5Option("replaced", "retry_time; F5's agent does not read it"),
+    "icontrol_config_mode": _dropped("objects are the only mode", "objects"),
+    "cert_manager": F5Option("replaced", "[certificates] key_manager of the controllers"),
+    "auth_version": F5Option("replaced", "Keystone v3 is spoken"),
+    "os_auth_url": F5Option("kept", f"auth_url in {_LOGIN}"),
+    "os_username": F5Option("kept", f"username in {_LOGIN}"),
+    "os_password": F5Option("kept", f"password in {_LOGIN}"),
+    "os_user_domain_name": F5Option("kept", f"user_domain_name in {_LOGIN}"),
+    "os_tenant_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
+    "os_project_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
+    "os_project_domain_name": F5Option("replaced", "each read is logged in for the project of the load balancer"),
+    "os_project_id": _dropped(_NOT_READ),
+    "f5_parent_ssl_profile": F5Option("kept", "f5_parent_ssl_profile, as a full path"),
+    "https_transparent": _dropped("listeners of HTTPS pass TLS through", "false"),
+    "trace_service_requests": F5Option("replaced", "debug, and evenkeel plan"),
+    "report_esd_names_in_agent": F5Option("replaced", "names are in evenkeel esd list"),
+    "unlegacy_setting_placeholder": _dropped("no vendor's SDN is spoken to", "none", ""),
+    "f5_http_rps_throttle": _dropped("of LBaaS v1's agent only"),
+    **dict.fromkeys(
+        (
+            "bigiq_hostname",
+            "bigiq_admin_username",
+            "bigiq_admin_password",
+            "bigip_management_username",
+            "bigip_management_password",
+            "openstack_keystone_uri",
+            "openstack_admin_username",
+            "openstack_admin_password",
+        ),
+        _dropped(_BIGIQ),
+    ),
+}
+DEFAULTS = {"f5_ha_type": "pair", "environment_prefix": "Project", "environment_group_number": "1"}
+"""Of options whose default differs from ours, or that names depend on: those of the agent's code."""
