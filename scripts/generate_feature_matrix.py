@@ -76,7 +76,14 @@ def persistence() -> Iterable[tuple[str, Cell]]:
 def monitors() -> Iterable[tuple[str, Cell]]:
     """Each type, then the bounds that are narrower than the API's."""
     for type_ in get_args(HealthMonitorType):
-        yield type_, lambda table, type_=type_: yes(type_ in table.health_monitor_types)
+
+        def possible(table: Capabilities, type_: str = type_) -> str:
+            without = [pool for pool, types in table.pool_monitors.items() if type_ not in types]
+            if type_ not in table.health_monitor_types or not without:
+                return yes(type_ in table.health_monitor_types)
+            return f"not in {', '.join(without)} pools"
+
+        yield type_, possible
     for name in ("delay", "timeout"):
 
         def cell(table: Capabilities, name: str = name) -> str:
@@ -119,7 +126,10 @@ def options() -> Iterable[tuple[str, Cell]]:
                 default = DEFAULTS.get(option)
                 return f"only {default}" if isinstance(default, int) and default is not False else "–"
             refused = ", ".join(map(str, table.refused_values.get(option, ())))
-            return f"yes, but not {refused}" if refused else "yes"
+            name = option.rpartition(".")[2]
+            fixed = ", ".join(protocol for protocol, names in table.fixed_attributes.items() if name in names)
+            exceptions = " or ".join((*([refused] if refused else []), *([f"with {fixed}"] if fixed else [])))
+            return f"yes, but not {exceptions}" if exceptions else "yes"
 
         kind, _, name = option.partition(".")
         yield f"`{name}` of a {kind.replace('_', ' ')}", cell

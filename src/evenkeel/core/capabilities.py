@@ -107,6 +107,11 @@ class Capabilities(Value):
     """Those of :data:`OPTIONS` that may have another value than their default."""
     refused_values: dict[str, tuple[int, ...]] = {}
     """Values of an option that are refused nevertheless."""
+    fixed_attributes: dict[str, tuple[str, ...]] = {}
+    """Listener protocol -> attributes that must have their default with it, although the options have them."""
+    pool_monitors: dict[str, tuple[str, ...]] = {}
+    """Pool protocol -> types of health monitors that it may have, where those are fewer than
+    ``health_monitor_types``. HTTP over TLS counts as HTTPS."""
     health_monitor_ranges: dict[str, tuple[int, int]] = {}
     """Attribute of a health monitor -> least and greatest value, where the range is narrower than the API's."""
     l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
@@ -157,6 +162,11 @@ def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[s
     yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
     yield from _header_problems(table, attributes.get("insert_headers") or {})
     yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
+    protocol = attributes.get("protocol", "")
+    for name in table.fixed_attributes.get(protocol, ()):
+        default = LISTENER_DEFAULTS[name]
+        if (value := attributes.get(name, default)) != default:
+            yield f"{name} {_shown(value)} of protocol {protocol}. Allowed: {_shown(default)}."
     yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
 
 
@@ -186,6 +196,15 @@ def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[st
         value = attributes.get(name)
         if value is not None and not least <= value <= greatest:
             yield f"{name} {value}. Allowed: {least} to {greatest}."
+
+
+def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: str, *, over_tls: bool) -> Iterator[str]:
+    """Why such a pool cannot have such a health monitor. ``over_tls``: its members use TLS."""
+    allowed = table.pool_monitors.get(pool_protocol)
+    checked = "HTTPS" if over_tls and monitor_type == "HTTP" else monitor_type
+    if allowed is not None and checked not in allowed:
+        kind = f"{monitor_type} over TLS" if over_tls else monitor_type
+        yield f"health monitor type {kind} in a pool of protocol {pool_protocol}. Allowed: {', '.join(allowed)}."
 
 
 def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
@@ -224,6 +243,8 @@ def tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
         yield from member_problems(table, asdict(member))
     for monitor in tree.health_monitors:
         yield from monitor_problems(table, asdict(monitor))
+        if checked := pools.get(monitor.pool_id):
+            yield from monitored_problems(table, checked.protocol, monitor.type, over_tls=checked.tls_enabled)
     for listener in tree.listeners:
         yield from listener_problems(table, asdict(listener))
         if found := pools.get(listener.default_pool_id or ""):
@@ -251,6 +272,7 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
             found += member_problems(table, asdict(member))
         if pool.monitor is not None:
             found += monitor_problems(table, asdict(pool.monitor))
+            found += monitored_problems(table, pool.protocol, pool.monitor.type, over_tls=pool.tls_enabled)
         yield from (f"pool {pool.id}: {problem}" for problem in found)
     for listener in service.listeners:
         yield from (f"listener {listener.id}: {problem}" for problem in listener_problems(table, asdict(listener)))

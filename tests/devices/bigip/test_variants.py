@@ -25,6 +25,54 @@ VARIANTS: dict[str, ServiceDefinition] = {
         listeners=(listener(protocol="TCP", timeout_client_data=90_000), listener(2, protocol="TCP", protocol_port=81)),
         pools=(pool(protocol="TCP", monitor=monitor(id="tcp", type="TCP")), pool(2, protocol="TCP")),
     ),
+    "udp": service(
+        listeners=(listener(protocol="UDP", allowed_cidrs=("10.0.0.0/8", "2001:db8::/32")),),
+        pools=(
+            pool(
+                protocol="UDP",
+                monitor=monitor(id="udp", type="UDP-CONNECT"),
+                session_persistence=SessionPersistence(
+                    type="SOURCE_IP", persistence_timeout=60, persistence_granularity="255.255.255.0"
+                ),
+            ),
+        ),
+    ),
+    "sctp": service(
+        listeners=(listener(protocol="SCTP", timeout_client_data=0),),
+        pools=(pool(protocol="SCTP", monitor=monitor(id="tcp", type="TCP"), lb_algorithm="SOURCE_IP_PORT"),),
+    ),
+    "proxy": service(
+        listeners=(listener(), listener(2, protocol="TCP", protocol_port=81)),
+        pools=(
+            pool(protocol="PROXY"),
+            pool(2, protocol="PROXYV2", monitor=monitor(2, type="TLS-HELLO"), members=(member(place=1),)),
+        ),
+    ),
+    "cookie of the members": service(
+        pools=(
+            pool(
+                lb_algorithm="SOURCE_IP",
+                session_persistence=SessionPersistence(type="APP_COOKIE", cookie_name="$JSESSION'ID"),
+            ),
+        )
+    ),
+    "members checked elsewhere": service(
+        pools=(
+            pool(
+                members=(
+                    member(place=1, monitor_port=9000),
+                    member(place=2, monitor_port=9000),
+                    member(place=3, monitor_address="2001:db8::9"),
+                    member(place=4, monitor_address="10.3.0.1", monitor_port=81),
+                    member(place=5),
+                )
+            ),
+        )
+    ),
+    "by source": service(
+        listeners=(listener(timeout_member_connect=1_500), listener(2, protocol="TCP", protocol_port=81)),
+        pools=(pool(lb_algorithm="SOURCE_IP_PORT"), pool(2, lb_algorithm="SOURCE_IP", members=(member(weight=7),))),
+    ),
     "https": service(
         listeners=(listener(protocol="HTTPS", connection_limit=100),),
         pools=(

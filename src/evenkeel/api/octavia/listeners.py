@@ -190,18 +190,21 @@ async def _check_changes(
     served = await services.providers.of(Listener, listener_id, call.caller.scope)
     if cidrs := changes.get("allowed_cidrs"):
         changes["allowed_cidrs"] = checked_cidrs(cidrs, served.by.vip_address)
-    if about_tls or changes.get("insert_headers") or changes.get("default_pool_id"):
+    fixed = {name for names in served.table.fixed_attributes.values() for name in names} & changes.keys()
+    protocol: dict[str, str] = {}
+    if about_tls or fixed or changes.get("insert_headers") or changes.get("default_pool_id"):
         current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
         after = settled_tls(replace(current, **changes), services.tls)
         refuse_empty_lists(body, after)
         check_allowed(body, services.tls, after, current)
         check_listener(after, changes.get("insert_headers", {}))
+        protocol = {"protocol": current.protocol}
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})
             users.append(ChangedUser(after, before=current))
         if pool_id := changes.get("default_pool_id"):
             await check_target_pools(services, served, [pool_id], current.protocol)
-    served.refuse(listener_problems(served.table, changes))
+    served.refuse(listener_problems(served.table, protocol | changes))
     return await services.references.read(users, served.by.project_id, served.table)
 
 

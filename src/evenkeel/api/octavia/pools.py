@@ -20,6 +20,7 @@ from evenkeel.api.provider_lookup import ServedObject
 from evenkeel.core.capabilities import (
     member_problems,
     monitor_problems,
+    monitored_problems,
     needs_check,
     pair_problems,
     pool_problems,
@@ -84,6 +85,7 @@ def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | 
         served.refuse(member_problems(served.table, asdict(member)))
     if new.monitor is not None:
         served.refuse(monitor_problems(served.table, asdict(new.monitor)))
+        served.refuse(monitored_problems(served.table, pool.protocol, new.monitor.type, over_tls=pool.tls_enabled))
 
 
 async def change(services: Services, call: Call, body: change_requests.PoolChangeBody) -> Answer:
@@ -131,9 +133,20 @@ async def _check_changes(
     check_pool(after)
     if about_tls:
         changes.update({name: getattr(after, name) for name in POOL_TLS})
+        await _check_monitor(services, call, served, after)
     if changes.get("session_persistence"):
         await _check_persistence(services, served, pool, changes["session_persistence"])
     return [ChangedUser(after, before=pool)] if about_tls else []
+
+
+async def _check_monitor(services: Services, call: Call, served: ServedObject, pool: Pool) -> None:
+    """Check that the pool may have its monitor still."""
+    if pool.health_monitor_id is None or pool.protocol not in served.table.pool_monitors:
+        return
+    monitor: HealthMonitor = await services.tenants.get(
+        HealthMonitor, pool.health_monitor_id, project_id=call.caller.scope
+    )
+    served.refuse(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
 
 
 async def _check_persistence(
@@ -162,6 +175,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
     row = monitor_row(wanted, place, pool_id=pool.id, new_id=services.new_id)
     served = await services.providers.of(LoadBalancer, pool.load_balancer_id, scope)
     served.refuse(monitor_problems(served.table, asdict(row)))
+    served.refuse(monitored_problems(served.table, pool.protocol, row.type, over_tls=pool.tls_enabled))
     accepted = await services.tenants.add_health_monitor(row, project_id=scope)
     await services.accepted(accepted)
     made: HealthMonitor = await written(services, call, HEALTH_MONITORS, accepted, row.id)

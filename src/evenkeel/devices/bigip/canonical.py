@@ -63,11 +63,16 @@ def _address(value: Any) -> str:
         return scalar(value)
 
 
+def _mask(value: Any) -> str:
+    text = scalar(value)
+    return _address(text) if text else text
+
+
 def _destination(value: Any) -> tuple[str, str]:
     """(virtual address, port); both ``name:port`` and IPv6's ``address.port`` are in use."""
     text = scalar(value)
     head, dot, port = text.rpartition(".")
-    if not (dot and port.isdigit() and ":" in head):
+    if not (dot and (port.isdigit() or port == "*") and ":" in head):
         head, _, port = text.rpartition(":")
     folder, slash, last = head.rpartition("/")
     return f"{folder}{slash}{_address(last)}", port
@@ -117,6 +122,19 @@ def _certificates(value: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(tuple(scalar(item.get(name)) for name in ("cert", "key", "chain")) for item in entries))
 
 
+def _records(value: Any) -> frozenset[tuple[str, str]]:
+    """Records of a data group; networks and addresses in one notation."""
+    entries = [item for item in _items(value) if isinstance(item, Mapping)]
+    return frozenset((_network(item.get("name")), scalar(item.get("data"))) for item in entries)
+
+
+def _network(value: Any) -> str:
+    try:
+        return str(ipaddress.ip_network(str(value)))
+    except ValueError:
+        return str(value)
+
+
 def _hsts(value: Any) -> tuple[str, ...]:
     found = value if isinstance(value, Mapping) else {}
     return tuple(scalar(found.get(name)) for name in ("mode", "maximumAge", "includeSubdomains", "preload"))
@@ -132,7 +150,7 @@ def _state(value: Any) -> str:
 
 _FORMS: Mapping[str, Callable[[Any], object]] = {
     "address": _address,
-    "mask": _address,
+    "mask": _mask,
     "destination": _destination,
     "sourceAddressTranslation": _translation,
     "profiles": _profiles,
@@ -142,6 +160,7 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "allow": _paths,
     "tmOptions": _words,
     "certKeyChain": _certificates,
+    "records": _records,
     "hsts": _hsts,
     "session": _session,
     "state": _state,

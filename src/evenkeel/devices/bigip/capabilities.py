@@ -2,25 +2,39 @@
 
 from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 
+PROXY_PROTOCOLS = ("PROXY", "PROXYV2")
+"""Of pools whose members are told the client's address by the PROXY protocol."""
+
 CAPABILITIES = Capabilities(
+    # PROMETHEUS is a page of HAProxy's own
     protocol_pairs={
-        "HTTP": ("HTTP",),
-        "TCP": ("HTTP", "HTTPS", "TCP"),
-        "HTTPS": ("HTTPS", "TCP"),
-        "TERMINATED_HTTPS": ("HTTP",),
+        "HTTP": ("HTTP", "PROXY", "PROXYV2"),
+        "TCP": ("HTTP", "HTTPS", "PROXY", "PROXYV2", "TCP"),
+        "HTTPS": ("HTTPS", "PROXY", "PROXYV2", "TCP"),
+        "TERMINATED_HTTPS": ("HTTP", "PROXY", "PROXYV2"),
+        "UDP": ("UDP",),
+        "SCTP": ("SCTP",),
     },
-    lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"),
-    # the http profile inserts cookies, and only virtual servers of HTTP listeners have one
+    lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
+    # the http profile reads and inserts cookies, and only virtual servers of HTTP listeners have one
     session_persistence={
-        "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS"),
+        "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP", "SCTP"),
         "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
+        "APP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
     },
-    health_monitor_types=("HTTP", "HTTPS", "TCP", "PING"),
+    # a BIG-IP has no monitor of SCTP
+    health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT"),
+    # its https monitor cannot send the PROXY header, which comes before TLS
+    pool_monitors=dict.fromkeys(PROXY_PROTOCOLS, ("HTTP", "TCP", "TLS-HELLO", "PING")),
+    # an association with a member has the device's own time-outs
+    fixed_attributes={"SCTP": ("timeout_member_connect",)},
     insert_headers=INSERT_HEADERS + TLS_INSERT_HEADERS,
     options=(
         ADDITIONAL_VIPS,
+        "listener.allowed_cidrs",
         "listener.connection_limit",
         "listener.timeout_client_data",
+        "listener.timeout_member_connect",
         "listener.timeout_member_data",
         "listener.default_tls_container_ref",
         "listener.sni_container_refs",
@@ -40,7 +54,11 @@ CAPABILITIES = Capabilities(
         "pool.tls_ciphers",
         "pool.tls_versions",
         "pool.alpn_protocols",
+        "session_persistence.persistence_timeout",
+        "session_persistence.persistence_granularity",
         "member.backup",
+        "member.monitor_address",
+        "member.monitor_port",
     ),
     l7policy_actions=(),
     l7rule_types=(),

@@ -199,8 +199,8 @@ def segment(partition: str, name: str) -> str:
     return f"~{partition}~{name}".replace("%", "%25")
 
 
-def endpoint(address: str, port: int) -> str:
-    """A pool member's name: ``10.0.0.1:80``, ``2001:db8::1.80``."""
+def endpoint(address: str, port: int | str) -> str:
+    """A pool member's name or a monitor's destination: ``10.0.0.1:80``, ``2001:db8::1.80``, ``*:80``."""
     return f"{address}.{port}" if ":" in address else f"{address}:{port}"
 
 

@@ -30,9 +30,26 @@ REVOCATION_FILE = "sys/file/ssl-crl"
 FILES = (CERTIFICATE_FILE, KEY_FILE, REVOCATION_FILE)
 """Types without a description, whose name alone shows that they are ours, and which load balancers may share."""
 CIPHERS = (CIPHER_RULE, CIPHER_GROUP)
-MONITORS = ("ltm/monitor/http", "ltm/monitor/https", "ltm/monitor/tcp", "ltm/monitor/gateway-icmp")
-PROFILES = ("ltm/profile/http", "ltm/profile/tcp", "ltm/profile/fastl4", HTTP2_PROFILE, CLIENT_SSL)
-PERSISTENCE = ("ltm/persistence/cookie",)
+MONITORS = (
+    "ltm/monitor/http",
+    "ltm/monitor/https",
+    "ltm/monitor/tcp",
+    "ltm/monitor/udp",
+    "ltm/monitor/gateway-icmp",
+)
+PROFILES = (
+    "ltm/profile/http",
+    "ltm/profile/tcp",
+    "ltm/profile/fastl4",
+    "ltm/profile/udp",
+    "ltm/profile/sctp",
+    HTTP2_PROFILE,
+    CLIENT_SSL,
+)
+COOKIE_PERSISTENCE = "ltm/persistence/cookie"
+SOURCE_PERSISTENCE = "ltm/persistence/source-addr"
+UNIVERSAL_PERSISTENCE = "ltm/persistence/universal"
+PERSISTENCE = (COOKIE_PERSISTENCE, SOURCE_PERSISTENCE, UNIVERSAL_PERSISTENCE)
 
 OWNED_TYPES = (
     *FILES,
@@ -40,8 +57,9 @@ OWNED_TYPES = (
     SERVER_SSL,
     *MONITORS,
     *PROFILES,
-    *PERSISTENCE,
+    DATA_GROUP,
     RULE,
+    *PERSISTENCE,
     VIRTUAL_ADDRESS,
     POOL,
     VIRTUAL,

@@ -5,7 +5,6 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenkeel.core.model import SessionPersistence
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames, parse_mark
 from evenkeel.devices.bigip.objects import (
@@ -21,7 +20,8 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.reconcile.plan import Plan, after, node_of, plan
 from evenkeel.devices.bigip.render.load_balancer import render
-from tests.devices.services import gone, listener, member, monitor, pool, service
+from tests.devices.bigip.definitions import tenants
+from tests.devices.services import gone, pool, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 PARTITION = "dev_a3f1c2"
@@ -51,93 +51,11 @@ def reworded(item: ObservedObject) -> ObservedObject:
         words |= {"session": "monitor-enabled", "state": "down"}
     if item.attributes.get("profiles"):
         words["profiles"] = [
-            {"name": "in-short", "fullPath": one.get("fullPath", one["name"]), "context": "all"}
+            {"name": "in-short", "fullPath": one.get("fullPath", one["name"]), "context": one["context"]}
             for one in reversed(item.attributes["profiles"])
         ]
     members = {name: reworded(one) for name, one in item.members.items()}
     return ObservedObject(key=item.key, attributes=words, mark=item.mark, members=members)
-
-
-# -- random definitions
-
-_text = st.text(alphabet='/ab%\\\r\n"{} \0é', max_size=10)
-_numbers = st.integers(1, 4)
-
-
-@st.composite
-def monitors(draw: st.DrawFn, number: int) -> Any:
-    kind = draw(st.sampled_from(["HTTP", "TCP", "PING"]))
-    return monitor(
-        number,
-        id=f"monitor-{number}-{kind}",
-        type=kind,
-        delay=draw(st.integers(1, 60)),
-        url_path="/" + draw(_text),
-        expected_codes=draw(st.sampled_from([None, "200", "200-204", "200,404"])),
-        admin_state_up=draw(st.booleans()),
-    )
-
-
-@st.composite
-def pools(draw: st.DrawFn, number: int) -> Any:
-    places = draw(st.lists(st.integers(1, 6), unique=True, max_size=5))
-    members = tuple(
-        member(
-            draw(_numbers),
-            place,
-            id=f"member-{number}-{place}",
-            address=draw(st.sampled_from([f"10.2.0.{place}", f"2001:db8::{place}"])),
-            weight=draw(st.integers(0, 256)),
-            backup=draw(st.booleans()),
-            admin_state_up=draw(st.booleans()),
-        )
-        for place in places
-    )
-    return pool(
-        number,
-        members=members,
-        lb_algorithm=draw(st.sampled_from(["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"])),
-        admin_state_up=draw(st.booleans()),
-        session_persistence=draw(
-            st.sampled_from(
-                [
-                    None,
-                    SessionPersistence(type="SOURCE_IP"),
-                    SessionPersistence(type="HTTP_COOKIE"),
-                    SessionPersistence(type="HTTP_COOKIE", cookie_name="c"),
-                ]
-            )
-        ),
-        monitor=draw(st.none() | monitors(number)),
-    )
-
-
-@st.composite
-def services(draw: st.DrawFn, number: int) -> ServiceDefinition:
-    if draw(st.integers(0, 5)) == 0:
-        return gone(number)
-    found = draw(st.none() | pools(number))
-    return service(
-        number,
-        admin_state_up=draw(st.booleans()),
-        pools=(found,) if found else (),
-        listeners=tuple(
-            listener(
-                number * 10 + place,
-                protocol=draw(st.sampled_from(["HTTP", "TCP"])),
-                protocol_port=80 + place,
-                default_pool_id=f"pool-{number}" if found else None,
-                connection_limit=draw(st.sampled_from([-1, 5])),
-                admin_state_up=draw(st.booleans()),
-                timeout_client_data=draw(st.sampled_from([50_000, 70_000])),
-                insert_headers=draw(st.sampled_from([{}, {"X-Forwarded-For": "true"}])),
-            )
-            for place in range(draw(st.integers(0, 3)))
-        ),
-    )
-
-
-tenants = st.tuples(*(services(number) for number in (1, 2, 3)))
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,7 +12,8 @@ from evenkeel.devices.bigip.naming import parse_mark
 from evenkeel.devices.bigip.objects import MEMBER, NODE, OWNED_TYPES, POOL, Key, Observed, ObservedObject, Verb
 from evenkeel.devices.bigip.reconcile.plan import SHARED, after, node_of
 from evenkeel.devices.bigip.render.load_balancer import render
-from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, planned, tenants
+from tests.devices.bigip.definitions import tenants
+from tests.devices.bigip.reconcile.test_plan import NAMES, PARTITION, in_its_own_words, made, planned
 
 Services = tuple[ServiceDefinition, ...]
 
@@ -120,7 +121,7 @@ def references(value: Any) -> set[str]:
         return set().union(*map(references, value.values()))
     if isinstance(value, list | tuple):
         return set().union(*map(references, value))
-    return set(re.findall(rf"/{PARTITION}/([^\s:{{}}]+)", value)) if isinstance(value, str) else set()
+    return set(re.findall(rf"/{PARTITION}/([^\s:{{}}\"\]]+)", value)) if isinstance(value, str) else set()
 
 
 def test_references_are_seen_in_bodies() -> None:

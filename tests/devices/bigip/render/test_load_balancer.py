@@ -40,6 +40,7 @@ def test_a_usual_http_load_balancer() -> None:
     assert {key: dict(item.attributes) for key, item in found.items()} == {
         "ltm/monitor/http dev_monitor-1": {
             "defaultsFrom": "/Common/http",
+            "destination": "*:*",
             "interval": 5,
             "timeout": 18,
             "timeUntilUp": 5,
@@ -72,11 +73,11 @@ def test_a_usual_http_load_balancer() -> None:
             ],
             "rules": [],
             "persist": [],
+            "fallbackPersistence": "",
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": 0,
             "enabled": True,
             "policies": [],
-            "fallbackPersistence": "",
             "description": "evenkeel:dev/1:listener:lb-1:listener-1",
         },
     }
@@ -88,6 +89,7 @@ def test_a_usual_http_load_balancer() -> None:
         "priorityGroup": 0,
         "session": "user-enabled",
         "state": "user-up",
+        "monitor": "default",
         "description": "evenkeel:dev/1:member:lb-1:member-1-1",
     }
 
@@ -202,7 +204,6 @@ def persist(**changes: Any) -> Any:
 def test_persistence() -> None:
     assert persist(session_persistence=SessionPersistence(type="SOURCE_IP")) == ["/Common/source_addr"]
     assert persist(session_persistence=SessionPersistence(type="HTTP_COOKIE")) == ["/Common/cookie"]
-    assert persist(lb_algorithm="SOURCE_IP") == ["/Common/source_addr"]
     named = SessionPersistence(type="HTTP_COOKIE", cookie_name="stick")
     assert persist(session_persistence=named) == [f"{PART}/dev_cookie_pool-1"]
     profile = attributes(service(pools=(pool(session_persistence=named),)), "ltm/persistence/cookie dev_cookie_pool-1")
@@ -234,7 +235,19 @@ def test_other_timeouts_make_a_transport_profile(client: int, server: int, secon
     ("definition", "words"),
     [
         (service(listeners=(listener(timeout_tcp_inspect=1),)), "timeout_tcp_inspect 1"),
-        (service(listeners=(listener(timeout_member_connect=1),)), "timeout_member_connect 1"),
+        (
+            service(
+                listeners=(listener(protocol="SCTP", timeout_member_connect=1),),
+                pools=(pool(protocol="SCTP", monitor=None),),
+            ),
+            "timeout_member_connect 1",
+        ),
+        (service(pools=(pool(protocol="PROXY", monitor=monitor(type="HTTPS")),)), "HTTPS"),
+        (service(pools=(pool(protocol="PROXYV2", tls_enabled=True),)), "HTTP over TLS"),
+        (service(pools=(pool(protocol="UDP", monitor=monitor(type="SCTP")),)), "type SCTP"),
+        (service(listeners=(listener(protocol="PROMETHEUS", default_pool_id=None),)), "protocol PROMETHEUS"),
+        (service(listeners=(listener(allowed_cidrs=("10.0.0.0/33",)),)), "allowed_cidrs"),
+        (service(listeners=(listener(insert_headers={"X-Forwarded-For": "perhaps"}),)), "X-Forwarded-For"),
         (service(listeners=(listener(insert_headers={"X-SSL-Client-CN": "true"}),)), "X-SSL-Client-CN"),
         (service(listeners=(listener(protocol="TCP", insert_headers={"X-Forwarded-For": "true"}),)), "protocol HTTP"),
         (
@@ -258,12 +271,11 @@ def test_what_cannot_be_done_names_field_and_value(definition: ServiceDefinition
     assert words in rendered.problem and not rendered.objects
 
 
-def test_members_cannot_be_checked_elsewhere_nor_be_twice() -> None:
+def test_members_cannot_be_twice() -> None:
     for members, words in (
-        ((member(monitor_port=1),), "monitor_port 1"),
-        ((member(monitor_address="10.0.0.1"),), "monitor_address 10.0.0.1"),
         ((member(place=1), member(place=1, id="other")), "two members at 10.2.1.1:8080"),
         ((member(address="not-an-address"),), "no IPv4 or IPv6 address"),
+        ((member(monitor_address="not-an-address"),), "no IPv4 or IPv6 address"),
     ):
         assert words in render(service(pools=(pool(members=members),)), NAMES).problem
 
@@ -276,6 +288,7 @@ def test_no_device_is_sent_to_itself_or_told_to_listen_there(address: str) -> No
         (sent, f"address {address!r}"),
         (service(vip=there), f"vip_address {address!r}"),
         (service(additional_vips=(there,)), f"additional_vips {address!r}"),
+        (service(pools=(pool(members=(member(monitor_address=address),)),)), f"monitor_address {address!r}"),
     ):
         rendered = render(definition, NAMES)
         assert words in rendered.problem and "is allowed" in rendered.problem and not rendered.objects

@@ -1,13 +1,18 @@
 import re
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.service import ServiceMonitor
+from evenkeel.core.service import ServiceMember, ServiceMonitor
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.monitor import expected_codes, recv_pattern, send_string, times
 from evenkeel.devices.errors import Unrenderable
-from tests.devices.services import monitor
+from tests.devices.services import listener, member, monitor, pool, service
 
+NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 codes = st.integers(100, 599)
 hostile = st.text(max_size=40) | st.text(alphabet="/\\rn\r\n\"'{}[]$%<> :;#?\0GETHTP.10", max_size=40)
 
@@ -67,3 +72,73 @@ def test_the_pattern_matches_exactly_the_expected_codes(parts: list[int | list[i
 
 def test_whole_hundreds_and_tens_are_short() -> None:
     assert recv_pattern(monitor(expected_codes="200-299,301,310-319")) == (r"HTTP/1\.[01] (2[0-9][0-9]|31[0-9]|301)")
+
+
+def rendered(wanted: ServiceMonitor, *members: ServiceMember, **changes: Any) -> tuple[dict[str, Any], list[str]]:
+    """The monitors by type and destination, and what each member is checked by."""
+    made = render(service(pools=(pool(monitor=wanted, members=members, **changes),)), NAMES)
+    assert not made.problem
+    found = {
+        f"{item.key.type} {item.attributes['destination']}": item
+        for item in made.objects
+        if "/monitor/" in item.key.type
+    }
+    paths = {f"/dev_a3f1c2/{item.key.name}": key for key, item in found.items()}
+    (own,) = (item for item in made.objects if item.key.type == "ltm/pool")
+    checked = [str(one.attributes["monitor"]) for one in own.members]
+    assert own.attributes["monitor"] == f"/dev_a3f1c2/{found[next(iter(found))].key.name}"
+    return {key: dict(item.attributes) for key, item in found.items()}, [paths.get(path, path) for path in checked]
+
+
+def test_members_checked_elsewhere_share_a_monitor_for_each_destination() -> None:
+    found, checked = rendered(
+        monitor(type="TCP"),
+        member(place=1),
+        member(place=2, monitor_port=9000),
+        member(place=3, monitor_port=9000),
+        member(place=4, monitor_address="2001:DB8::1"),
+        member(place=5, monitor_address="10.3.0.1", monitor_port=81),
+    )
+    elsewhere = ["ltm/monitor/tcp *:9000", "ltm/monitor/tcp 2001:db8::1.*", "ltm/monitor/tcp 10.3.0.1:81"]
+    assert checked == ["default", elsewhere[0], *elsewhere]
+    assert set(found) == {"ltm/monitor/tcp *:*", *elsewhere}
+    assert len({str({**one, "destination": ""}) for one in found.values()}) == 1
+
+
+def test_checks_elsewhere_speak_neither_the_pools_tls_nor_its_proxy_protocol() -> None:
+    found, _ = rendered(monitor(), member(monitor_port=9000), tls_enabled=True)
+    assert set(found) == {"ltm/monitor/https *:*", "ltm/monitor/http *:9000"}
+    found, _ = rendered(monitor(), member(monitor_port=9000), protocol="PROXY")
+    assert [one["send"].partition("GET")[0] for one in found.values()] == ["PROXY UNKNOWN\\r\\n", ""]
+
+
+def test_a_monitor_that_is_down_checks_nobody() -> None:
+    made = render(
+        service(pools=(pool(monitor=monitor(admin_state_up=False), members=(member(monitor_port=1),)),)), NAMES
+    )
+    (own,) = (item for item in made.objects if item.key.type == "ltm/pool")
+    assert (own.attributes["monitor"], own.members[0].attributes["monitor"]) == ("", "default")
+    assert not [item for item in made.objects if "/monitor/" in item.key.type]
+
+
+@pytest.mark.parametrize(
+    ("type_", "path"),
+    [
+        ("HTTP", "http"),
+        ("HTTPS", "https"),
+        ("TCP", "tcp"),
+        ("TLS-HELLO", "tcp"),
+        ("UDP-CONNECT", "udp"),
+        ("PING", "gateway-icmp"),
+    ],
+)
+def test_each_type_is_one_of_the_devices(type_: Any, path: str) -> None:
+    protocol = "UDP" if type_ == "UDP-CONNECT" else "HTTP"
+    made = render(
+        service(
+            listeners=(listener(protocol=protocol),), pools=(pool(protocol=protocol, monitor=monitor(type=type_)),)
+        ),
+        NAMES,
+    )
+    (found,) = (dict(item.attributes) for item in made.objects if item.key.type == f"ltm/monitor/{path}")
+    assert ("recv" in found) is (type_ in ("HTTP", "HTTPS", "TLS-HELLO"))

@@ -20,10 +20,20 @@ Place = tuple[str, str, str, str]
 """Type, partition, pool (of members) and name of an object."""
 
 _ADDRESS = ("fullPath", "address", "mask", "autoDelete", "enabled", "description")
-_VIRTUAL = ("fullPath", "destination", "mask", "ipProtocol", "pool", "connectionLimit", "disabled", "description")
+_VIRTUAL = (
+    "fullPath",
+    "destination",
+    "mask",
+    "ipProtocol",
+    "pool",
+    "fallbackPersistence",
+    "connectionLimit",
+    "disabled",
+    "description",
+)
 _VIRTUAL_FORMS = tuple((name, canonical.form(name)) for name in ("persist", "sourceAddressTranslation"))
 _POOL = ("fullPath", "loadBalancingMode", "minActiveMembers", "monitor", "description")
-_MEMBER = ("name", "address", "ratio", "priorityGroup", "description")
+_MEMBER = ("name", "address", "ratio", "priorityGroup", "monitor", "description")
 _MEMBER_FORMS = tuple((name, canonical.form(name)) for name in ("session", "state"))
 
 

@@ -77,7 +77,7 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
 
 async def read_all(device: IControl, partition: str) -> tuple[Observed, Guards]:
     """Every attribute of every object of our types in the partition: one read per type, concurrently."""
-    kinds = (*OWNED_TYPES, NODE, DATA_GROUP)
+    kinds = (*OWNED_TYPES, NODE)
     answers = await _gather(device, kinds, partition)
     return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
 
@@ -99,10 +99,16 @@ def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Itera
     found: Observed = {}
     for kind in kinds:
         for item in answers[kind]:
-            if kind != DATA_GROUP and item.get("partition") == partition and not item.get("subPath"):
+            if item.get("partition") == partition and not item.get("subPath") and not _guards(kind, item):
                 seen = observed_object(kind, item)
                 found[seen.key] = seen
     return found
+
+
+def _guards(kind: str, item: Mapping[str, Any]) -> bool:
+    """Whether it is a guard or the sentinel, which no plan changes."""
+    name = str(item.get("name"))
+    return kind == DATA_GROUP and (name == GUARD or parse_guard(name) is not None)
 
 
 def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from evenkeel.devices.bigip.objects import (
     CIPHER_GROUP,
     CIPHER_RULE,
+    DATA_GROUP,
     MEMBER,
     MONITORS,
+    PERSISTENCE,
     POOL,
     PROFILES,
     RULE,
@@ -27,7 +29,9 @@ _WORDS = {
     MEMBER: "member",
     **dict.fromkeys(MONITORS, "monitor"),
     **dict.fromkeys((*PROFILES, SERVER_SSL), "profile"),
+    **dict.fromkeys(PERSISTENCE, "persistence profile"),
     RULE: "iRule",
+    DATA_GROUP: "data group",
     CIPHER_RULE: "cipher rule",
     CIPHER_GROUP: "cipher group",
 }

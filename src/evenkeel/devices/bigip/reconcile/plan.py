@@ -22,6 +22,7 @@ from evenkeel.devices.bigip.naming import BigIpNames, parse_mark, parse_marked_c
 from evenkeel.devices.bigip.objects import (
     CIPHER_GROUP,
     CIPHER_RULE,
+    DATA_GROUP,
     FILES,
     MEMBER,
     MONITORS,
@@ -53,8 +54,8 @@ _REPLACED = 5
 _MAKE = {kind: 10 + place for place, kind in enumerate(OWNED_TYPES)} | {MEMBER: 30}
 _REMOVE = (
     {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, MEMBER: 40, POOL: 41}
-    | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS, RULE), 45)
-    | {SERVER_SSL: 46, CIPHER_GROUP: 47, CIPHER_RULE: 48, NODE: 50}
+    | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS), 44)
+    | {RULE: 45, DATA_GROUP: 46, SERVER_SSL: 46, CIPHER_GROUP: 47, CIPHER_RULE: 48, NODE: 50}
     | dict.fromkeys(FILES, 60)
 )
 

@@ -18,8 +18,8 @@ from evenkeel.core.service import ServiceListener, ServicePool
 from evenkeel.devices.bigip.esd import tags as t
 from evenkeel.devices.bigip.esd.definition import Definition
 from evenkeel.devices.bigip.objects import Key, WantedObject
-from evenkeel.devices.bigip.render.handshake import passes_name_on
-from evenkeel.devices.bigip.render.profiles import idle_timeout
+from evenkeel.devices.bigip.render.sharing import unshared_because
+from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings
 from evenkeel.devices.errors import Unrenderable
 
 Definitions = Mapping[str, Definition]
@@ -128,14 +128,19 @@ class _Virtual:
         if old is None:
             self.add("/Common/tcp")
             return
-        key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", "_tcp_"))
-        attributes = {
-            "defaultsFrom": "/Common/tcp",
-            "idleTimeout": idle_timeout(self.listener),
-            "description": str(old.attributes["description"]).replace(":fastl4:", ":tcp:"),
-        }
+        idle, connect = idle_settings(self.listener, "tcp"), connect_settings(self.listener, "tcp")
+        path = self._transport(old, "tcp", idle) if idle else "/Common/tcp"
+        self.add(path, "clientside" if connect else "all")
+        if connect:
+            self.add(self._transport(old, MEMBER_SIDE, idle | connect), "serverside")
+
+    def _transport(self, old: WantedObject, kind: str, settings: Mapping[str, Any]) -> str:
+        """The path of a tcp profile instead of the fastL4 profile."""
+        key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", f"_{kind}_"))
+        mark = str(old.attributes["description"]).replace(":fastl4:", f":{kind}:")
+        attributes = {"defaultsFrom": "/Common/tcp", **settings, "description": mark}
         self.own.append(replace(old, key=key, attributes=attributes))
-        self.add(f"/{self.partition}/{key.name}")
+        return f"/{self.partition}/{key.name}"
 
     # -- problems
 
@@ -233,7 +238,7 @@ def _transport(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 def _refuse_times(made: _Virtual, tag: str, setting: _Setting) -> None:
     """The operator's profile has the time-outs."""
-    for name in ("timeout_client_data", "timeout_member_data"):
+    for name in ("timeout_client_data", "timeout_member_data", "timeout_member_connect"):
         value = getattr(made.listener, name)
         if value != getattr(_USUAL, name):
             reason = f"{name} {value} cannot be set beside it; only {getattr(_USUAL, name)} is allowed"
@@ -277,9 +282,8 @@ def _one_connect(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     made.remove(_ONE_CONNECT)
     if not setting.paths:
         return
-    if passes_name_on(made.listener, made.pool):
-        reason = "members get the clients' server names (SNI), so clients cannot share connections to them"
-        raise made.refuse(t.ONE_CONNECT, setting, reason)
+    if reason := unshared_because(made.listener, made.pool):
+        raise made.refuse(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
     _need_http(made, t.ONE_CONNECT, setting, found)
     made.add(setting.path)
 
@@ -302,7 +306,7 @@ def _need_http(made: _Virtual, tag: str, setting: _Setting, found: Mapping[str, 
 def _persistence(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     setting, fallback = found.get(t.PERSISTENCE), found.get(t.FALLBACK)
     if setting is not None:
-        if made.attributes.get("persist"):
+        if made.attributes.get("persist") or (made.pool and made.pool.lb_algorithm == "SOURCE_IP_PORT"):
             pool = made.pool.id if made.pool else ""
             reason = f"pool {pool} has session persistence of its own, by session_persistence or lb_algorithm"
             raise made.refuse(t.PERSISTENCE, setting, reason)

@@ -1,23 +1,28 @@
 """Service definition -> the BIG-IP objects of one load balancer. Pure.
 
-==================  ==========================================  ================================
-LBaaS               iControl REST                               name
-==================  ==========================================  ================================
-load balancer       ltm/virtual-address, autoDelete off         ``<prefix>_<load balancer id>``
-listener            ltm/virtual                                 ``<prefix>_<listener id>``
-additional VIP      a virtual address and virtual servers more  ``<prefix>_vip-<digest>_<id>``
-its headers, times  ltm/profile/http, /tcp, /fastl4; ltm/rule   ``<prefix>_<kind>_<listener id>``
-its certificates    ltm/profile/client-ssl                      ``<prefix>_clientssl-<digest>_<listener id>``
-HTTP/2              built-in, or ltm/profile/http2              ``<prefix>_http2_<listener id>``
-pool                ltm/pool                                    ``<prefix>_<pool id>``
-member              its member; the device creates the node     ``<address>:<port>``, ``<address>``
-TLS to members      ltm/profile/server-ssl                      ``<prefix>_serverssl_<pool id>``
-ciphers             ltm/cipher/rule, /group                     ``<prefix>_ciphers_<listener or pool id>``
-contents            sys/file/ssl-cert, /ssl-key, /ssl-crl       ``<prefix>_<sha256>.crt`` and the like
-monitor             ltm/monitor/http, /https, /tcp,             ``<prefix>_<monitor id>``
-                    /gateway-icmp
-persistence         built-in, or ltm/persistence/cookie         ``<prefix>_cookie_<pool id>``
-==================  ==========================================  ================================
+====================  ========================================  =====================================
+LBaaS                 iControl REST                             name
+====================  ========================================  =====================================
+load balancer         ltm/virtual-address, autoDelete off       ``<prefix>_<load balancer id>``
+listener              ltm/virtual                               ``<prefix>_<listener id>``
+additional VIP        one more of each                          ``<prefix>_vip-<digest>_<id>``
+its headers, times    ltm/profile/http, /tcp, /fastl4, /udp,    ``<prefix>_<kind>_<listener id>``
+                      /sctp; ltm/rule
+its allowed CIDRs     ltm/data-group/internal                   ``<prefix>_cidrs_<listener id>``
+its certificates      ltm/profile/client-ssl                    ``<prefix>_clientssl-<digest>_<listener id>``
+HTTP/2                built-in, or ltm/profile/http2            ``<prefix>_http2_<listener id>``
+pool                  ltm/pool                                  ``<prefix>_<pool id>``
+member                its member; the device creates the node   ``<address>:<port>``, ``<address>``
+TLS to members        ltm/profile/server-ssl                    ``<prefix>_serverssl_<pool id>``
+ciphers               ltm/cipher/rule, /group                   ``<prefix>_ciphers_<listener or pool id>``
+contents              sys/file/ssl-cert, /ssl-key, /ssl-crl     ``<prefix>_<sha256>.crt`` and the like
+monitor               ltm/monitor/http, /https, /tcp, /udp,     ``<prefix>_<monitor id>``
+                      /gateway-icmp
+of members elsewhere  one more of it for each destination       ``<prefix>_monitor-<digest>_<monitor id>``
+persistence           built-in, or ltm/persistence/cookie,      ``<prefix>_<kind>_<pool id>``
+                      /source-addr, /universal with ltm/rule
+                      and ltm/data-group/internal
+====================  ========================================  =====================================
 
 A setting that a BIG-IP cannot implement is a ``problem`` that names field and value; nothing is dropped silently. Equal
 definitions render to equal objects. Names and descriptions given by users are not put on the device.
@@ -32,15 +37,19 @@ from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePoo
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
-from evenkeel.devices.bigip.render import pool as render_pool
 from evenkeel.devices.bigip.render.addresses import check_addresses, virtual_address, virtual_ips
+from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import References
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.enhanced import Definitions, digest_of, with_enhanced_services
-from evenkeel.devices.bigip.render.profiles import http_profile, transport_profile
+from evenkeel.devices.bigip.render.monitor import monitor_objects
+from evenkeel.devices.bigip.render.persistence import persistence_objects
+from evenkeel.devices.bigip.render.pool import pool_object
+from evenkeel.devices.bigip.render.profiles import http_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_profiles
 from evenkeel.devices.bigip.render.tls import cipher_objects
+from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
 from evenkeel.devices.errors import Unrenderable
 
@@ -82,8 +91,8 @@ def _objects(
     for pool in service.pools:
         found.extend(cipher_objects(service, pool, names) if pool.tls_enabled else ())
         found.extend(server_ssl_profiles(service, pool, names, references))
-        found.extend(render_pool.monitor_objects(service, pool, names))
-        found.extend(render_pool.persistence_objects(service, pool, names))
+        found.extend(monitor_objects(service, pool, names))
+        found.extend(persistence_objects(service, pool, names))
     virtuals: list[WantedObject] = []
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
@@ -95,7 +104,7 @@ def _objects(
         found.extend(changed)
         virtuals.extend(servers)
     found.extend(virtual_address(service, vip, names) for vip in vips)
-    found.extend(render_pool.pool_object(service, pool, names) for pool in service.pools)
+    found.extend(pool_object(service, pool, names) for pool in service.pools)
     return [*found, *virtuals]
 
 
@@ -106,7 +115,8 @@ def _listener_objects(
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
-        *transport_profile(service, listener, pool, names),
+        *transport_profiles(service, listener, pool, names),
         *http2_profiles(service, listener, names),
+        *admitted_networks(service, listener, names),
         *listener_rules(service, listener, pool, names),
     ]

@@ -10,25 +10,42 @@ max_retries_down        timeout = delay * max_retries_down + timeout: the time a
 max_retries             timeUntilUp = delay * (max_retries - 1): after that many successful probes
 timeout                 a BIG-IP has no time-out of a single probe; it is the last term of the sum above
 type HTTP               where members use TLS, an https monitor: members would not answer plain HTTP
+type TLS-HELLO          a tcp monitor that sends a ClientHello: see :mod:`.tls_hello`
+type UDP-CONNECT        a udp monitor without an expected answer: down while the port is unreachable (ICMP)
+type SCTP               none: a BIG-IP has no such monitor
+monitor_address, _port  a monitor of its own for each destination, which its members refer to. It speaks
+                        neither the pool's TLS nor the PROXY protocol
+pool of PROXY, PROXYV2  the check begins with such a header, which says that it is the device's own
 ======================  ============================================================================
 """
 
+import hashlib
 import re
 from typing import Any
 from urllib.parse import quote
 
 from evenkeel.core.model import HTTP_CHECK_DEFAULTS
-from evenkeel.core.service import ServiceDefinition, ServiceMonitor, ServicePool
-from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.core.service import ServiceDefinition, ServiceMember, ServiceMonitor, ServicePool
+from evenkeel.devices.bigip.naming import BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.bigip.render.proxy_protocol import SIGNATURE
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
+from evenkeel.devices.bigip.render.tls_hello import RECEIVE, client_hello, notation
 from evenkeel.devices.errors import Unrenderable
 
 TYPES = {
     "HTTP": ("ltm/monitor/http", "/Common/http"),
     "HTTPS": ("ltm/monitor/https", "/Common/https"),
     "TCP": ("ltm/monitor/tcp", "/Common/tcp"),
+    "TLS-HELLO": ("ltm/monitor/tcp", "/Common/tcp"),
+    "UDP-CONNECT": ("ltm/monitor/udp", "/Common/udp"),
     "PING": ("ltm/monitor/gateway-icmp", "/Common/gateway_icmp"),
+}
+EVERYWHERE = "*:*"
+"""The destination of a monitor that checks members where they serve."""
+_PROXY_HEADERS = {
+    "PROXY": "PROXY UNKNOWN\\r\\n",
+    "PROXYV2": notation(bytes.fromhex(f"{SIGNATURE}20000000")),  # version 2, command LOCAL
 }
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 SECONDS_MAX = 86_400
@@ -40,34 +57,89 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9])?")
 _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
-def monitor_object(
-    service: ServiceDefinition, pool: ServicePool, monitor: ServiceMonitor, names: BigIpNames
+def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
+    """The pool's monitor, and those of members that are checked elsewhere; none if it is admin down. Raises
+    :class:`Unrenderable`."""
+    monitor = active_monitor(pool)
+    if monitor is None:
+        return []
+    elsewhere = {destination(member) for member in pool.members} - {EVERYWHERE}
+    return [_object(service, pool, monitor, place, names) for place in (EVERYWHERE, *sorted(elsewhere))]
+
+
+def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
+    """The pool's monitor, unless it is admin down."""
+    return pool.monitor if pool.monitor is not None and pool.monitor.admin_state_up else None
+
+
+def destination(member: ServiceMember) -> str:
+    """Where the member is checked, as a monitor's ``destination``. Raises :class:`Unrenderable`."""
+    if member.monitor_address is None and member.monitor_port is None:
+        return EVERYWHERE
+    address = "*"
+    if member.monitor_address is not None:
+        try:
+            address = address_of(member.monitor_address)
+        except ValueError as error:
+            what = f"member {member.id}: monitor_address {member.monitor_address!r}"
+            raise Unrenderable(f"{what} is no IP address") from error
+    return endpoint(address, member.monitor_port or "*")
+
+
+def _object(
+    service: ServiceDefinition, pool: ServicePool, monitor: ServiceMonitor, place: str, names: BigIpNames
 ) -> WantedObject:
-    """The monitor of one pool."""
-    kind = "HTTPS" if _becomes_https(pool, monitor) else monitor.type
+    if monitor.type not in TYPES:
+        raise Unrenderable(f"health monitor {monitor.id}: type {monitor.type} is not possible on a BIG-IP")
+    kind = "HTTPS" if _becomes_https(pool, monitor, place) else monitor.type
     path, parent = TYPES[kind]
+    header = _proxy_header(pool, monitor, kind) if place == EVERYWHERE else ""
     return WantedObject(
-        key=Key(type=path, name=monitor_name(pool, monitor, names)),
+        key=Key(type=path, name=monitor_name(pool, monitor, place, names)),
         owner=service.load_balancer_id,
         attributes={
             "defaultsFrom": parent,
+            "destination": place,
             **times(monitor),
-            **(_http(monitor) if kind in ("HTTP", "HTTPS") else {}),
+            **_talk(monitor, kind, header),
             **({"sslProfile": server_ssl_path(service, pool, names)} if kind == "HTTPS" else {}),
             "description": names.mark("monitor", service.load_balancer_id, monitor.id),
         },
-        immutables=frozenset({"defaultsFrom"}),
+        immutables=frozenset({"defaultsFrom", "destination"}),
     )
 
 
-def monitor_name(pool: ServicePool, monitor: ServiceMonitor, names: BigIpNames) -> str:
-    """The monitor's name. It changes where TLS on the pool changes the monitor's type, because monitors of all types
-    share one namespace."""
-    return names.helper("https", monitor.id) if _becomes_https(pool, monitor) else names.of(monitor.id)
+def monitor_name(pool: ServicePool, monitor: ServiceMonitor, place: str, names: BigIpNames) -> str:
+    """The name of the monitor that checks at ``place``. It changes where TLS on the pool changes the monitor's type,
+    because monitors of all types share one namespace."""
+    if place != EVERYWHERE:
+        return names.helper(f"monitor-{hashlib.sha256(place.encode()).hexdigest()[:12]}", monitor.id)
+    return names.helper("https", monitor.id) if _becomes_https(pool, monitor, place) else names.of(monitor.id)
 
 
-def _becomes_https(pool: ServicePool, monitor: ServiceMonitor) -> bool:
-    return monitor.type == "HTTP" and pool.tls_enabled
+def _becomes_https(pool: ServicePool, monitor: ServiceMonitor, place: str) -> bool:
+    return monitor.type == "HTTP" and pool.tls_enabled and place == EVERYWHERE
+
+
+def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
+    """A PROXY header without addresses, as the beginning of a send string."""
+    if pool.protocol not in _PROXY_HEADERS:
+        return ""
+    if kind == "HTTPS":
+        raise Unrenderable(
+            f"health monitor {monitor.id}: type {monitor.type} is not possible over TLS with members of protocol "
+            f"{pool.protocol}: a BIG-IP's https monitor cannot send the header before TLS"
+        )
+    return _PROXY_HEADERS[pool.protocol]
+
+
+def _talk(monitor: ServiceMonitor, kind: str, header: str) -> dict[str, Any]:
+    """What is sent and expected."""
+    if kind in ("HTTP", "HTTPS"):
+        return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}
+    if kind == "TLS-HELLO":
+        return {"send": header + notation(client_hello()), "recv": RECEIVE}
+    return {"send": header} if kind == "TCP" else {}
 
 
 def times(monitor: ServiceMonitor) -> dict[str, int]:
@@ -83,10 +155,6 @@ def times(monitor: ServiceMonitor) -> dict[str, int]:
             f"health monitor {monitor.id}: delay {monitor.delay} s with its retries is over {SECONDS_MAX} s"
         )
     return found
-
-
-def _http(monitor: ServiceMonitor) -> dict[str, Any]:
-    return {"send": send_string(monitor), "recv": recv_pattern(monitor)}
 
 
 def send_string(monitor: ServiceMonitor) -> str:

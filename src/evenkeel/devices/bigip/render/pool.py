@@ -1,4 +1,4 @@
-"""Pools, members and persistence. Pure.
+"""Pools and members. Pure.
 
 Weight 0 disables a member (``user-disabled``: existing connections and persistent clients stay), admin down forces it
 offline (``user-down``), so the device shows the difference. A pool that is admin down is detached from its listeners
@@ -6,18 +6,13 @@ and its members are forced offline. Backup members get a lower priority group an
 available.
 """
 
-import re
-from typing import Any
-
-from evenkeel.core.model import L7_PROTOCOLS
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServiceMember, ServicePool
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, address_of, endpoint
+from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
+from evenkeel.devices.bigip.naming import BigIpNames, address_of, endpoint
 from evenkeel.devices.bigip.objects import MEMBER, POOL, Key, WantedObject
-from evenkeel.devices.bigip.render.monitor import monitor_name, monitor_object
+from evenkeel.devices.bigip.render.monitor import EVERYWHERE, active_monitor, destination, monitor_name
+from evenkeel.devices.bigip.render.persistence import different_weights
 from evenkeel.devices.errors import Unrenderable
 
-COOKIE = "ltm/persistence/cookie"
-_COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$&'*+.^_`|~-]{1,255}")
 PRIMARY_GROUP, BACKUP_GROUP = 10, 5
 
 _METHODS = {
@@ -25,27 +20,26 @@ _METHODS = {
     ("ROUND_ROBIN", True): "ratio-member",
     ("LEAST_CONNECTIONS", False): "least-connections-member",
     ("LEAST_CONNECTIONS", True): "ratio-least-connections-member",
-    # Source persistence decides the member of a known client; this algorithm distributes only new ones. The weighted
+    # The member is chosen by the client (see persistence.py); these distribute those for whom it is not. The weighted
     # form is per member, because weights are set on members, not on nodes.
     ("SOURCE_IP", False): "least-connections-node",
     ("SOURCE_IP", True): "ratio-least-connections-member",
+    ("SOURCE_IP_PORT", False): "round-robin",
+    ("SOURCE_IP_PORT", True): "ratio-member",
 }
 
 
 def pool_object(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> WantedObject:
     """The pool with its members."""
-    partition = names.partition(service.project_id)
-    monitored = pool.monitor is not None and pool.monitor.admin_state_up
-    weighted = any(member.weight > 1 for member in pool.members)
     backups = any(member.backup for member in pool.members)
     _refuse_twins(pool)
     return WantedObject(
         key=Key(type=POOL, name=names.of(pool.id)),
         owner=service.load_balancer_id,
         attributes={
-            "loadBalancingMode": _METHODS[pool.lb_algorithm, weighted],
+            "loadBalancingMode": _METHODS[pool.lb_algorithm, different_weights(pool)],
             "minActiveMembers": 1 if backups else 0,
-            "monitor": f"/{partition}/{monitor_name(pool, pool.monitor, names)}" if pool.monitor and monitored else "",
+            "monitor": _monitor_path(service, pool, EVERYWHERE, names),
             "description": names.mark("pool", service.load_balancer_id, pool.id),
         },
         members=tuple(_member(service, pool, member, backups, names) for member in pool.members),
@@ -71,9 +65,6 @@ def _member_address(member: ServiceMember) -> str:
 def _member(
     service: ServiceDefinition, pool: ServicePool, member: ServiceMember, backups: bool, names: BigIpNames
 ) -> WantedObject:
-    for field, value in (("monitor_address", member.monitor_address), ("monitor_port", member.monitor_port)):
-        if value is not None:
-            raise Unrenderable(f"member {member.id}: {field} {value} is not possible on a BIG-IP")
     address = _member_address(member)
     up = pool.admin_state_up and member.admin_state_up
     return WantedObject(
@@ -85,56 +76,20 @@ def _member(
             "priorityGroup": 0 if not backups else BACKUP_GROUP if member.backup else PRIMARY_GROUP,
             "session": "user-enabled" if up and member.weight > 0 else "user-disabled",
             "state": "user-up" if up else "user-down",
+            "monitor": _own_monitor(service, pool, member, names),
             "description": names.mark("member", service.load_balancer_id, member.id),
         },
         immutables=frozenset({"address"}),
     )
 
 
-def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """The pool's monitor; none if it is admin down."""
-    if pool.monitor is None or not pool.monitor.admin_state_up:
-        return []
-    return [monitor_object(service, pool, pool.monitor, names)]
+def _own_monitor(service: ServiceDefinition, pool: ServicePool, member: ServiceMember, names: BigIpNames) -> str:
+    place = destination(member)
+    return (_monitor_path(service, pool, place, names) if place != EVERYWHERE else "") or "default"
 
 
-def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """A cookie persistence profile for a pool that sets a cookie name."""
-    wanted = pool.session_persistence
-    if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
-        return []
-    if not _COOKIE_NAME.fullmatch(wanted.cookie_name):
-        raise Unrenderable(f"pool {pool.id}: cookie_name {wanted.cookie_name!r} is no name of a cookie")
-    return [
-        WantedObject(
-            key=Key(type=COOKIE, name=names.helper("cookie", pool.id)),
-            owner=service.load_balancer_id,
-            attributes={
-                "defaultsFrom": "/Common/cookie",
-                "cookieName": wanted.cookie_name,
-                "description": names.mark("cookie", service.load_balancer_id, pool.id),
-            },
-            immutables=frozenset({"defaultsFrom"}),
-        )
-    ]
-
-
-def persistence_of(
-    listener: ServiceListener, pool: ServicePool, partition: str, names: BigIpNames
-) -> list[dict[str, Any]]:
-    """The persistence profile of the listener's virtual server."""
-    wanted = pool.session_persistence
-    if wanted is None:
-        return [_named("source_addr", COMMON)] if pool.lb_algorithm == "SOURCE_IP" else []
-    if wanted.type == "SOURCE_IP":
-        return [_named("source_addr", COMMON)]
-    if listener.protocol not in L7_PROTOCOLS:
-        raise Unrenderable(
-            f"pool {pool.id}: session_persistence HTTP_COOKIE needs an HTTP listener; {listener.id} is "
-            f"{listener.protocol}"
-        )
-    return [_named(names.helper("cookie", pool.id), partition) if wanted.cookie_name else _named("cookie", COMMON)]
-
-
-def _named(name: str, partition: str) -> dict[str, Any]:
-    return {"name": name, "partition": partition, "tmDefault": "yes"}
+def _monitor_path(service: ServiceDefinition, pool: ServicePool, place: str, names: BigIpNames) -> str:
+    monitor = active_monitor(pool)
+    if monitor is None:
+        return ""
+    return f"/{names.partition(service.project_id)}/{monitor_name(pool, monitor, place, names)}"

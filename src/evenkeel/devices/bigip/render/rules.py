@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RULE, Key, WantedObject
+from evenkeel.devices.bigip.render.admission import admission_parts
 from evenkeel.devices.bigip.render.handshake import handshake_parts
+from evenkeel.devices.bigip.render.persistence import persistence_parts
+from evenkeel.devices.bigip.render.proxy_protocol import proxy_parts
 from evenkeel.devices.bigip.render.request_headers import header_parts
 from evenkeel.devices.bigip.render.rule_parts import RulePart, code_lines
 
@@ -19,7 +22,7 @@ def listener_rules(
     service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
 ) -> list[WantedObject]:
     """The listener's iRule, if it needs one. ``pool``: its default pool. Raises :class:`Unrenderable`."""
-    lines = list(code_lines(_parts(service, listener, pool)))
+    lines = list(code_lines(_parts(service, listener, pool, names)))
     if not lines:
         return []
     mark = names.mark("rule", service.load_balancer_id, listener.id)
@@ -32,6 +35,11 @@ def listener_rules(
     ]
 
 
-def _parts(service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
+def _parts(
+    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+) -> Iterator[RulePart]:
+    yield from admission_parts(service, listener, names)
     yield from handshake_parts(listener, pool)
     yield from header_parts(listener, service.listeners)
+    yield from persistence_parts(listener, pool)
+    yield from proxy_parts(pool)

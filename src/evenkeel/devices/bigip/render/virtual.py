@@ -1,8 +1,7 @@
 """Listeners as virtual servers, one at each VIP. Pure.
 
-A virtual server is a full proxy only where something needs one: HTTP, TLS, the PROXY protocol. Else it passes packets
-(fastL4). It is disabled where it must not accept connections: admin down, or ``connection_limit`` 0, which on a device
-means "no limit". A limit counts at each VIP by itself.
+A virtual server is disabled where it must not accept connections: admin down, or ``connection_limit`` 0, which on a
+device means "no limit". A limit counts at each VIP by itself.
 """
 
 from collections.abc import Sequence
@@ -11,12 +10,12 @@ from evenkeel.core.model import L7_PROTOCOLS
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, RULE, VIRTUAL, Key, WantedObject
-from evenkeel.devices.bigip.render import pool as render_pool
 from evenkeel.devices.bigip.render.addresses import VirtualIp
 from evenkeel.devices.bigip.render.client_ssl import HTTP2, speaks_http2
-from evenkeel.devices.bigip.render.handshake import passes_name_on
-from evenkeel.devices.bigip.render.profiles import is_full_proxy
+from evenkeel.devices.bigip.render.persistence import persistence_attributes
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
+from evenkeel.devices.bigip.render.sharing import unshared_because
+from evenkeel.devices.bigip.render.transport import ip_protocol, transport_entries
 
 
 def virtual_server(
@@ -31,7 +30,6 @@ def virtual_server(
     iRules."""
     partition = names.partition(service.project_id)
     live_pool = pool if pool is not None and pool.admin_state_up else None
-    persist = render_pool.persistence_of(listener, live_pool, partition, names) if live_pool else []
     up = service.admin_state_up and listener.admin_state_up
     address_name = vip.name(service.load_balancer_id, names)
     return WantedObject(
@@ -42,11 +40,11 @@ def virtual_server(
             # own, and for a number the device would create a second one.
             "destination": f"/{partition}/{address_name}:{listener.protocol_port}",
             "mask": vip.mask,
-            "ipProtocol": "tcp",
+            "ipProtocol": ip_protocol(listener),
             "pool": f"/{partition}/{names.of(live_pool.id)}" if live_pool else "",
             "profiles": _profile_list(service, listener, pool, own, names),
             "rules": [f"/{partition}/{item.key.name}" for item in own if item.key.type == RULE],
-            "persist": persist,
+            **persistence_attributes(service, listener, live_pool, names),
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": max(0, listener.connection_limit),
             "enabled" if up and listener.connection_limit != 0 else "disabled": True,
@@ -66,16 +64,11 @@ def _profile_list(
     connections must not be shared between clients."""
     partition = names.partition(service.project_id)
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
-    wanted = []
-    if listener.protocol in L7_PROTOCOLS:
-        wanted.append(paths.get("ltm/profile/http", "/Common/http"))
-    if is_full_proxy(listener, pool):
-        wanted.append(paths.get("ltm/profile/tcp", "/Common/tcp"))
-    else:
-        wanted.append(paths.get("ltm/profile/fastl4", "/Common/fastL4"))
-    if listener.protocol in L7_PROTOCOLS and not passes_name_on(listener, pool):
-        wanted.append("/Common/oneconnect")
-    found = [{"name": path, "context": "all"} for path in wanted]
+    over_http = listener.protocol in L7_PROTOCOLS
+    found = [_everywhere(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []
+    found.extend(transport_entries(service, listener, pool, names))
+    if over_http and not unshared_because(listener, pool):
+        found.append(_everywhere("/Common/oneconnect"))
     clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
     if speaks_http2(listener):
         clients.append(paths.get(HTTP2_PROFILE, HTTP2))
@@ -83,3 +76,7 @@ def _profile_list(
     if pool is not None and pool.tls_enabled:
         found.append({"name": server_ssl_path(service, pool, names), "context": "serverside"})
     return found
+
+
+def _everywhere(path: str) -> dict[str, str]:
+    return {"name": path, "context": "all"}

@@ -1,0 +1,59 @@
+"""Clients that a listener admits: a data group of networks, and the part of its iRule that refuses all others. Pure.
+
+TCP clients are reset; datagrams of others are dropped without an answer.
+"""
+
+import ipaddress
+from collections.abc import Iterator
+
+from evenkeel.core.model import DATAGRAM_PROTOCOLS
+from evenkeel.core.service import ServiceDefinition, ServiceListener
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import DATA_GROUP, Key, WantedObject
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.errors import Unrenderable
+
+KIND = "cidrs"
+
+
+def admitted_networks(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> list[WantedObject]:
+    """The data group of ``allowed_cidrs``, if there are any. Raises :class:`Unrenderable`."""
+    if not listener.allowed_cidrs:
+        return []
+    networks = sorted({_network(listener, text) for text in listener.allowed_cidrs})
+    return [
+        WantedObject(
+            key=Key(type=DATA_GROUP, name=names.helper(KIND, listener.id)),
+            owner=service.load_balancer_id,
+            attributes={
+                "type": "ip",
+                "records": [{"name": network, "data": ""} for network in networks],
+                "description": names.mark(KIND, service.load_balancer_id, listener.id),
+            },
+            immutables=frozenset({"type"}),
+        )
+    ]
+
+
+def _network(listener: ServiceListener, text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text, strict=False))
+    except ValueError as error:
+        raise Unrenderable(f"listener {listener.id}: allowed_cidrs: {text!r} is no network") from error
+
+
+def admission_parts(service: ServiceDefinition, listener: ServiceListener, names: BigIpNames) -> Iterator[RulePart]:
+    """The part that refuses clients of other networks."""
+    if not listener.allowed_cidrs:
+        return
+    path = f"/{names.partition(service.project_id)}/{names.helper(KIND, listener.id)}"
+    yield RulePart(
+        event="CLIENT_ACCEPTED",
+        order=Order.ADMISSION,
+        lines=(
+            f'    if {{ ![class match [IP::client_addr] equals "{path}"] }} {{',
+            f"        {'drop' if listener.protocol in DATAGRAM_PROTOCOLS else 'reject'}",
+            "        return",
+            "    }",
+        ),
+    )

@@ -1,0 +1,261 @@
+"""Which clients stay with their member: persistence profiles, and the algorithms that choose by the client. Pure.
+
+===========================  =====================================================================================
+Octavia                      BIG-IP
+===========================  =====================================================================================
+persistence SOURCE_IP        source-addr: a table; ``persistence_timeout`` is its timeout (180 s if not set),
+                             ``persistence_granularity`` its mask
+persistence HTTP_COOKIE      cookie, insert
+persistence APP_COOKIE       universal: a table of the values of the members' cookie, by an iRule of fixed code; the
+                             name of the cookie is a record of a data group
+algorithm SOURCE_IP          source-addr with the CARP hash: the same member for an address on every device, without a
+                             table. CARP knows no weights: with different weights a table of one hour, for which
+                             clients are distributed by weight. Beside a cookie persistence: its fallback
+algorithm SOURCE_IP_PORT     ``persist carp`` with address and port, in the listener's iRule. With different weights, or
+                             beside a session persistence, connections are distributed by weight or in turn instead,
+                             and all requests of one connection go to one member
+===========================  =====================================================================================
+
+Names contain the kind, because persistence profiles of all types share one namespace.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from evenkeel.core.model import L7_PROTOCOLS
+from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames
+from evenkeel.devices.bigip.objects import (
+    COOKIE_PERSISTENCE,
+    DATA_GROUP,
+    RULE,
+    SOURCE_PERSISTENCE,
+    UNIVERSAL_PERSISTENCE,
+    Key,
+    WantedObject,
+)
+from evenkeel.devices.bigip.render.addresses import virtual_ips
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.errors import Unrenderable
+
+COOKIE_KIND, SOURCE_KIND, APP_COOKIE_KIND = "cookie", "source", "appcookie"
+TABLE_SECONDS = 3_600
+"""Lifetime of an entry of a table, if the API has no attribute for it."""
+COOKIE_RECORD = "cookie"
+_COOKIE_NAME = re.compile(r"[A-Za-z0-9!#$&'*+.^_`|~-]{1,255}")
+_PORT_OF_CLIENT = {"UDP": "UDP::client_port", "SCTP": "SCTP::client_port"}
+
+
+def different_weights(pool: ServicePool) -> bool:
+    """Whether members that get clients have different weights."""
+    return len({member.weight for member in pool.members if member.weight}) > 1
+
+
+def chooses_for_connections(pool: ServicePool) -> bool:
+    """Whether the algorithm is to choose one member for all requests of a connection, but no hash does."""
+    return pool.lb_algorithm == "SOURCE_IP_PORT" and not _hashes_port(pool)
+
+
+def _hashes_port(pool: ServicePool) -> bool:
+    return pool.lb_algorithm == "SOURCE_IP_PORT" and pool.session_persistence is None and not different_weights(pool)
+
+
+# -- objects
+
+
+def persistence_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
+    """The pool's own persistence profiles, with the objects that they refer to. Raises :class:`Unrenderable`."""
+    return [
+        *_cookie_profile(service, pool, names),
+        *_app_cookie_objects(service, pool, names),
+        *_source_profile(service, pool, names),
+    ]
+
+
+def _cookie_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
+    wanted = pool.session_persistence
+    if wanted is None or wanted.type != "HTTP_COOKIE" or not wanted.cookie_name:
+        return []
+    settings = {"cookieName": _cookie_name(pool)}
+    return [_profile(service, pool, COOKIE_PERSISTENCE, COOKIE_KIND, "/Common/cookie", settings, names)]
+
+
+def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
+    wanted = pool.session_persistence
+    if wanted is None or wanted.type != "APP_COOKIE":
+        return []
+    mark = names.mark(APP_COOKIE_KIND, service.load_balancer_id, pool.id)
+    name = names.helper(APP_COOKIE_KIND, pool.id)
+    path = f"/{names.partition(service.project_id)}/{name}"
+    return [
+        WantedObject(
+            key=Key(type=DATA_GROUP, name=name),
+            owner=service.load_balancer_id,
+            attributes={
+                "type": "string",
+                "records": [{"name": COOKIE_RECORD, "data": _cookie_name(pool)}],
+                "description": mark,
+            },
+            immutables=frozenset({"type"}),
+        ),
+        WantedObject(
+            key=Key(type=RULE, name=name),
+            owner=service.load_balancer_id,
+            attributes={"apiAnonymous": "\n".join((f"# {mark}", *_app_cookie_code(path)))},
+        ),
+        _profile(
+            service,
+            pool,
+            UNIVERSAL_PERSISTENCE,
+            APP_COOKIE_KIND,
+            "/Common/universal",
+            {"rule": path, "timeout": str(TABLE_SECONDS)},
+            names,
+        ),
+    ]
+
+
+def _app_cookie_code(path: str) -> tuple[str, ...]:
+    """``path``: of the data group that holds the cookie's name."""
+    name = f'set app_cookie [class match -value "{COOKIE_RECORD}" equals "{path}"]'
+    return (
+        "when HTTP_REQUEST {",
+        f"    {name}",
+        "    if { [HTTP::cookie exists $app_cookie] } {",
+        f"        persist uie [HTTP::cookie value $app_cookie] {TABLE_SECONDS}",
+        "    }",
+        "}",
+        "when HTTP_RESPONSE {",
+        f"    {name}",
+        "    if { [HTTP::cookie exists $app_cookie] } {",
+        f"        persist add uie [HTTP::cookie value $app_cookie] {TABLE_SECONDS}",
+        "    }",
+        "}",
+    )
+
+
+def _source_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
+    settings = _source_settings(service, pool)
+    if not settings:
+        return []
+    parent = "/Common/source_addr"
+    return [_profile(service, pool, SOURCE_PERSISTENCE, SOURCE_KIND, parent, settings, names)]
+
+
+def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str, str]:
+    """What differs from the built-in source-addr profile."""
+    wanted = pool.session_persistence
+    if wanted is not None and wanted.type == "SOURCE_IP":
+        if wanted.persistence_timeout is None and wanted.persistence_granularity is None:
+            return {}
+        seconds = wanted.persistence_timeout
+        return {
+            # 0: no time-out, as of the listener's time-outs
+            "timeout": "180" if seconds is None else str(seconds) if seconds else "indefinite",
+            "mask": _mask(service, pool) if wanted.persistence_granularity else "none",
+            "hashAlgorithm": "default",
+        }
+    if pool.lb_algorithm != "SOURCE_IP":
+        return {}
+    weighted = different_weights(pool)
+    return {
+        "timeout": str(TABLE_SECONDS) if weighted else "180",
+        "mask": "none",
+        "hashAlgorithm": "default" if weighted else "carp",
+    }
+
+
+def _mask(service: ServiceDefinition, pool: ServicePool) -> str:
+    """The granularity, which must be a netmask of the VIPs' family."""
+    wanted = pool.session_persistence.persistence_granularity if pool.session_persistence else None
+    what = f"pool {pool.id}: persistence_granularity {wanted!r}"
+    try:
+        mask = ipaddress.ip_address(wanted or "")
+    except ValueError as error:
+        raise Unrenderable(f"{what} is no netmask") from error
+    for vip in virtual_ips(service):
+        if ipaddress.ip_address(vip.address).version != mask.version:
+            raise Unrenderable(f"{what}: a netmask of IPv{mask.version} does not fit {vip.address}")
+    return str(mask)
+
+
+def _profile(
+    service: ServiceDefinition,
+    pool: ServicePool,
+    kind: str,
+    name: str,
+    parent: str,
+    settings: dict[str, Any],
+    names: BigIpNames,
+) -> WantedObject:
+    return WantedObject(
+        key=Key(type=kind, name=names.helper(name, pool.id)),
+        owner=service.load_balancer_id,
+        attributes={
+            "defaultsFrom": parent,
+            **settings,
+            "description": names.mark(name, service.load_balancer_id, pool.id),
+        },
+        immutables=frozenset({"defaultsFrom"}),
+    )
+
+
+def _cookie_name(pool: ServicePool) -> str:
+    name = (pool.session_persistence.cookie_name if pool.session_persistence else None) or ""
+    if not _COOKIE_NAME.fullmatch(name):
+        raise Unrenderable(f"pool {pool.id}: cookie_name {name!r} is no name of a cookie")
+    return name
+
+
+# -- their use by virtual servers
+
+
+def persistence_attributes(
+    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+) -> dict[str, Any]:
+    """``persist`` and ``fallbackPersistence`` of the listener's virtual servers. ``pool``: its default pool, if that
+    gets clients. Raises :class:`Unrenderable`."""
+    if pool is None:
+        return {"persist": [], "fallbackPersistence": ""}
+    partition = names.partition(service.project_id)
+    wanted = pool.session_persistence
+    by_source = (
+        (names.helper(SOURCE_KIND, pool.id), partition) if _source_settings(service, pool) else ("source_addr", COMMON)
+    )
+    if wanted is None or wanted.type == "SOURCE_IP":
+        uses_source = wanted is not None or pool.lb_algorithm == "SOURCE_IP"
+        return {"persist": [_named(*by_source)] if uses_source else [], "fallbackPersistence": ""}
+    if listener.protocol not in L7_PROTOCOLS:
+        raise Unrenderable(
+            f"pool {pool.id}: session_persistence {wanted.type} needs an HTTP listener; {listener.id} is "
+            f"{listener.protocol}"
+        )
+    fallback = f"/{by_source[1]}/{by_source[0]}" if pool.lb_algorithm == "SOURCE_IP" else ""
+    return {"persist": [_named(*_by_cookie(pool, partition, names))], "fallbackPersistence": fallback}
+
+
+def _by_cookie(pool: ServicePool, partition: str, names: BigIpNames) -> tuple[str, str]:
+    wanted = pool.session_persistence
+    if wanted is not None and wanted.type == "APP_COOKIE":
+        return names.helper(APP_COOKIE_KIND, pool.id), partition
+    if wanted is not None and wanted.cookie_name:
+        return names.helper(COOKIE_KIND, pool.id), partition
+    return "cookie", COMMON
+
+
+def _named(name: str, partition: str) -> dict[str, Any]:
+    return {"name": name, "partition": partition, "tmDefault": "yes"}
+
+
+def persistence_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
+    """What the listener's iRule does about persistence. ``pool``: its default pool."""
+    if pool is None or not _hashes_port(pool):
+        return
+    port = _PORT_OF_CLIENT.get(listener.protocol, "TCP::client_port")
+    yield RulePart(
+        event="CLIENT_ACCEPTED",
+        order=Order.PERSISTENCE,
+        lines=(f'    persist carp "[IP::client_addr] [{port}]"',),
+    )

@@ -1,0 +1,19 @@
+"""Whether clients may share connections with members (OneConnect). Pure."""
+
+from evenkeel.core.service import ServiceListener, ServicePool
+from evenkeel.devices.bigip.render.handshake import passes_name_on
+from evenkeel.devices.bigip.render.persistence import chooses_for_connections
+from evenkeel.devices.bigip.render.transport import sends_proxy_header
+
+
+def unshared_because(listener: ServiceListener, pool: ServicePool | None) -> str:
+    """Why a connection with a member must belong to one connection of a client; empty if it need not."""
+    if pool is None:
+        return ""
+    if passes_name_on(listener, pool):
+        return "members get the clients' server names (SNI)"
+    if sends_proxy_header(pool):
+        return f"members get the clients' addresses (pool protocol {pool.protocol})"
+    if chooses_for_connections(pool):
+        return f"the members are chosen by connection (lb_algorithm {pool.lb_algorithm})"
+    return ""

@@ -1,0 +1,155 @@
+"""The transport profile of a virtual server, and its time-outs: child profiles only where a value differs from the
+built-in profile. Pure.
+
+======================  ============  ================================================================================
+listener                profile       because
+======================  ============  ================================================================================
+HTTP, TERMINATED_HTTPS  tcp           requests are read
+TCP, HTTPS              fastL4        packets are passed on; tcp where members get TLS or the PROXY protocol
+UDP, SCTP               udp, sctp
+======================  ============  ================================================================================
+
+``timeout_client_data`` and ``timeout_member_data`` become ``idleTimeout``, in whole seconds. The device has one idle
+timer per connection, so the longer of both is used, and no connection ends earlier than configured. With both at the
+API's default of 50 s the built-in profile is used, whose timer is 300 s (udp: 60 s).
+
+``timeout_member_connect``, unless it is the API's default of 5 s: of tcp, the first interval and number of SYNs in a
+profile for the members' side, so that the device gives up after that time; of fastL4, the handshake of client and
+member together (5 s in the built-in profile, too). A datagram needs no connection, and an SCTP association with a
+member has the device's own time-outs. 0 is the longest possible; so is more than the longest possible.
+"""
+
+from typing import Any
+
+from evenkeel.core.model import DATAGRAM_PROTOCOLS, L7_PROTOCOLS
+from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.devices.bigip.capabilities import PROXY_PROTOCOLS
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import Key, WantedObject
+from evenkeel.devices.errors import Unrenderable
+
+MEMBER_SIDE = "tcp-member"
+"""The kind in the name of a tcp profile for the members' side."""
+SYN_INTERVAL_MILLISECONDS_MAX = 5_000
+"""``synRtoBase`` at most (from memory)."""
+SYN_REPEATS_MIN, SYN_REPEATS_MAX = 2, 12
+"""``synMaxRetrans``: one lost packet must not fail a connection; at most (from memory)."""
+SCTP_SECONDS_MAX = 2_147_483_647
+_BUILT_IN = {"tcp": "/Common/tcp", "fastl4": "/Common/fastL4", "udp": "/Common/udp", "sctp": "/Common/sctp"}
+_USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
+
+
+def transport_kind(listener: ServiceListener, pool: ServicePool | None) -> str:
+    """``tcp``, ``fastl4``, ``udp`` or ``sctp``."""
+    if listener.protocol in DATAGRAM_PROTOCOLS:
+        return listener.protocol.lower()
+    return "tcp" if is_full_proxy(listener, pool) else "fastl4"
+
+
+def ip_protocol(listener: ServiceListener) -> str:
+    """The virtual server's ``ipProtocol``."""
+    return listener.protocol.lower() if listener.protocol in DATAGRAM_PROTOCOLS else "tcp"
+
+
+def is_full_proxy(listener: ServiceListener, pool: ServicePool | None) -> bool:
+    """Whether TCP ends at the device: needed to read requests, and for TLS or the PROXY protocol with members."""
+    return listener.protocol in L7_PROTOCOLS or (pool is not None and (pool.tls_enabled or sends_proxy_header(pool)))
+
+
+def sends_proxy_header(pool: ServicePool) -> bool:
+    """Whether members are told the client's address by the PROXY protocol."""
+    return pool.protocol in PROXY_PROTOCOLS
+
+
+def transport_profiles(
+    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+) -> list[WantedObject]:
+    """The profiles of a listener whose time-outs are not the defaults. Raises :class:`Unrenderable`."""
+    kind = transport_kind(listener, pool)
+    idle, connect = idle_settings(listener, kind), connect_settings(listener, kind)
+    if kind != "tcp":
+        return _profile(service, listener, kind, kind, idle | connect, names)
+    return [
+        *_profile(service, listener, kind, kind, idle, names),
+        *_profile(service, listener, kind, MEMBER_SIDE, idle | connect if connect else {}, names),
+    ]
+
+
+def transport_entries(
+    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+) -> list[dict[str, str]]:
+    """Their places in the virtual server's list of profiles, or that of the built-in profile."""
+    kind = transport_kind(listener, pool)
+    found = {item.key.name for item in transport_profiles(service, listener, pool, names)}
+    partition = names.partition(service.project_id)
+    own, of_members = names.helper(kind, listener.id), names.helper(MEMBER_SIDE, listener.id)
+    path = f"/{partition}/{own}" if own in found else _BUILT_IN[kind]
+    if of_members not in found:
+        return [{"name": path, "context": "all"}]
+    return [
+        {"name": path, "context": "clientside"},
+        {"name": f"/{partition}/{of_members}", "context": "serverside"},
+    ]
+
+
+def _profile(
+    service: ServiceDefinition,
+    listener: ServiceListener,
+    kind: str,
+    name: str,
+    settings: dict[str, Any],
+    names: BigIpNames,
+) -> list[WantedObject]:
+    if not settings:
+        return []
+    return [
+        WantedObject(
+            key=Key(type=f"ltm/profile/{kind}", name=names.helper(name, listener.id)),
+            owner=service.load_balancer_id,
+            attributes={
+                "defaultsFrom": _BUILT_IN[kind],
+                **settings,
+                "description": names.mark(name, service.load_balancer_id, listener.id),
+            },
+            immutables=frozenset({"defaultsFrom"}),
+        )
+    ]
+
+
+def idle_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
+    """What differs from the built-in profile of that kind because of the idle time-outs."""
+    times = (listener.timeout_client_data, listener.timeout_member_data)
+    if times == (_USUAL.timeout_client_data, _USUAL.timeout_member_data):
+        return {}
+    longest = str(SCTP_SECONDS_MAX) if kind == "sctp" else "indefinite"  # the sctp profile takes numbers only
+    return {"idleTimeout": longest if 0 in times else str(_seconds(max(times)))}
+
+
+def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
+    """The same because of the time-out of connections with members. Raises :class:`Unrenderable`."""
+    time = listener.timeout_member_connect
+    if time == _USUAL.timeout_member_connect or kind == "udp":
+        return {}
+    if kind == "sctp":
+        raise Unrenderable(
+            f"listener {listener.id}: timeout_member_connect {time}: only {_USUAL.timeout_member_connect} is possible "
+            "with SCTP on a BIG-IP"
+        )
+    if kind == "fastl4":
+        return {"tcpHandshakeTimeout": str(_seconds(time)) if time else "indefinite"}
+    first, repeats = syn_intervals(time)
+    return {"synRtoBase": first, "synMaxRetrans": repeats}
+
+
+def syn_intervals(milliseconds: int) -> tuple[int, int]:
+    """First interval in milliseconds, and number of repeats, of SYNs. The interval doubles each time, so the device
+    gives up after ``first * (2 ** (repeats + 1) - 1)``."""
+    for repeats in range(SYN_REPEATS_MIN, SYN_REPEATS_MAX + 1):
+        first = -(-milliseconds // (2 ** (repeats + 1) - 1))
+        if 0 < first <= SYN_INTERVAL_MILLISECONDS_MAX:
+            return first, repeats
+    return SYN_INTERVAL_MILLISECONDS_MAX, SYN_REPEATS_MAX
+
+
+def _seconds(milliseconds: int) -> int:
+    return -(-milliseconds // 1000)

@@ -1,0 +1,92 @@
+"""Random definitions on a device: made, found again, changed into others and back, and repaired."""
+
+import asyncio
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from evenkeel.core.service import ServiceDefinition
+from tests.devices.bigip.definitions import tenants
+from tests.devices.bigip.rig import BigIpRig, bigip
+from tests.devices.services import batch
+
+few = settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # an example takes seconds
+)
+Services = tuple[ServiceDefinition, ...]
+
+EDITS: dict[str, dict[str, Any]] = {
+    "ltm/virtual": {"connectionLimit": 77, "persist": [], "rules": [], "disabled": True},
+    "ltm/virtual-address": {"enabled": "no", "description": "by hand"},
+    "ltm/pool": {"loadBalancingMode": "ratio-session", "monitor": "", "members": [{"name": "10.7.7.7:7"}]},
+    "ltm/monitor/http": {"interval": 2, "send": "HEAD /"},
+    "ltm/monitor/tcp": {"timeout": 9, "recv": "changed"},
+    "ltm/profile/tcp": {"idleTimeout": 1},
+    "ltm/profile/udp": {"idleTimeout": "1"},
+    "ltm/persistence/source-addr": {"timeout": "9", "hashAlgorithm": "default", "mask": "255.0.0.0"},
+    "ltm/persistence/universal": {"timeout": "9"},
+    "ltm/data-group/internal": {"records": [{"name": "192.0.2.99/32"}]},
+}
+"""Type -> what somebody changes."""
+
+
+def on_a_device(body: Any) -> None:
+    """Run it with a new device."""
+
+    async def run() -> None:
+        async with bigip("bigip-1") as rig:
+            await body(rig)
+
+    asyncio.run(run())
+
+
+async def applied(rig: BigIpRig, wanted: Services) -> int:
+    """The commits that it took to bring everything to what is wanted."""
+    owner = rig.owner()
+    outcome = await owner.apply(batch(*wanted, complete=True))
+    assert not [one.error for one in outcome.outcomes if one.error]
+    writes: int = outcome.writes
+    return writes
+
+
+@few
+@given(one=tenants, other=tenants)
+def test_one_changes_into_another_and_back_in_one_transaction(one: Services, other: Services) -> None:
+    async def body(rig: BigIpRig) -> None:
+        seen = []
+        for wanted in (one, other, one):
+            assert await applied(rig, wanted) <= 1
+            assert await applied(rig, wanted) == 0
+            seen.append(await rig.content())
+        assert seen[0] == seen[2]
+
+    on_a_device(body)
+
+
+@few
+@given(wanted=tenants, chosen=st.lists(st.sampled_from(sorted(EDITS)), unique=True, min_size=1))
+def test_what_somebody_changed_or_removed_is_put_right(wanted: Services, chosen: list[str]) -> None:
+    async def body(rig: BigIpRig) -> None:
+        await applied(rig, wanted)
+        before = await rig.content()
+        for kind in chosen:
+            for name, item in (await rig.hands.items(kind)).items():
+                if "load" in str(item.get("description")) or name.startswith("dev_"):
+                    await rig.hands.call("PATCH", f"{kind}/~dev_a3f1c2~{name}", edit(kind, item))
+        await applied(rig, wanted)
+        assert await rig.content() == before
+        assert await applied(rig, wanted) == 0
+
+    on_a_device(body)
+
+
+def edit(kind: str, item: dict[str, Any]) -> dict[str, Any]:
+    """What somebody changes of an object, as far as the device lets one."""
+    changes = dict(EDITS[kind])
+    if kind == "ltm/data-group/internal" and item.get("type") != "ip":
+        changes["records"] = [{"name": "other", "data": "x"}]
+    return changes
