@@ -116,16 +116,16 @@ def test_where_no_hash_chooses_all_requests_of_a_connection_go_to_one_member() -
 def test_the_members_cookie_is_named_by_a_data_group() -> None:
     definition = of_pool(session_persistence=sticky("APP_COOKIE", cookie_name="$x'[`"[:3]))
     found = objects(definition)
-    group = found["ltm/data-group/internal dev_appcookie_pool-1"].attributes
+    group = found["ltm/data-group/internal dev_appcookie-name_pool-1"].attributes
     assert (group["type"], group["records"]) == ("string", [{"name": "cookie", "data": "$x'"}])
     profile = found["ltm/persistence/universal dev_appcookie_pool-1"].attributes
-    assert profile["rule"] == f"{PART}/dev_appcookie_pool-1" and profile["timeout"] == "3600"
+    assert profile["rule"] == f"{PART}/dev_appcookie-rule_pool-1" and profile["timeout"] == "3600"
     assert used(definition) == ([f"{PART}/dev_appcookie_pool-1"], "")
-    text = code(definition, "dev_appcookie_pool-1")
-    assert f'[class match -value "cookie" equals "{PART}/dev_appcookie_pool-1"]' in text
+    text = code(definition, "dev_appcookie-rule_pool-1")
+    assert f'[class match -value "cookie" equals "{PART}/dev_appcookie-name_pool-1"]' in text
     assert "when HTTP_REQUEST {" in text and "when HTTP_RESPONSE {" in text and "persist add uie" in text
-    assert list(found).index("ltm/rule dev_appcookie_pool-1") > list(found).index(
-        "ltm/data-group/internal dev_appcookie_pool-1"
+    assert list(found).index("ltm/rule dev_appcookie-rule_pool-1") > list(found).index(
+        "ltm/data-group/internal dev_appcookie-name_pool-1"
     )
 
 

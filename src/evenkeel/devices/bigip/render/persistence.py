@@ -86,24 +86,25 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
     wanted = pool.session_persistence
     if wanted is None or wanted.type != "APP_COOKIE":
         return []
-    mark = names.mark(APP_COOKIE_KIND, service.load_balancer_id, pool.id)
-    name = names.helper(APP_COOKIE_KIND, pool.id)
-    path = f"/{names.partition(service.project_id)}/{name}"
+    group, rule = f"{APP_COOKIE_KIND}-name", f"{APP_COOKIE_KIND}-rule"
+    folder = f"/{names.partition(service.project_id)}"
+    mark = names.mark(rule, service.load_balancer_id, pool.id)
+    code = _app_cookie_code(f"{folder}/{names.helper(group, pool.id)}")
     return [
         WantedObject(
-            key=Key(type=DATA_GROUP, name=name),
+            key=Key(type=DATA_GROUP, name=names.helper(group, pool.id)),
             owner=service.load_balancer_id,
             attributes={
                 "type": "string",
                 "records": [{"name": COOKIE_RECORD, "data": _cookie_name(pool)}],
-                "description": mark,
+                "description": names.mark(group, service.load_balancer_id, pool.id),
             },
             immutables=frozenset({"type"}),
         ),
         WantedObject(
-            key=Key(type=RULE, name=name),
+            key=Key(type=RULE, name=names.helper(rule, pool.id)),
             owner=service.load_balancer_id,
-            attributes={"apiAnonymous": "\n".join((f"# {mark}", *_app_cookie_code(path)))},
+            attributes={"apiAnonymous": "\n".join((f"# {mark}", *code))},
         ),
         _profile(
             service,
@@ -111,7 +112,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
             UNIVERSAL_PERSISTENCE,
             APP_COOKIE_KIND,
             "/Common/universal",
-            {"rule": path, "timeout": str(TABLE_SECONDS)},
+            {"rule": f"{folder}/{names.helper(rule, pool.id)}", "timeout": str(TABLE_SECONDS)},
             names,
         ),
     ]
