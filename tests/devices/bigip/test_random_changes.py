@@ -7,6 +7,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.render.load_balancer import render
 from tests.devices.bigip.definitions import tenants
 from tests.devices.bigip.rig import BigIpRig, bigip
 from tests.devices.services import batch
@@ -17,6 +20,7 @@ few = settings(
     suppress_health_check=list(HealthCheck),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # an example takes seconds
 )
+NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 Services = tuple[ServiceDefinition, ...]
 
 EDITS: dict[str, dict[str, Any]] = {
@@ -73,10 +77,10 @@ def test_what_somebody_changed_or_removed_is_put_right(wanted: Services, chosen:
     async def body(rig: BigIpRig) -> None:
         await applied(rig, wanted)
         before = await rig.content()
-        for kind in chosen:
-            for name, item in (await rig.hands.items(kind)).items():
-                if "load" in str(item.get("description")) or name.startswith("dev_"):
-                    await rig.hands.call("PATCH", f"{kind}/~dev_a3f1c2~{name}", edit(kind, item))
+        for item in (item for service in wanted for item in render(service, NAMES).objects):
+            if item.key.type in chosen:
+                path = f"{item.key.type}/~dev_a3f1c2~{item.key.name}"
+                await rig.hands.call("PATCH", path, edit(item))
         await applied(rig, wanted)
         assert await rig.content() == before
         assert await applied(rig, wanted) == 0
@@ -84,9 +88,11 @@ def test_what_somebody_changed_or_removed_is_put_right(wanted: Services, chosen:
     on_a_device(body)
 
 
-def edit(kind: str, item: dict[str, Any]) -> dict[str, Any]:
-    """What somebody changes of an object, as far as the device lets one."""
-    changes = dict(EDITS[kind])
-    if kind == "ltm/data-group/internal" and item.get("type") != "ip":
+def edit(item: WantedObject) -> dict[str, Any]:
+    """What somebody changes of an object, of what we set."""
+    changes = {name: value for name, value in EDITS[item.key.type].items() if name in {*item.attributes, "members"}}
+    if item.key.type == "ltm/virtual":
+        changes["disabled"] = True
+    if item.attributes.get("type") == "string":
         changes["records"] = [{"name": "other", "data": "x"}]
     return changes
