@@ -277,6 +277,20 @@ async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> 
     bench.device.forgotten.clear()
 
 
+async def test_what_the_driver_makes_otherwise_now_is_written_again_at_once(bench: Bench) -> None:
+    """Also after a failure, and without reading the partition again."""
+    await all_applied(bench)
+    bench.device.bad.add("lb-1")
+    bench.worker.apply_again(("lb-1",))
+    await eventually(lambda: len(bench.device.batches) == 2)
+    await eventually(lambda: bench.controllers.reports[-1].error == "refused")
+    bench.device.bad.clear()
+    bench.worker.apply_again(("lb-1",))
+    await eventually(lambda: bench.controllers.reports[-1].error == "")
+    assert [service.load_balancer_id for service in bench.device.batches[2].services] == ["lb-1"]
+    assert bench.device.forgotten == []
+
+
 async def test_a_doubt_that_comes_while_the_pass_is_under_way_is_looked_into_by_the_next(bench: Bench) -> None:
     await all_applied(bench)
     bench.device.open.clear()

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import structlog
@@ -20,7 +20,7 @@ from evenkeel.agent.shard import ShardWorker
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
-from evenkeel.core.ids import COMMON_PROJECT, ShardId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.ports import Clock, Device
 
 log = structlog.get_logger(__name__)
@@ -140,6 +140,12 @@ class Ownership:
         for worker, _ in self._workers.values():
             if isinstance(worker, ShardWorker):
                 worker.doubt((), complete=True)
+
+    def apply_again(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
+        """What the operator's files say of these load balancers changed; those of other agents are left out."""
+        for worker, _ in self._workers.values():
+            if isinstance(worker, ShardWorker) and (ids := due.get(worker.project_id)):
+                worker.apply_again(ids)
 
     def look_at(self, shard: m.ShardEpoch) -> None:
         """Make a complete pass over a shard in which the database does not know a confirmed load balancer: if its

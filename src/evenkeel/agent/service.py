@@ -14,6 +14,7 @@ from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
+from evenkeel.agent.enhanced_services import EnhancedServiceWatch
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
@@ -62,6 +63,7 @@ class AgentService:
         self._tell = asyncio.Event()
         self._ownership: Ownership | None = None
         self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set, on_renewed=self._look_again)
+        self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
         self._gauge = CapacityGauge(
             capacity_policy or {}, device, clock, interval_seconds=settings.report_interval_seconds
         )
@@ -158,6 +160,7 @@ class AgentService:
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
                 group.create_task(self._devices.run(lambda: ownership.observed_devices))
+                group.create_task(self._enhanced.run(ownership.apply_again))
         except* SessionLost as lost:
             log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
         except* _Stopped:
@@ -260,6 +263,7 @@ class AgentService:
         while True:
             await self._devices.look(observed=ownership.observed_devices is not None)
             capacity = await self._gauge.measure()
+            enhanced_services = self._enhanced.to_report(session.id)
             try:
                 await self._controllers.report_state(
                     m.ReportState(
@@ -273,8 +277,10 @@ class AgentService:
                         capacity_measured_seconds_ago=capacity.seconds_ago,
                         capacity_unknown=capacity.unknown,
                         serving=ownership.serving,
+                        enhanced_services=enhanced_services,
                     )
                 )
+                self._enhanced.reported(session.id, enhanced_services)
             except (BusUnavailable, CallRefused) as error:
                 log.warning("state not reported", error=str(error))
             await self._clock.sleep(self._settings.report_spacing_seconds)

@@ -136,6 +136,15 @@ class ShardWorker:
         self._unconfirmed.update(load_balancer_ids)
         self._wake.set()
 
+    def apply_again(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
+        """The driver makes something else of the same definitions: apply them at once, even after a recent failure."""
+        for load_balancer_id in load_balancer_ids:
+            self._retries.succeeded(load_balancer_id)
+            self._applied.pop(load_balancer_id, None)
+        self._doubted.update(load_balancer_ids)
+        self._dirty.update(load_balancer_ids)
+        self._wake.set()
+
     def look_again(self) -> None:
         """Make a complete pass: the devices' state may have changed."""
         self._complete = True

@@ -38,7 +38,7 @@ _FIXED: dict[type[Any], frozenset[str]] = {
     Pool: frozenset({"protocol", "subnet_id"}),
     Member: frozenset({"pool_id", "address", "protocol_port", "subnet_id", "vnic_type"}),
     HealthMonitor: frozenset({"pool_id", "type", "shared_monitor_id"}),
-    L7Policy: frozenset({"listener_id"}),
+    L7Policy: frozenset({"listener_id", "enhanced_service"}),
     L7Rule: frozenset({"l7policy_id"}),
 }
 """Decided when the object is made."""
@@ -92,11 +92,13 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
             "operating_reason",
             "shard_id",
             "zone_group_number",
+            "flavor_enhanced_services",
             "root_pool_id",
             "vip_leaving_revision",
         }
     ),
-    **dict.fromkeys((Listener, Member, L7Policy, L7Rule), frozenset({"revision", "deleted"})),
+    **dict.fromkeys((Listener, Member, L7Rule), frozenset({"revision", "deleted"})),
+    L7Policy: frozenset({"revision", "deleted", "enhanced_service"}),
     Pool: frozenset({"revision", "deleted", "subnet_id"}),
     HealthMonitor: frozenset({"revision", "deleted", "shared_monitor_id"}),
 }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
@@ -28,6 +29,16 @@ class Environment(Value):
     halted_at: float | None = None
     """The circuit breaker is open since then: no shard moves from one agent to another."""
     halted_reason: str = ""
+
+
+class AgentEnhancedServices(Value):
+    """The enhanced services that an agent last reported."""
+
+    agent_id: AgentId
+    environment: str
+    group_number: int
+    host: str
+    services: tuple[EnhancedService, ...]
 
 
 class Agent(Value):

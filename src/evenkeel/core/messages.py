@@ -9,6 +9,7 @@ agent's own queue.
 """
 
 from evenkeel.core.certificates import CertificateKind
+from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.plans import DevicePlan
@@ -125,6 +126,8 @@ class ReportState(Message, tag="report_state"):
     """There is a policy, but no measurement yet: the stored values of the group stay."""
     serving: tuple["ShardEpoch", ...] = ()
     """The shards that the agent believes to own, at most some hundreds, so that operators can compare."""
+    enhanced_services: tuple[EnhancedService, ...] | None = None
+    """What its operator offers to tenants; None: as in the session's report before."""
 
 
 class CapacityFigure(Wire):

@@ -110,6 +110,8 @@ class LoadBalancer(Value):
     availability_zone: str | None = None
     zone_group_number: int | None = None
     """The only device group it may be on, by its availability zone; None: any."""
+    flavor_enhanced_services: tuple[str, ...] = ()
+    """Names of enhanced services for all its listeners, by its flavor: see :mod:`evenkeel.core.enhanced_services`."""
     root_pool_id: str | None = None
     """The LBaaS v1 pool it was made for: it has a VIP only while it has a listener, and is deleted with that pool."""
     vip_leaving_revision: int | None = None
@@ -336,6 +338,8 @@ class L7Policy(Value, L7PolicySpec, kw_only=True):
     name: str = ""
     description: str = ""
     tags: tuple[str, ...] = ()
+    enhanced_service: bool = False
+    """It stands for the enhanced service of its name, and has no rules; its action means nothing."""
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
     revision: int = 1

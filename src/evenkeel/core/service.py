@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.certificate_references import references_of
 from evenkeel.core.certificates import CertificateKind
+from evenkeel.core.enhanced_services import chosen
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
     HealthMonitorSpec,
@@ -150,7 +151,9 @@ def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertific
         name=root.name,
         admin_state_up=root.admin_state_up,
         listeners=tuple(
-            _listener_of(row, policies.get(row.id, ()), live_pools) for row in tree.listeners if not row.deleted
+            _listener_of(row, policies.get(row.id, ()), live_pools, _enhanced_services_of(tree, row))
+            for row in tree.listeners
+            if not row.deleted
         ),
         pools=_pools_of(tree),
         additional_vips=root.additional_vips,
@@ -184,24 +187,41 @@ _policy = _told(L7PolicySpec, ServiceL7Policy)
 _rule = _told(L7RuleSpec, ServiceL7Rule)
 
 
-def _listener_of(row: Listener, policies: Iterable[ServiceL7Policy], live_pools: set[str]) -> ServiceListener:
-    made = _listener(row, tuple(policies))
+def _listener_of(
+    row: Listener, policies: Iterable[ServiceL7Policy], live_pools: set[str], enhanced_services: tuple[str, ...]
+) -> ServiceListener:
+    made = _listener(row, tuple(policies), enhanced_services)
     if made.default_pool_id is None or made.default_pool_id in live_pools:
         return made
     return replace(made, default_pool_id=None)
 
 
 def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
-    """By listener id, in order."""
+    """By listener id, in order; without those that stand for enhanced services."""
     rules: dict[str, list[ServiceL7Rule]] = {}
     for rule in tree.l7rules:
         if not rule.deleted:
             rules.setdefault(rule.l7policy_id, []).append(_rule(rule))
     policies: dict[str, list[ServiceL7Policy]] = {}
     for row in sorted(tree.l7policies, key=lambda policy: policy.position):
-        if not row.deleted:
+        if not row.deleted and not row.enhanced_service:
             policies.setdefault(row.listener_id, []).append(_policy(row, tuple(rules.get(row.id, ()))))
     return policies
+
+
+def _enhanced_services_of(tree: LoadBalancerTree, listener: Listener) -> tuple[str, ...]:
+    """The names that apply to the listener; a policy that is admin down names none."""
+    named = [
+        row
+        for row in tree.l7policies
+        if row.enhanced_service and row.listener_id == listener.id and row.admin_state_up and not row.deleted
+    ]
+    return chosen(
+        policies=(row.name for row in sorted(named, key=lambda row: row.position)),
+        listener_tags=listener.tags,
+        load_balancer_tags=tree.load_balancer.tags,
+        flavor=tree.load_balancer.flavor_enhanced_services,
+    )
 
 
 def _pools_of(tree: LoadBalancerTree) -> tuple[ServicePool, ...]:

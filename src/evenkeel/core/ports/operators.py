@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
-from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
+from evenkeel.core.control import (
+    Agent,
+    AgentEnhancedServices,
+    Environment,
+    Event,
+    GroupReach,
+    History,
+    ListQuery,
+    Page,
+    Shard,
+)
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.plans import PlanAnswer
@@ -27,6 +37,10 @@ class OperatorStore(Protocol):
 
     async def agent(self, agent_id: AgentId) -> Agent:
         """Raises :class:`NotFound`."""
+        ...
+
+    async def enhanced_services(self, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
+        """What agents last reported, by environment, group and host; without agents that reported none. One query."""
         ...
 
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:

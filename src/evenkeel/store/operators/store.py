@@ -6,13 +6,24 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
-from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, ListQuery, Page, Shard
+from evenkeel.core.control import (
+    Agent,
+    AgentEnhancedServices,
+    Environment,
+    Event,
+    GroupReach,
+    History,
+    ListQuery,
+    Page,
+    Shard,
+)
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
 from evenkeel.store.operators import agents, environments, moves, plans, reads, references, subnets
+from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
 from evenkeel.store.scheduling.reach import read_out_of_reach
@@ -50,6 +61,9 @@ class SqlOperators:
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
         return await self._db.read(lambda connection: agents.read_agents(connection, environment))
+
+    async def enhanced_services(self, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
+        return await self._db.query(lambda connection: read_enhanced_services(connection, environment))
 
     async def agent(self, agent_id: AgentId) -> Agent:
         return await self._db.read(lambda connection: agents.read_agent(connection, agent_id))

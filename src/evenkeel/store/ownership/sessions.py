@@ -37,6 +37,7 @@ def session_lost(agent_id: AgentId) -> SessionLost:
 
 def record_state(connection: Connection, call: ReportState) -> None:
     """Raises :class:`SessionLost`."""
+    offered = call.enhanced_services
     reachable = sum(device.reachable for device in call.devices) if call.devices else None
     statement = (
         update(_agent)
@@ -55,6 +56,7 @@ def record_state(connection: Connection, call: ReportState) -> None:
             queue_depth=call.queue_depth,
             capacity_score=call.capacity_score,
             **({} if call.capacity_unknown else {"capacity": json_text(call.capacity)}),
+            **({} if offered is None else {"enhanced_services": json_text(offered)}),
         )
     )
     place = returning(statement, _agent.c.environment, _agent.c.group_number, by=_agent.c.id == call.agent_id).first(

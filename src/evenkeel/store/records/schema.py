@@ -24,6 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
 )
+from sqlalchemy.dialects.mysql import MEDIUMTEXT
 
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, Member, Pool
 from evenkeel.store.records.columns import ID, KEYWORD, NAME, columns_for
@@ -37,6 +38,7 @@ metadata = MetaData(
     }
 )
 
+LONGER_TEXT = Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb")  # their Text has 64 KiB
 BIG_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite autoincrements INTEGER keys only
 
 environment = Table(
@@ -127,6 +129,8 @@ agent = Table(
     Column("configurations", Text, nullable=False, default="{}"),
     Column("devices", Text, nullable=False, default="[]"),
     Column("serving", Text, nullable=False, default="[]"),  # shards it believes to own; for display only
+    # what its operator offers to tenants, a JSON list
+    Column("enhanced_services", LONGER_TEXT, nullable=False, default="[]", server_default="[]"),
     Column("queue_depth", Integer, nullable=False, default=0),
     Column("capacity_score", Double, nullable=False, default=0.0),
     # JSON map metric -> {value, limit} as last reported

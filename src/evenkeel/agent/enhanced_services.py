@@ -1,0 +1,46 @@
+"""Watches what the operator offers in the agent's files: reports it, and has its users applied again when it changes.
+
+The device driver reads the files and checks them against the devices.
+"""
+
+from collections.abc import Callable, Mapping
+
+from evenkeel.core.enhanced_services import EnhancedService
+from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.ports import Clock, Device
+
+Due = Mapping[ProjectId, tuple[LoadBalancerId, ...]]
+
+WATCH_SECONDS = 3.0
+
+
+class EnhancedServiceWatch:
+    """The enhanced services of one process. ``on_change``: called when they have to be reported."""
+
+    def __init__(self, device: Device, clock: Clock, on_change: Callable[[], None]) -> None:
+        self._device = device
+        self._clock = clock
+        self._on_change = on_change
+        self._offered: tuple[EnhancedService, ...] = ()
+        self._reported: tuple[SessionId, tuple[EnhancedService, ...]] | None = None
+
+    async def run(self, apply_again: Callable[[Due], None]) -> None:
+        """Look every :data:`WATCH_SECONDS`; ends at once for drivers without enhanced services. ``apply_again``: gets
+        the load balancers that use those which changed.
+        """
+        while (found := await self._device.enhanced_services()) is not None:
+            if found.due:
+                apply_again(found.due)
+            if found.services != self._offered:
+                self._offered = found.services
+                self._on_change()
+            await self._clock.sleep(WATCH_SECONDS)
+
+    def to_report(self, session_id: SessionId) -> tuple[EnhancedService, ...] | None:
+        """What the next report of the session says; None: what the last one said."""
+        return None if self._reported == (session_id, self._offered) else self._offered
+
+    def reported(self, session_id: SessionId, services: tuple[EnhancedService, ...] | None) -> None:
+        """The report was accepted."""
+        if services is not None:
+            self._reported = (session_id, services)

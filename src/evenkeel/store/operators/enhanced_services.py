@@ -1,0 +1,34 @@
+"""The enhanced services that agents reported."""
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from evenkeel.core.control import AgentEnhancedServices
+from evenkeel.core.enhanced_services import EnhancedService
+from evenkeel.core.ids import AgentId
+from evenkeel.store.engine.in_list import storable
+from evenkeel.store.records import schema
+
+_agent = schema.agent
+_NONE = "[]"
+_services = msgspec.json.Decoder(tuple[EnhancedService, ...])
+
+
+def read_enhanced_services(connection: Connection, environment: str | None) -> tuple[AgentEnhancedServices, ...]:
+    """By environment, group and host; without agents that reported none. One query."""
+    statement = select(
+        _agent.c.id, _agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.enhanced_services
+    ).where(_agent.c.enhanced_services != _NONE)
+    if environment is not None:
+        statement = statement.where(_agent.c.environment == storable(environment))
+    rows = connection.execute(statement.order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host))
+    return tuple(
+        AgentEnhancedServices(
+            agent_id=AgentId(row.id),
+            environment=row.environment,
+            group_number=row.group_number,
+            host=row.host,
+            services=_services.decode(row.enhanced_services),
+        )
+        for row in rows
+    )
