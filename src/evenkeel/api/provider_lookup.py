@@ -11,6 +11,7 @@ from typing import Any
 
 from evenkeel.core.capabilities import EVERYTHING, Capabilities, refuse
 from evenkeel.core.control import ServedBy
+from evenkeel.core.enhanced_services import offered
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import LoadBalancer, one_family
@@ -45,6 +46,8 @@ class ProviderLookup:
         self._capabilities = capabilities
         self._drivers: dict[str, str] = {}
         self._drivers_until = 0.0
+        self._enhanced: dict[str, frozenset[str]] = {}
+        self._enhanced_until = 0.0
         self._served: OrderedDict[tuple[type[Any], str], ServedBy] = OrderedDict()
 
     def forget_providers(self) -> None:
@@ -67,6 +70,16 @@ class ProviderLookup:
             known = ", ".join(sorted(self._drivers)) or "none"
             raise Invalid(f"Provider '{provider}' is not enabled. Enabled providers: {known}.", code="provider_unknown")
         return self._drivers[provider]
+
+    async def enhanced_services_of(self, provider: str) -> frozenset[str]:
+        """The names of the enhanced services that agents of the provider offer. Cached for a short time."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._enhanced_until:
+            self._enhanced, self._enhanced_until = {}, now + PROVIDERS_REMEMBERED_SECONDS
+        if provider not in self._enhanced:
+            agents = await self._operators.enhanced_services(provider)
+            self._enhanced[provider] = frozenset(name for agent in agents for name in offered(agent.services))
+        return self._enhanced[provider]
 
     async def of(self, kind: type[Any], object_id: str, scope: ProjectId | None) -> ServedObject:
         """The provider of the object, if the caller may see it. One query, unless cached.

@@ -124,6 +124,8 @@ class Capabilities(Value):
 
     carries_traffic: bool = True
     """Its devices serve clients: they need what references to a key manager name."""
+    enhanced_services: bool = False
+    """Its agents may offer enhanced services: see :mod:`evenkeel.core.enhanced_services`."""
     flavor_metadata: dict[str, str] | None = None
     """What the data of flavor profiles may hold: name -> description. None: anything."""
     availability_zone_metadata: dict[str, str] | None = None
@@ -256,6 +258,8 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
     pools = {pool.id: pool for pool in tree.pools}
     protocols = {listener.id: listener.protocol for listener in tree.listeners}
     for policy in tree.l7policies:
+        if policy.enhanced_service:
+            continue  # its action means nothing
         yield from l7policy_problems(table, asdict(policy))
         if found := pools.get(policy.redirect_pool_id or ""):
             yield from pair_problems(table, protocols[policy.listener_id], found.protocol, found.session_persistence)
@@ -276,6 +280,8 @@ def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iter
         yield from (f"pool {pool.id}: {problem}" for problem in found)
     for listener in service.listeners:
         yield from (f"listener {listener.id}: {problem}" for problem in listener_problems(table, asdict(listener)))
+        if listener.enhanced_services and not table.enhanced_services:
+            yield f"listener {listener.id}: enhanced services {', '.join(listener.enhanced_services)}. Allowed: none."
         for policy in listener.l7policies:
             found = [*l7policy_problems(table, asdict(policy))]
             for rule in policy.rules:

@@ -226,7 +226,8 @@ def _nested_policies(
     """The policies of a listener of the same request; their new pools are appended to ``pools``."""
     made = []
     for item in body.l7policies or ():
-        check_l7_listener(listener.protocol)
+        if item.name not in place.enhanced_services:
+            check_l7_listener(listener.protocol)
         _refuse_id("redirect_pool_id", item.redirect_pool_id, "redirect_pool")
         pool = None
         if item.redirect_pool is not None:

@@ -13,6 +13,7 @@ from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.lists import Filters, as_text, chosen, links, of_no_project, page_of, parse_list
 from evenkeel.api.octavia import catalogue_bodies as bodies
+from evenkeel.api.octavia.enhanced_services import flavor_names, offered_services
 from evenkeel.api.routing import Handler
 from evenkeel.core.capabilities import metadata_problems, refuse
 from evenkeel.core.catalogue import (
@@ -178,6 +179,9 @@ async def check_profile(services: Services, row: Any) -> None:
     if field != "flavor_data":
         data = {name: value for name, value in data.items() if name != ZONE_GROUP}
     refuse(row.provider_name, metadata_problems(field, known, data))
+    if isinstance(row, FlavorProfile) and table.enhanced_services:
+        offered = await offered_services(services, row.provider_name, table)
+        offered.check_flavor(flavor_names(row.flavor_data))
 
 
 def new_flavor(services: Services, body: bodies.FlavorNew) -> Flavor:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from evenkeel.api.octavia import l7_requests
+from evenkeel.api.octavia.enhanced_services import refuse_rules
 from evenkeel.api.octavia.given import asked
 from evenkeel.api.octavia.l7_rules import check_policy, check_rule, settled
 from evenkeel.api.octavia.places import NewId, Place, check_project
@@ -24,6 +25,9 @@ def policy_rows(
 ) -> PolicyRows:
     """A checked policy with its rules, at the requested position."""
     check_project(body, place)
+    enhanced_service = body.name in place.enhanced_services
+    if enhanced_service and body.rules:
+        raise refuse_rules(str(body.name))
     policy = settled(
         L7Policy(
             id=new_id(),
@@ -32,6 +36,7 @@ def policy_rows(
             project_id=place.project_id,
             action=body.action,
             redirect_pool_id=redirect_pool_id,
+            enhanced_service=enhanced_service,
             **asked(body, L7Policy, "action", "redirect_pool_id"),
         )
     )

@@ -6,6 +6,7 @@ from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia import l7_requests
 from evenkeel.api.octavia.changes import Changes
+from evenkeel.api.octavia.enhanced_services import check_rename, offered_services, refuse_rules
 from evenkeel.api.octavia.l7_build import PolicyRows, rule_row
 from evenkeel.api.octavia.l7_changes import policy_changes, rule_changes
 from evenkeel.api.octavia.listeners import check_policy_possible, new_policy
@@ -26,7 +27,8 @@ async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7Po
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.providers.of(LoadBalancer, listener.load_balancer_id, scope)
-    place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls)
+    offered = await offered_services(services, served.by.provider, served.table)
+    place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls, offered.names)
     rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
     users = [] if new_pool is None else [ChangedUser(new_pool.pool)]
@@ -48,7 +50,10 @@ async def change_l7policy(services: Services, call: Call, policy_id: str, body: 
     """Change an L7 policy; returns the stored policy. Reads it first, because the result is checked as a whole."""
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     changes = policy_changes(body, current)
-    if "action" in changes:
+    if "name" in changes:
+        served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
+        check_rename(current, changes, (await offered_services(services, served.by.provider, served.table)).names)
+    if "action" in changes and not current.enhanced_service:
         await _check_possible(services, call, current, changes)
     row: L7Policy = await changed(services, call, L7POLICIES, policy_id, changes, None)
     return row
@@ -74,6 +79,8 @@ async def create_rule(services: Services, call: Call, body: l7_requests.L7RuleNe
 
 async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: l7_requests.L7RuleNew) -> L7Rule:
     """Add a rule to the policy; returns the stored rule."""
+    if policy.enhanced_service:
+        raise refuse_rules(policy.name)
     scope = call.caller.scope
     place = Place(policy.load_balancer_id, policy.project_id, services.addresses, services.tls)
     row = rule_row(wanted, place, policy_id=policy.id, new_id=services.new_id)

@@ -9,6 +9,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia import change_requests, l7_requests, requests
 from evenkeel.api.octavia.build import listener_row, pool_rows
 from evenkeel.api.octavia.changes import Changes, listener_changes
+from evenkeel.api.octavia.enhanced_services import offered_services
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
 from evenkeel.api.octavia.places import NewId, Place
@@ -28,6 +29,7 @@ from evenkeel.core.capabilities import (
 )
 from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import ListQuery
+from evenkeel.core.enhanced_services import tagged
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import Listener, LoadBalancer, NewPool, Pool
 
@@ -41,7 +43,8 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
     """Create a listener; returns the stored listener."""
     scope = call.caller.scope
     served = await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope)
-    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
+    offered = await offered_services(services, served.by.provider, served.table)
+    place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls, offered.names)
     new_pools: list[NewPool] = []
     row = listener_row(
         wanted,
@@ -51,6 +54,7 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
         vip_address=served.by.vip_address,
     )
     served.refuse(listener_problems(served.table, asdict(row)))
+    offered.check_tags(row.tags)
     policies = await _policies(services, served, wanted, row.id, place, new_pools)
     users = [ChangedUser(row), *(ChangedUser(new.pool) for new in new_pools)]
     certificates = await services.references.read(users, served.by.project_id, served.table)
@@ -134,10 +138,11 @@ async def check_policy_possible(
 
 def _targets(served: ServedObject, rows: PolicyRows, protocol: str, new_pool: NewPool | None) -> list[str]:
     """The existing pools that still have to be checked, after all other checks of the policy."""
-    served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
-    for rule in rows.rules:
-        served.refuse(l7rule_problems(served.table, asdict(rule)))
-    check_l7_listener(protocol)
+    if not rows.policy.enhanced_service:
+        served.refuse(l7policy_problems(served.table, asdict(rows.policy)))
+        for rule in rows.rules:
+            served.refuse(l7rule_problems(served.table, asdict(rule)))
+        check_l7_listener(protocol)
     if new_pool is not None:
         check_new_pool(served, new_pool, protocol)
         return []
@@ -173,6 +178,11 @@ async def change_listener(
     """Change a listener; returns the stored listener."""
     changes = listener_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
+    if tagged(changes.get("tags", ())):
+        current: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
+        served = await services.providers.of(Listener, listener_id, call.caller.scope)
+        offered = await offered_services(services, served.by.provider, served.table)
+        offered.check_tags(changes["tags"], current.tags)
     if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
         certificates = await _check_changes(services, call, listener_id, body, changes)
     row: Listener = await changed(services, call, LISTENERS, listener_id, changes, None, certificates)

@@ -8,6 +8,7 @@ from evenkeel.api.errors import Forbidden
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import tree_of
 from evenkeel.api.octavia.changes import load_balancer_changes
+from evenkeel.api.octavia.enhanced_services import offered_services
 from evenkeel.api.octavia.places import Place, project_of
 from evenkeel.api.octavia.provider_choice import chosen_place
 from evenkeel.api.octavia.references import ChangedUser
@@ -16,6 +17,7 @@ from evenkeel.api.octavia.showing import statistics_view
 from evenkeel.api.octavia.trees import graph_view, status_pieces
 from evenkeel.api.octavia.vips import check_options, plan_vip
 from evenkeel.core.capabilities import refuse, tree_problems
+from evenkeel.core.enhanced_services import tagged
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Pool
 from evenkeel.core.network import VipPort, octavia_port
@@ -41,7 +43,10 @@ async def make_load_balancer(
     choice = await chosen_place(services, wanted)
     provider = choice.provider
     device_driver = await services.providers.device_driver_of(provider)
-    place = Place(LoadBalancerId(services.new_id()), project_id, services.addresses, services.tls)
+    table = services.providers.table_of(device_driver)
+    offered = await offered_services(services, provider, table)
+    load_balancer_id = LoadBalancerId(services.new_id())
+    place = Place(load_balancer_id, project_id, services.addresses, services.tls, offered.names)
     marked = mark(place.load_balancer_id)
     vip = await plan_vip(
         services,
@@ -53,8 +58,8 @@ async def make_load_balancer(
     )
     try:
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
-        table = services.providers.table_of(device_driver)
         refuse(provider, tree_problems(table, tree))
+        offered.check_tree(tree)
         rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
         users = [ChangedUser(row) for row in rows]
         certificates = await services.references.read(users, project_id, table)
@@ -88,6 +93,11 @@ async def change_load_balancer(
     if not changes:
         current: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
         return current
+    if tagged(changes.get("tags", ())):
+        before: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=scope)
+        served = await services.providers.of(LoadBalancer, load_balancer_id, scope)
+        offered = await offered_services(services, served.by.provider, served.table)
+        offered.check_tags(changes["tags"], before.tags)
     tell_network = await check_options(services, load_balancer_id, scope, changes)
     accepted = await services.tenants.update_load_balancer(
         load_balancer_id, changes, project_id=scope, tell_network=tell_network

@@ -22,6 +22,8 @@ class Place(NamedTuple):
     project_id: ProjectId
     addresses: AddressRules
     tls: TlsRules
+    enhanced_services: frozenset[str] = frozenset()
+    """Names for which an L7 policy stands for the enhanced service."""
 
 
 class HasProject(Protocol):

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.context import Services
 from evenkeel.api.errors import unknown_input
+from evenkeel.api.octavia.enhanced_services import flavor_names
 from evenkeel.api.octavia.requests import LoadBalancerNew
 from evenkeel.core.catalogue import AvailabilityZone, Flavor, Offer, metadata, zone_group_of
 from evenkeel.core.errors import Invalid
@@ -18,6 +19,7 @@ class ProviderChoice(Value):
     flavor_id: str | None = None
     availability_zone: str | None = None
     zone_group_number: int | None = None
+    flavor_enhanced_services: tuple[str, ...] = ()
     vnic_type: VnicType = "normal"
 
     def applied(self, tree: LoadBalancerTree) -> LoadBalancerTree:
@@ -29,6 +31,7 @@ class ProviderChoice(Value):
             flavor_id=self.flavor_id,
             availability_zone=self.availability_zone,
             zone_group_number=self.zone_group_number,
+            flavor_enhanced_services=self.flavor_enhanced_services,
             vip_vnic_type=self.vnic_type,
         )
         return replace(tree, load_balancer=root)
@@ -47,19 +50,20 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
         raise unknown_input("provider", None, "Mandatory field missing: there is no default provider.")
     if flavor is not None and flavor.provider_name != provider:
         raise Invalid(f"Flavor '{wanted.flavor_id}' is not compatible with provider '{provider}'")
+    choice = ProviderChoice(
+        provider=provider,
+        flavor_id=wanted.flavor_id,
+        vnic_type=_vnic_type(flavor),
+        flavor_enhanced_services=() if flavor is None else flavor_names(flavor.data),
+    )
     if wanted.availability_zone is None:
-        return ProviderChoice(provider=provider, flavor_id=wanted.flavor_id, vnic_type=_vnic_type(flavor))
+        return choice
     name = wanted.availability_zone
     zone = _enabled("availability_zone", name, await services.catalogue.offer(AvailabilityZone, name))
     if zone.provider_name != provider:
         raise Invalid(f"Availability zone '{name}' is not compatible with provider '{provider}'")
-    return ProviderChoice(
-        provider=provider,
-        flavor_id=wanted.flavor_id,
-        availability_zone=name,
-        vnic_type=_vnic_type(flavor),
-        zone_group_number=zone_group_of(metadata("availability_zone_data", zone.data)),
-    )
+    group_number = zone_group_of(metadata("availability_zone_data", zone.data))
+    return replace(choice, availability_zone=name, zone_group_number=group_number)
 
 
 def _vnic_type(flavor: Offer | None) -> VnicType:

@@ -1,6 +1,7 @@
 """The BIG-IP renderer's support for the API's features; the reasons are in the modules of ``render/``."""
 
 from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
+from evenkeel.core.enhanced_services import FLAVOR_KEY
 
 PROXY_PROTOCOLS = ("PROXY", "PROXYV2")
 """Of pools whose members are told the client's address by the PROXY protocol."""
@@ -62,6 +63,7 @@ CAPABILITIES = Capabilities(
     ),
     l7policy_actions=(),
     l7rule_types=(),
-    flavor_metadata={},
+    enhanced_services=True,
+    flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
     availability_zone_metadata={},
 )

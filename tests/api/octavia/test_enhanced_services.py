@@ -1,0 +1,197 @@
+"""Enhanced services in requests: by tags, L7 policies and flavors, and what the agent's definition names then."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from evenkeel.api.app import create_app
+from evenkeel.core.capabilities import Capabilities
+from evenkeel.core.control import Environment
+from evenkeel.core.enhanced_services import FLAVOR_KEY, EnhancedService
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.messages import Register, ReportState
+from evenkeel.core.ports import Store
+from evenkeel.core.service import ServiceListener, definition_of
+from evenkeel.core.statuses import HaType
+from evenkeel.network.builtin import BuiltinNetwork
+from tests.api import bodies
+from tests.api.client import Client, Sink
+
+OFFERED = (
+    EnhancedService(name="web", file="a.json"),
+    EnhancedService(name="other", file="a.json"),
+    EnhancedService(name="broken", file="a.json", problem="a.json: no such tag"),
+    EnhancedService(name="", file="b.json", problem="b.json: not JSON"),
+)
+Listeners = Callable[[dict[str, Any]], Awaitable[tuple[ServiceListener, ...]]]
+
+
+@pytest.fixture
+async def api(store: Store) -> AsyncIterator[Client]:
+    """A provider ``f5`` whose agent offers web and other; ``dev`` has no enhanced services."""
+    await store.operators.add_environment(Environment(name="f5", device_driver="f5"))
+    register: Any = {"agent_id": "a", "session_id": "s", "environment": "f5", "group_number": 1, "host": "h"}
+    joined = Register(**register, device_driver="f5", ha_type=HaType.STANDALONE, endpoints=("10.0.0.1",))
+    await store.ownership.register(joined, ttl_seconds=3600.0)
+    said: Any = {"agent_id": "a", "session_id": "s"}
+    await store.ownership.record_state(ReportState(**said, enhanced_services=OFFERED))
+    await store.ownership.record_state(ReportState(**said))  # says nothing new
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store.operators),
+        driver=Sink(),
+        default_provider="f5",
+        capabilities={"f5": Capabilities(enhanced_services=True), "noop": Capabilities()},
+    )
+    async with Client.of(app) as client:
+        yield client
+
+
+@pytest.fixture
+def listeners(store: Store) -> Listeners:
+    async def read(root: dict[str, Any]) -> tuple[ServiceListener, ...]:
+        return definition_of(await store.tenants.tree(LoadBalancerId(root["id"]), project_id=None)).listeners
+
+    return read
+
+
+async def made(api: Client, **attributes: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = (await api.post("/loadbalancers", bodies.populated(**attributes)))["loadbalancer"]
+    return shown
+
+
+async def names(listeners: Listeners, root: dict[str, Any]) -> tuple[str, ...]:
+    (listener,) = await listeners(root)
+    return listener.enhanced_services
+
+
+async def test_a_tag_of_the_load_balancer_is_for_all_its_listeners(api: Client, listeners: Listeners) -> None:
+    root = await made(api, tags=["esd:web", "blue"])
+    assert await names(listeners, root) == ("web",)
+    await api.put(f"/loadbalancers/{root['id']}", {"loadbalancer": {"tags": ["blue"]}})
+    assert await names(listeners, root) == ()
+    changed = await api.put(f"/loadbalancers/{root['id']}", {"loadbalancer": {"tags": ["esd:other"]}})
+    assert changed["loadbalancer"]["provisioning_status"].startswith("PENDING")
+    assert await names(listeners, root) == ("other",)
+
+
+async def test_a_tag_of_the_listener_comes_first(api: Client, listeners: Listeners) -> None:
+    root = await made(api, tags=["esd:web"])
+    path = f"/listeners/{root['listeners'][0]['id']}"
+    await api.put(path, {"listener": {"tags": ["esd:other"]}})
+    assert await names(listeners, root) == ("other", "web")
+    body = {"loadbalancer_id": root["id"], "protocol": "HTTP", "protocol_port": 81, "tags": ["esd:web"]}
+    await api.post("/listeners", {"listener": body})
+    assert [one.enhanced_services for one in await listeners(root)] == [("other", "web"), ("web",)]
+
+
+@pytest.mark.parametrize("name", ["unknown", "broken", "", "Web"])
+async def test_what_no_agent_offers_is_refused_with_what_is(api: Client, name: str) -> None:
+    root = await made(api)
+    tags = [f"esd:{name}"]
+    listener = {"loadbalancer_id": root["id"], "protocol": "HTTP", "protocol_port": 81, "tags": tags}
+    for refused in (
+        await api.post("/loadbalancers", bodies.populated(tags=tags), 400),
+        await api.put(f"/loadbalancers/{root['id']}", {"loadbalancer": {"tags": tags}}, 400),
+        await api.put(f"/listeners/{root['listeners'][0]['id']}", {"listener": {"tags": tags}}, 400),
+        await api.post("/listeners", {"listener": listener}, 400),
+    ):
+        assert f"tags 'esd:{name}': provider 'f5' has no enhanced service of that name" in refused["faultstring"]
+        assert "Allowed: esd:other, esd:web." in refused["faultstring"]
+
+
+async def test_what_is_not_offered_any_more_may_stay(api: Client, store: Store, listeners: Listeners) -> None:
+    root = await made(api, tags=["esd:web"])
+    said: Any = {"agent_id": "a", "session_id": "s"}
+    await store.ownership.record_state(ReportState(**said, enhanced_services=()))
+    await api.put(f"/loadbalancers/{root['id']}", {"loadbalancer": {"tags": ["esd:web", "blue"]}})
+    assert await names(listeners, root) == ("web",)
+
+
+async def test_a_provider_without_enhanced_services_refuses_them(api: Client) -> None:
+    refused = await api.post("/loadbalancers", bodies.populated(provider="dev", tags=["esd:web"]), 501)
+    assert "Provider 'dev' does not support a requested option: tags 'esd:web'" in refused["faultstring"]
+    await api.post("/loadbalancers", bodies.populated(provider="dev", tags=["web", "esd"]))
+
+
+async def test_an_l7_policy_of_the_name_stands_for_it(api: Client, listeners: Listeners) -> None:
+    root = await made(api, tags=["esd:web"])
+    listener_id = root["listeners"][0]["id"]
+    body = {"listener_id": listener_id, "name": "other", "action": "REJECT"}
+    policy = (await api.post("/l7policies", {"l7policy": body}))["l7policy"]
+    (listener,) = await listeners(root)
+    assert listener.enhanced_services == ("other", "web")
+    assert listener.l7policies == ()
+    rule = {"type": "PATH", "compare_type": "STARTS_WITH", "value": "/x"}
+    refused = await api.post(f"/l7policies/{policy['id']}/rules", {"rule": rule}, 400)
+    assert "rules: an L7 policy named other stands for the enhanced service" in refused["faultstring"]
+    await api.put(f"/l7policies/{policy['id']}", {"l7policy": {"admin_state_up": False}})
+    assert await names(listeners, root) == ("web",)
+    await api.delete(f"/l7policies/{policy['id']}")
+
+
+async def test_several_policies_count_by_position(api: Client, listeners: Listeners) -> None:
+    root = await made(api)
+    listener_id = root["listeners"][0]["id"]
+    for name in ("web", "other"):
+        body = {"listener_id": listener_id, "name": name, "action": "REJECT", "position": 1}
+        await api.post("/l7policies", {"l7policy": body})
+    assert await names(listeners, root) == ("other", "web")
+
+
+async def test_such_a_policy_has_no_rules_from_the_start(api: Client) -> None:
+    rule = {"type": "PATH", "compare_type": "STARTS_WITH", "value": "/x"}
+    root = await made(api)
+    body = {"listener_id": root["listeners"][0]["id"], "name": "web", "action": "REJECT", "rules": [rule]}
+    refused = await api.post("/l7policies", {"l7policy": body}, 400)
+    assert "Allowed: none." in refused["faultstring"]
+
+
+async def test_a_policy_stays_what_it_was_made(api: Client, listeners: Listeners) -> None:
+    root = await made(api)
+    listener_id = root["listeners"][0]["id"]
+    made_ = [
+        (await api.post("/l7policies", {"l7policy": {"listener_id": listener_id, "name": name, "action": "REJECT"}}))
+        for name in ("web", "mine")
+    ]
+    enhanced, ordinary = (f"/l7policies/{one['l7policy']['id']}" for one in made_)
+    await api.put(enhanced, {"l7policy": {"name": "other"}})
+    assert await names(listeners, root) == ("other",)
+    refused = await api.put(enhanced, {"l7policy": {"name": "mine"}}, 400)
+    assert "stands for the enhanced service other" in refused["faultstring"]
+    await api.put(ordinary, {"l7policy": {"name": "yours"}})
+    refused = await api.put(ordinary, {"l7policy": {"name": "web"}}, 400)
+    assert "an enhanced service has this name" in refused["faultstring"]
+
+
+async def test_a_policy_on_a_listener_without_http_may_stand_for_one(api: Client, listeners: Listeners) -> None:
+    listener = {"protocol": "TCP", "protocol_port": 22, "l7policies": [{"name": "web", "action": "REJECT"}]}
+    root = (await api.post("/loadbalancers", bodies.load_balancer(listeners=[listener])))["loadbalancer"]
+    assert await names(listeners, root) == ("web",)
+
+
+async def flavor(api: Client, data: Any, status: int = 201) -> Any:
+    profile = {"name": "gold", "provider_name": "f5", "flavor_data": json.dumps(data)}
+    answer = await api.post("/flavorprofiles", {"flavorprofile": profile}, status)
+    if status != 201:
+        return answer["faultstring"]
+    body = {"name": "gold", "flavor_profile_id": answer["flavorprofile"]["id"]}
+    return (await api.post("/flavors", {"flavor": body}))["flavor"]["id"]
+
+
+async def test_a_flavor_gives_them_last(api: Client, listeners: Listeners) -> None:
+    flavor_id = await flavor(api, {FLAVOR_KEY: ["web", "other"]})
+    assert await names(listeners, await made(api, flavor_id=flavor_id)) == ("web", "other")
+    assert await names(listeners, await made(api, flavor_id=flavor_id, tags=["esd:other"])) == ("other", "web")
+
+
+@pytest.mark.parametrize("given", ["web", 5, [5], ["web", "web"], [f"e{number}" for number in range(17)], {"a": "b"}])
+async def test_a_flavor_names_them_in_a_list(api: Client, given: Any) -> None:
+    assert f"{FLAVOR_KEY} should be a list" in await flavor(api, {FLAVOR_KEY: given}, 400)
+
+
+async def test_a_flavor_names_what_is_offered(api: Client) -> None:
+    refused = await flavor(api, {FLAVOR_KEY: ["unknown"]}, 400)
+    assert f"{FLAVOR_KEY} 'unknown': provider 'f5' has no enhanced service of that name" in refused
