@@ -7,6 +7,7 @@ import pytest
 
 from icontrol_emulator import Emulator
 from tests.icontrol_emulator.client import Backend, Client
+from tests.icontrol_emulator.datagram_site import Asker, Echo
 
 
 class FakeClock:
@@ -82,3 +83,32 @@ async def backend() -> AsyncIterator[Callable[..., Awaitable[Backend]]]:
     yield start
     for each in started:
         await each.stop()
+
+
+@pytest.fixture
+async def echo() -> AsyncIterator[Callable[[str], Awaitable[Echo]]]:
+    started: list[Echo] = []
+
+    async def start(name: str) -> Echo:
+        _, server = await asyncio.get_running_loop().create_datagram_endpoint(
+            lambda: Echo(name), local_addr=("127.0.0.1", 0)
+        )
+        started.append(server)
+        return server
+
+    yield start
+    for each in started:
+        each.transport.close()
+
+
+@pytest.fixture
+async def asker() -> AsyncIterator[Callable[..., Asker]]:
+    made: list[Asker] = []
+
+    def make(port: int, host: str = "127.0.0.1") -> Asker:
+        made.append(Asker(port, host))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()

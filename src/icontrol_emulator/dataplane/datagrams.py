@@ -91,6 +91,10 @@ class DatagramFlow:
                     counters.gave_out(len(data))
                 return
 
+    def member_down(self, action: str) -> None:
+        """Whatever the action, the flow ends; the client's next datagram starts another one."""
+        self.close()
+
     def close(self) -> None:
         if not self._open:
             return
@@ -188,8 +192,9 @@ class DatagramListener:
         flow = DatagramFlow(
             upstream, self._carrier.counters.of("virtual", session.virtual.key.path), counted,
             IMMEDIATE_SECONDS if immediate else session.profiles.idle_seconds, ends_with_answer=alone or immediate,
-            answer=lambda answer: self._answer(answer, peer), ended=lambda flow: self._forget(flow, peer),
+            answer=lambda answer: self._answer(answer, peer), ended=lambda flow: self._forget(flow, peer, member.key),
         )  # fmt: skip
+        self._carrier.siblings.add(member.key, flow)
         if alone:
             self._alone.add(flow)
         else:
@@ -201,7 +206,8 @@ class DatagramListener:
         with contextlib.suppress(OSError):
             self._sock.sendto(data, peer)
 
-    def _forget(self, flow: DatagramFlow, peer: Peer) -> None:
+    def _forget(self, flow: DatagramFlow, peer: Peer, member: Key) -> None:
+        self._carrier.siblings.remove(member, flow)
         self._alone.discard(flow)
         if self._flows.get(peer) is flow:
             del self._flows[peer]

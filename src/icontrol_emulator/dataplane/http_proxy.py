@@ -106,7 +106,7 @@ class HttpProxy:
 
     async def _choose(self, decision: Decision, cookies: str) -> tuple[Upstream | None, bool]:
         """The server connection for the next request, None if there is no server, and whether it is new."""
-        if self._upstream is not None and self._session.profiles.balances_requests:
+        if self._upstream is not None and (self._session.profiles.balances_requests or self._upstream.moved):
             self._drop_upstream()
         if self._upstream is not None:
             return self._upstream, False

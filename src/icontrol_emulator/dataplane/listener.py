@@ -27,7 +27,8 @@ from icontrol_emulator.dataplane.policies.program import Programs
 from icontrol_emulator.dataplane.rules import Rules, Scripts
 from icontrol_emulator.dataplane.script_counters import ScriptCounters
 from icontrol_emulator.dataplane.server_side import Chooser, Handed, Handovers
-from icontrol_emulator.dataplane.session import Profiles, Session
+from icontrol_emulator.dataplane.service_down import DROP, MemberConnections
+from icontrol_emulator.dataplane.session import Profiles, Session, Upstream
 from icontrol_emulator.dataplane.sockets import Address, reset
 from icontrol_emulator.dataplane.streams import Stream
 from icontrol_emulator.dataplane.tls.transport import TlsTransport
@@ -36,6 +37,7 @@ log = structlog.get_logger(__name__)
 
 ACCEPTS_AT_ONCE_MAX = 64
 CONNECTIONS_MAX = 20_000
+DROPPED_SECONDS_MAX = 300.0
 VIRTUALS_KEPT_MAX = 2_000
 
 
@@ -50,6 +52,7 @@ class Carrier:
         self.counters = counters
         self.table = table
         self.rates = rates
+        self.siblings = MemberConnections(engine)
         self.scripts = Scripts(engine, balancer, Programs(engine), ScriptCounters())
         self._handovers = Handovers()
         self._connections: set[asyncio.Task[None]] = set()
@@ -84,6 +87,16 @@ class Carrier:
         counters.opened()
         stream: Stream | None = None
         tls: Counters | None = None
+        task = asyncio.current_task()
+        dropped = False
+
+        def end(action: str) -> None:
+            nonlocal dropped
+            dropped = action == DROP
+            if task is not None:
+                task.cancel()
+
+        session.ends_client = end
         chooser = session.profiles.towards_clients()
         try:
             stream = await streams.wrap(conn, chooser)
@@ -95,6 +108,8 @@ class Carrier:
             await streams.close(stream)
         except (NoMember, BadMessage, OSError, ssl.SSLError, ExceptionGroup, asyncio.CancelledError):
             if stream is not None:
+                if dropped:
+                    await _hear_again(stream, session.profiles.idle_seconds)
                 streams.abort(stream)
             elif chooser is None:
                 reset(conn)
@@ -143,7 +158,8 @@ class Carrier:
             return None
         profiles = self._profiles_of(virtual)
         plan = profiles.towards_members(self.engine)
-        return Session(self.engine, self.balancer, self.counters, self.table, virtual, addresses, profiles, plan)
+        return Session(self.engine, self.balancer, self.counters, self.table, virtual, addresses, profiles, plan,
+                       self.siblings)  # fmt: skip
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide, came: Handed) -> None:
         tls = client.writer.get_extra_info("tls")
@@ -160,14 +176,35 @@ class Carrier:
         if session.profiles.speaks_http:
             await HttpProxy(session, client, counters, rules, chooser).run()
             return
-        upstream = await chooser.connect(rules.decision)
-        if upstream is None:
-            raise NoMember
-        try:
-            counts = (counters.took_in, counters.gave_out, upstream.took_in, upstream.gave_out)
-            await streams.splice(client, upstream.stream, counts)
-        finally:
-            upstream.close()
+        while (upstream := await chooser.connect(rules.decision)) is not None:
+            try:
+                await _splice(client, upstream, counters)
+                if not upstream.moved:
+                    return
+            finally:
+                upstream.close()
+        raise NoMember
+
+
+async def _hear_again(stream: Stream, idle_seconds: float | None) -> None:
+    """Until the client of a dropped connection sends something more, it is told nothing."""
+    with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):
+        async with asyncio.timeout(idle_seconds or DROPPED_SECONDS_MAX):
+            await stream.reader.read(1)
+
+
+async def _splice(client: Stream, upstream: Upstream, counters: ClientSide) -> None:
+    """Copy in both directions until one ends, or the client moves to another member: what it sends then is kept."""
+    counts = (counters.took_in, counters.gave_out, upstream.took_in, upstream.gave_out)
+    copying = asyncio.ensure_future(streams.splice(client, upstream.stream, counts))
+    upstream.interrupt = copying.cancel
+    try:
+        await asyncio.wait([copying])
+    finally:
+        copying.cancel()
+        await asyncio.wait([copying])
+    if not copying.cancelled():
+        copying.result()
 
 
 def rated_name(virtual: Obj, addresses: Addresses) -> str:

@@ -86,6 +86,7 @@ class DataPlane:
         self.records = PersistenceTable(self._clock)
         self.balancer = Balancer(device.engine, self.status, self.counters, rates)
         self._carrier = Carrier(device.engine, self.balancer, self.counters, self.records, rates)
+        self.status.on_down = self._carrier.siblings.went_down
         device.changed_listeners.append(self._configuration_changed)
 
     def start(self) -> None:

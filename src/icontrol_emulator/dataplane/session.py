@@ -16,6 +16,7 @@ from icontrol_emulator.dataplane.balance import Balancer, address_of, member_pat
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.idle import idle_seconds
 from icontrol_emulator.dataplane.persist import Addresses, Persistence, PersistenceTable, PersistKey
+from icontrol_emulator.dataplane.service_down import RESELECT, MemberConnections
 from icontrol_emulator.dataplane.snat import Source, SourceAddresses
 from icontrol_emulator.dataplane.streams import Stream
 from icontrol_emulator.dataplane.tls.choose import Profile, ServerNames, TlsChoice, default_of
@@ -99,7 +100,7 @@ class ServerSide(NamedTuple):
     remote: tuple[str, int]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Upstream:
     """An open connection to a server; a member, unless it was chosen without a pool."""
 
@@ -107,6 +108,21 @@ class Upstream:
     stream: Stream
     counters: tuple[Counters, ...]
     open: bool = True
+    siblings: MemberConnections | None = None
+    """Where it is registered while it is open."""
+    ends_client: Callable[[str], None] = lambda action: None
+    """Ends the client's connection in the way of an action on service down."""
+    moved: bool = False
+    """Whether the client is to go on with another member: at once, or with its next request."""
+    interrupt: Callable[[], object] = lambda: None
+    """Called when it has moved."""
+
+    def member_down(self, action: str) -> None:
+        if action == RESELECT:
+            self.moved = True
+            self.interrupt()
+        else:
+            self.ends_client(action)
 
     def took_in(self, count: int) -> None:
         for counters in self.counters:
@@ -125,6 +141,8 @@ class Upstream:
             self.open = False
             for counters in self.counters:
                 counters.closed()
+            if self.siblings is not None and self.member is not None:
+                self.siblings.remove(self.member.key, self)
             self.stream.writer.close()
 
 
@@ -140,6 +158,8 @@ class Session:
     addresses: Addresses
     profiles: Profiles
     tls_to_members: TlsPlan | None = None
+    siblings: MemberConnections | None = None
+    ends_client: Callable[[str], None] = lambda action: None
     persistence: Persistence = field(init=False)
     sources: SourceAddresses = field(init=False)
     greeting: Callable[[ServerSide], bytes] = lambda side: b""
@@ -204,7 +224,10 @@ class Session:
                     counters.closed()
                 raise
             self.persistence.remember(member, cookies, by)
-            return Upstream(member, stream, counted)
+            upstream = Upstream(member, stream, counted, siblings=self.siblings, ends_client=self.ends_client)
+            if self.siblings is not None:
+                self.siblings.add(member.key, upstream)
+            return upstream
         return None
 
     async def talk(self, sock: socket.socket, side: ServerSide, counted: tuple[Counters, ...]) -> Stream:

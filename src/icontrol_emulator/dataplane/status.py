@@ -6,7 +6,7 @@ everything with a monitor counts as up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from icontrol_emulator.config.engine import Engine
@@ -24,7 +24,8 @@ from icontrol_emulator.config.rules.pool import (
     monitors_needed,
 )
 from icontrol_emulator.config.store import ChangeSet
-from icontrol_emulator.dataplane.probes import Probe, ProbeBoard
+from icontrol_emulator.dataplane.probes import CHECKING, UNCHECKED, ProbeBoard
+from icontrol_emulator.dataplane.probing import DISABLED, DOWN, UP, Probe
 from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
 
 POOL = "ltm/pool"
@@ -39,6 +40,11 @@ class MemberStatus:
         self._engine: Engine | None = None
         self._probes: dict[Key, list[Probe]] = {}
         self._overrides: dict[tuple[str, str], str] = {}
+        self._users: dict[Probe, set[Key]] = {}
+        self.on_down: Callable[[Key], None] = lambda member: None
+        """Called with each member that has gone down."""
+        if board is not None:
+            board.went_down.append(self._went_down)
 
     def attach(self, engine: Engine) -> None:
         self._engine = engine
@@ -62,12 +68,14 @@ class MemberStatus:
         node = self._node_of(member)
         if is_forced_down(member) or (node is not None and is_forced_down(node)):
             return False
-        return self.monitor_state(member) in (None, "up")
+        return self.monitor_state(member) in (None, UP, DISABLED, UNCHECKED)
 
     def open_to_new(self, member: Obj) -> bool:
         """May be selected for new clients."""
         node = self._node_of(member)
-        return not is_disabled(member) and not (node is not None and is_disabled(node)) and self.usable(member)
+        if is_disabled(member) or (node is not None and (is_disabled(node) or self.node_state(node) == DISABLED)):
+            return False
+        return self.usable(member) and self.monitor_state(member) != DISABLED
 
     def reason(self, member: Obj) -> str:
         for probe in self._probes.get(member.key, ()):
@@ -80,6 +88,8 @@ class MemberStatus:
             self._overrides.pop((pool, member), None)
         else:
             self._overrides[pool, member] = state
+        if state == DOWN:
+            self.on_down(Key(MEMBERS, pool, member))
 
     def rule_of(self, member: Obj) -> str | None:
         """The monitor rule that applies to a member: its own or its pool's."""
@@ -102,9 +112,13 @@ class MemberStatus:
         if self._board is None:
             return "up"
         states = [self._board.state(probe) for probe in self._probes.get(key, ())]
-        if states.count("up") >= min(monitors_needed(rule), len(states) or 1):
-            return "up"
-        return "checking" if "checking" in states or not states else "down"
+        needed = min(monitors_needed(rule), len(states) or 1)
+        good = states.count(UP) + states.count(DISABLED)
+        if good >= needed:
+            return DISABLED if DISABLED in states else UP
+        if CHECKING in states or not states:
+            return CHECKING
+        return UNCHECKED if good + states.count(UNCHECKED) >= needed else DOWN
 
     # -- following the configuration
 
@@ -121,14 +135,33 @@ class MemberStatus:
         before = self._probes.get(key, [])
         for probe in wanted:
             board.acquire(probe)
+            self._users.setdefault(probe, set()).add(key)
         for probe in before:
             board.release(probe)
+            if probe not in wanted:
+                self._users[probe].discard(key)
+                if not self._users[probe]:
+                    del self._users[probe]
+        if obj is not None and obj.props.get("_state") == "user-up":
+            for probe in wanted:
+                board.resume(probe)
         if wanted:
             self._probes[key] = wanted
         else:
             self._probes.pop(key, None)
         if obj is None:
             self._overrides.pop((key.parent, key.path), None)
+
+    def _went_down(self, probe: Probe) -> None:
+        engine = self._engine
+        if engine is None:
+            return
+        for key in list(self._users.get(probe, ())):
+            members = [key] if key.type == MEMBERS else list(engine.store.users(Target(NODE, key.path)))
+            for each in members:
+                member = engine.store.get(each)
+                if member is not None and member.key.type == MEMBERS and self.monitor_state(member) == DOWN:
+                    self.on_down(each)
 
     def _wanted(self, engine: Engine, obj: Obj) -> list[Probe]:
         rule = self.rule_of(obj) if obj.key.type == MEMBERS else self._own_rule(obj)
@@ -152,6 +185,9 @@ class MemberStatus:
             monitor=path, kind=monitor.key.type.rpartition("/")[2], host=host, port=port,
             interval=float(props.get("interval", 5)) * self._scale,
             timeout=float(props.get("timeout", 16)) * self._scale,
+            up_interval=float(props.get("upInterval", 0)) * self._scale,
+            time_until_up=float(props.get("timeUntilUp", 0)) * self._scale,
+            manual_resume=props.get("manualResume") == "enabled", recv_disable=str(props.get("recvDisable") or ""),
             send=str(props.get("send") or ""), recv=str(props.get("recv") or ""),
             reverse=props.get("reverse") == "enabled", tls=_tls(engine, props),
         )  # fmt: skip

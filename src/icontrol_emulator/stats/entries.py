@@ -106,8 +106,12 @@ def member_status(view: View, member: Obj) -> Status:
         return Status("available", enabled, "Pool member is available")
     if state == "down":
         return Status("offline", enabled, view.plane.status.reason(member) or "Pool member has been marked down")
+    if state == "disabled":
+        return Status("available", "disabled", "Pool member is available, monitor disabled")
     if state == "checking":
         return Status("unknown", enabled, "Pool member is being checked")
+    if state == "unchecked":
+        return Status("unknown", enabled, f"{view.plane.status.rule_of(member)}: not probed by this emulator")
     return Status("unknown", enabled, "Pool member does not have service checking enabled")
 
 
@@ -160,6 +164,10 @@ def node_status(view: View, node: Obj) -> Status:
         return Status("available", enabled, "Node address is available")
     if state == "down":
         return Status("offline", enabled, "Node address has been marked down")
+    if state == "disabled":
+        return Status("available", "disabled", "Node address is available, monitor disabled")
+    if state == "unchecked":
+        return Status("unknown", enabled, f"{node.props.get('monitor')}: not probed by this emulator")
     return Status("unknown", enabled, "Node address does not have service checking enabled")
 
 

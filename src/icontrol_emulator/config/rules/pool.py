@@ -75,7 +75,7 @@ class MonitoredRules(TypeRules):
 
 
 SHOWN_STATES = names("up down checking unchecked user-up user-down fqdn-checking fqdn-down fqdn-up fqdn-up-no-addr")
-SHOWN_SESSIONS = names("user-enabled user-disabled monitor-enabled")
+SHOWN_SESSIONS = names("user-enabled user-disabled monitor-enabled monitor-disabled")
 
 
 class PoolRules(MonitoredRules):
@@ -113,6 +113,8 @@ def is_disabled(obj: Obj) -> bool:
 def _show_state(obj: Obj, shown: dict[str, Any], monitored: str | None) -> None:
     shown["session"] = "user-enabled" if monitored is None else "monitor-enabled"
     shown["state"] = "unchecked" if monitored is None else monitored
+    if monitored == "disabled":
+        shown |= {"session": "monitor-disabled", "state": "up"}
     if is_disabled(obj):
         shown["session"] = "user-disabled"
     if is_forced_down(obj):
