@@ -246,7 +246,25 @@ def _element(text: str, at: int, ends: str) -> tuple[str, int]:
 
 
 def joined(values: list[str]) -> str:
-    return " ".join(value if value and not re.search(r'[\s{}\[\]$;"\\]', value) else f"{{{value}}}" for value in values)
+    return " ".join(map(_listed, values))
+
+
+def _listed(value: str) -> str:
+    """As an element of a list: in braces, or with backslashes where braces would not be balanced."""
+    if value and not _SPECIAL.search(value):
+        return value
+    depth = 0
+    for sign in value:
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            break
+    if depth or "\\" in value:
+        return _SPECIAL.sub(lambda found: _SPELT.get(found[0], f"\\{found[0]}"), value)
+    return f"{{{value}}}"
+
+
+_SPECIAL = re.compile(r'[\s{}\[\]$;"\\]')
+_SPELT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def glob(pattern: str, text: str) -> bool:
@@ -350,12 +368,19 @@ def _mapped(words: list[str]) -> str:
 
 
 def _regexp(tcl: Interpreter, words: list[str]) -> str:
-    flags, rest = 0, list(words)
+    flags, rest, options = 0, list(words), set()
     while rest[0].startswith("-"):
         option = rest.pop(0)
         flags |= re.IGNORECASE if option == "-nocase" else 0
         if option == "--":
             break
+        options.add(option)
+    rest[0] = _advanced(rest[0])
+    if options & {"-all", "-inline"}:
+        found = [[match.group(), *(group or "" for group in match.groups())]
+                 for match in re.finditer(rest[0], rest[1], flags)]  # fmt: skip
+        found = found if "-all" in options else found[:1]
+        return joined([text for texts in found for text in texts]) if "-inline" in options else str(len(found))
     match = re.search(rest[0], rest[1], flags)
     if match is not None:
         groups = [match.group(), *(group or "" for group in match.groups())]
@@ -364,9 +389,18 @@ def _regexp(tcl: Interpreter, words: list[str]) -> str:
     return "1" if match else "0"
 
 
+def _advanced(pattern: str) -> str:
+    """Tcl's advanced regular expression as Python's: escapes that differ."""
+    return re.sub(r"\\(.)", lambda escape: _ESCAPED.get(escape[1], escape[0]), pattern)
+
+
+_ESCAPED = {"y": r"\b", "Y": r"\B", "m": r"\b(?=\w)", "M": r"\b(?<=\w)"}
+
+
 def _regsub(tcl: Interpreter, words: list[str]) -> str:
     options = [word for word in words if word in ("-all", "-nocase", "--")]
     pattern, text, by, *name = [word for word in words if word not in options]
+    pattern = _advanced(pattern)
     ready = by.replace("&", r"\g<0>")
     flags = re.IGNORECASE if "-nocase" in options else 0
     done, count = re.subn(pattern, ready, text, count=0 if "-all" in options else 1, flags=flags)
