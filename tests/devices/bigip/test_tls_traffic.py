@@ -66,13 +66,7 @@ class TestBigIpTls(TlsBehaviour):
         answer = await clients.ask(tls=clients.context(alpn=["h2", "http/1.1"]))
         assert (answer.status, answer.protocol) == (200, None)
 
-    # L7 policies and TLS-HELLO monitors are refused by name: see capabilities
-
-    async def test_rules_look_at_clients_certificates(self, site: Site, clients: Clients, plain: Member) -> None:
-        pytest.skip("no L7 policies")
-
-    async def test_clients_in_the_clear_are_sent_to_tls(self, site: Site, clients: Clients, plain: Member) -> None:
-        pytest.skip("no L7 policies")
+    # TLS-HELLO monitors are refused by name: see capabilities
 
     @pytest.mark.parametrize("type_", ["HTTPS"])
     async def test_monitors_verify_members_as_clients_requests_do(

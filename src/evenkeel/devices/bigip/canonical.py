@@ -39,7 +39,7 @@ def merge(seen: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]
     for one, other in (("enabled", "disabled"), ("disabled", "enabled")):
         if written.get(one) is True:
             merged.pop(other, None)
-    for name in ("profiles", "policies"):
+    for name in ("profiles", "policies", "rules"):
         if name in written:
             merged.pop(f"{name}Reference", None)
     if "certKeyChain" in written:  # the device also returns the first pair as attributes of the profile
@@ -148,6 +148,44 @@ def _state(value: Any) -> str:
     return "down" if value == "user-down" else "up"
 
 
+def _rules(value: Any) -> object:
+    """iRules of a virtual server, in order; or rules of an LTM policy, in order, with all that they say."""
+    items = _items(value)
+    if not any(isinstance(item, Mapping) and "ordinal" in item for item in items):
+        return _path_list(value)
+    return tuple(
+        (scalar(item.get("name")), _statements(item.get("conditions")), _statements(item.get("actions")))
+        for item in sorted(items, key=lambda item: int(item["ordinal"]))
+    )
+
+
+def _statements(value: Any) -> tuple[frozenset[object], ...]:
+    """Conditions or actions of a policy's rule, by number."""
+    items = sorted(_items(value), key=lambda item: int(item.get("name", 0)))
+    return tuple(frozenset(filter(None, map(_statement, item.items()))) for item in items)
+
+
+def _statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
+    """A setting of a condition or action; None for what a device adds to all of them, and for what says nothing."""
+    name, value = setting
+    if name in _ADDED or name.endswith("Reference") or (name == "code" and value == _USUAL_CODE):
+        return None
+    if name == "values":
+        return name, tuple(map(scalar, _items(value)))
+    text = scalar(value)
+    return (name, text) if text not in ("", "0") else None
+
+
+# of conditions: defaults, and the opposite of caseSensitive
+_DEFAULTS = ("caseInsensitive", "external", "remote", "present")
+_ADDED = frozenset({"name", "fullPath", "kind", "selfLink", "generation", *_DEFAULTS})
+_USUAL_CODE = 302
+
+
+def _flag(value: Any) -> bool:
+    return value is True or value == "true"
+
+
 _FORMS: Mapping[str, Callable[[Any], object]] = {
     "address": _address,
     "mask": _mask,
@@ -156,7 +194,10 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "profiles": _profiles,
     "persist": _paths,
     "policies": _paths,
-    "rules": _path_list,
+    "rules": _rules,
+    "controls": _words,
+    "requires": _words,
+    "legacy": _flag,
     "allow": _paths,
     "tmOptions": _words,
     "certKeyChain": _certificates,

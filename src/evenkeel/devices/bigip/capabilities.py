@@ -61,8 +61,6 @@ CAPABILITIES = Capabilities(
         "member.monitor_address",
         "member.monitor_port",
     ),
-    l7policy_actions=(),
-    l7rule_types=(),
     enhanced_services=True,
     flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
     availability_zone_metadata={},

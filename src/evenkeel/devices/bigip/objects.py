@@ -19,6 +19,7 @@ MEMBER = "ltm/pool/members"
 NODE = "ltm/node"
 DATA_GROUP = "ltm/data-group/internal"
 RULE = "ltm/rule"
+POLICY = "ltm/policy"
 CIPHER_RULE = "ltm/cipher/rule"
 CIPHER_GROUP = "ltm/cipher/group"
 CLIENT_SSL = "ltm/profile/client-ssl"
@@ -62,6 +63,7 @@ OWNED_TYPES = (
     *PERSISTENCE,
     VIRTUAL_ADDRESS,
     POOL,
+    POLICY,
     VIRTUAL,
 )
 """The types that we create, in creation order: referenced objects come first."""

@@ -17,6 +17,7 @@ from evenkeel.devices.bigip.objects import (
     MEMBER,
     NODE,
     OWNED_TYPES,
+    POLICY,
     POOL,
     RULE,
     VIRTUAL,
@@ -89,7 +90,7 @@ async def read_light(device: IControl, partition: str) -> Observed:
 
 async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> dict[str, list[dict[str, Any]]]:
     answers = await together(
-        *(device.collection(kind, partition=partition, expand=kind in (POOL, VIRTUAL)) for kind in kinds)
+        *(device.collection(kind, partition=partition, expand=kind in (POLICY, POOL, VIRTUAL)) for kind in kinds)
     )
     return dict(zip(kinds, answers, strict=True))
 
@@ -118,6 +119,9 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
     if kind == VIRTUAL:
         attributes["profiles"] = subcollection(item, "profiles")
         attributes["policies"] = subcollection(item, "policies")
+    if kind == POLICY:
+        attributes["legacy"] = item.get("status") == "legacy"
+        attributes["rules"] = [_policy_rule(rule) for rule in subcollection(item, "rules")]
     members = {
         str(member["name"]): ObservedObject(
             key=Key(type=MEMBER, name=str(member["name"]), pool=name),
@@ -129,6 +133,12 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
     return ObservedObject(
         key=Key(type=kind, name=name), attributes=attributes, mark=mark_of(kind, item), members=members
     )
+
+
+def _policy_rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """A rule of an LTM policy, in the form in which it is written."""
+    parts = {name: subcollection(rule, name) for name in ("conditions", "actions")}
+    return {"name": rule.get("name"), "ordinal": rule.get("ordinal", 0), **parts}
 
 
 def mark_of(kind: str, item: Mapping[str, Any]) -> Mark | None:

@@ -29,6 +29,7 @@ from evenkeel.devices.bigip.objects import (
     NODE,
     OWNED_TYPES,
     PERSISTENCE,
+    POLICY,
     POOL,
     PROFILES,
     RULE,
@@ -53,10 +54,10 @@ SHARED = ""
 _REPLACED = 5
 _MAKE = {kind: 10 + place for place, kind in enumerate(OWNED_TYPES)} | {MEMBER: 30}
 _REMOVE = (
-    {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, MEMBER: 40, POOL: 41}
-    | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS), 44)
-    | {RULE: 45, DATA_GROUP: 46, SERVER_SSL: 46, CIPHER_GROUP: 47, CIPHER_RULE: 48, NODE: 50}
-    | dict.fromkeys(FILES, 60)
+    {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, POLICY: 139, MEMBER: 140, POOL: 141}
+    | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS), 144)
+    | {RULE: 145, DATA_GROUP: 146, SERVER_SSL: 146, CIPHER_GROUP: 147, CIPHER_RULE: 148, NODE: 150}
+    | dict.fromkeys(FILES, 160)
 )
 
 

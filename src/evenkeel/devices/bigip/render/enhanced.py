@@ -279,9 +279,14 @@ def _one_connect(made: _Virtual, found: Mapping[str, _Setting]) -> None:
     setting = found.get(t.ONE_CONNECT)
     if setting is None:
         return
+    shared = made.has(_ONE_CONNECT)
     made.remove(_ONE_CONNECT)
     if not setting.paths:
+        if shared and made.listener.l7policies:
+            raise made.refuse(t.ONE_CONNECT, setting, "the listener's l7policies choose a pool for each request")
         return
+    if made.listener.protocol in L7_PROTOCOLS and not shared and made.listener.l7policies:
+        raise made.refuse(t.ONE_CONNECT, setting, "a pool of the listener's l7policies needs connections of its own")
     if reason := unshared_because(made.listener, made.pool):
         raise made.refuse(t.ONE_CONNECT, setting, f"{reason}, so clients cannot share connections to them")
     _need_http(made, t.ONE_CONNECT, setting, found)

@@ -4,7 +4,7 @@
 - Sends the client's server name (SNI) to members that use TLS. The device has no setting for that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from evenkeel.core.model import TLS_PROTOCOL
 from evenkeel.core.service import ServiceListener, ServicePool
@@ -28,15 +28,15 @@ _ASK_FOR_NAME = (
 )
 
 
-def handshake_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
-    """``pool``: the listener's default pool."""
+def handshake_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> Iterator[RulePart]:
+    """``pools``: those that the listener may send to."""
     if listener.protocol == TLS_PROTOCOL and listener.client_authentication == "OPTIONAL":
         yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_WRONG)
-    if passes_name_on(listener, pool):
+    if any(passes_name_on(listener, pool) for pool in pools):
         yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.INSERTION, lines=_KEEP_NAME)
         yield RulePart(event="SERVERSSL_CLIENTHELLO_SEND", order=Order.INSERTION, lines=_ASK_FOR_NAME)
 
 
-def passes_name_on(listener: ServiceListener, pool: ServicePool | None) -> bool:
+def passes_name_on(listener: ServiceListener, pool: ServicePool) -> bool:
     """Whether members receive the client's SNI. If so, a server-side connection must not be shared between clients."""
-    return listener.protocol == TLS_PROTOCOL and pool is not None and pool.tls_enabled
+    return listener.protocol == TLS_PROTOCOL and pool.tls_enabled

@@ -33,7 +33,7 @@ from types import MappingProxyType
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.model import TLS_PROTOCOL
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.service import ServiceDefinition, ServicePool
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
@@ -42,6 +42,8 @@ from evenkeel.devices.bigip.render.admission import admitted_networks
 from evenkeel.devices.bigip.render.certificates import References
 from evenkeel.devices.bigip.render.client_ssl import DEFAULT_PARENT, client_ssl_profiles, http2_profiles
 from evenkeel.devices.bigip.render.enhanced import Definitions, digest_of, with_enhanced_services
+from evenkeel.devices.bigip.render.l7.effective import Routing, routing
+from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.monitor import monitor_objects
 from evenkeel.devices.bigip.render.persistence import persistence_objects
 from evenkeel.devices.bigip.render.pool import pool_object
@@ -96,10 +98,11 @@ def _objects(
     virtuals: list[WantedObject] = []
     for listener in service.listeners:
         default_pool = pools.get(listener.default_pool_id or "")
-        own = _listener_objects(service, listener, default_pool, names)
+        routes = routing(listener, pools)
+        own = _listener_objects(service, routes, default_pool, names)
         client_ssl = client_ssl_profiles(service, listener, names, references, parent_ssl_profile)
         own = [*own, *client_ssl]
-        made = (virtual_server(service, vip, listener, default_pool, own, names) for vip in vips)
+        made = (virtual_server(service, vip, default_pool, routes, own, names) for vip in vips)
         changed, servers = with_enhanced_services(made, own, listener, default_pool, enhanced)
         found.extend(changed)
         virtuals.extend(servers)
@@ -109,14 +112,16 @@ def _objects(
 
 
 def _listener_objects(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+    service: ServiceDefinition, routes: Routing, pool: ServicePool | None, names: BigIpNames
 ) -> list[WantedObject]:
     """The virtual server's auxiliary objects, except client-ssl profiles."""
+    listener, l7 = routes.listener, render_l7(service, routes, names)
     return [
         *(cipher_objects(service, listener, names) if listener.protocol == TLS_PROTOCOL else ()),
         *http_profile(service, listener, names),
         *transport_profiles(service, listener, pool, names),
         *http2_profiles(service, listener, names),
         *admitted_networks(service, listener, names),
-        *listener_rules(service, listener, pool, names),
+        *l7.objects,
+        *listener_rules(service, routes, l7.parts, names),
     ]

@@ -5,13 +5,14 @@ It is assembled from the parts (:class:`~evenkeel.devices.bigip.render.rule_part
 description.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RULE, Key, WantedObject
 from evenkeel.devices.bigip.render.admission import admission_parts
 from evenkeel.devices.bigip.render.handshake import handshake_parts
+from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.persistence import persistence_parts
 from evenkeel.devices.bigip.render.proxy_protocol import proxy_parts
 from evenkeel.devices.bigip.render.request_headers import header_parts
@@ -19,10 +20,11 @@ from evenkeel.devices.bigip.render.rule_parts import RulePart, code_lines
 
 
 def listener_rules(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
+    service: ServiceDefinition, routes: Routing, routing_parts: Iterable[RulePart], names: BigIpNames
 ) -> list[WantedObject]:
-    """The listener's iRule, if it needs one. ``pool``: its default pool. Raises :class:`Unrenderable`."""
-    lines = list(code_lines(_parts(service, listener, pool, names)))
+    """The listener's iRule, if it needs one. ``routing_parts``: of its L7 policies. Raises :class:`Unrenderable`."""
+    listener = routes.listener
+    lines = list(code_lines((*_parts(service, routes, names), *routing_parts)))
     if not lines:
         return []
     mark = names.mark("rule", service.load_balancer_id, listener.id)
@@ -35,11 +37,11 @@ def listener_rules(
     ]
 
 
-def _parts(
-    service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
-) -> Iterator[RulePart]:
+def _parts(service: ServiceDefinition, routes: Routing, names: BigIpNames) -> Iterator[RulePart]:
+    # of several pools, all have the same persistence and PROXY protocol, or the L7 policies say it for each request
+    listener, pool = routes.listener, next(iter(routes.named), None)
     yield from admission_parts(service, listener, names)
-    yield from handshake_parts(listener, pool)
+    yield from handshake_parts(listener, routes.named)
     yield from header_parts(listener, service.listeners)
     yield from persistence_parts(listener, pool)
     yield from proxy_parts(pool)

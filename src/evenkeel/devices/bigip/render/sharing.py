@@ -2,8 +2,17 @@
 
 from evenkeel.core.service import ServiceListener, ServicePool
 from evenkeel.devices.bigip.render.handshake import passes_name_on
+from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.persistence import chooses_for_connections
 from evenkeel.devices.bigip.render.transport import sends_proxy_header
+
+
+def shares_connections(routes: Routing) -> bool:
+    """Whether requests of different clients may share a connection with a member, which also gives each request of a
+    connection a pool of its own. Not if a pool needs connections of its own, or if L7 policies decide about TLS."""
+    if any(unshared_because(routes.listener, pool) for pool in routes.named):
+        return False
+    return not (routes.uses_tls and routes.listener.l7policies)
 
 
 def unshared_because(listener: ServiceListener, pool: ServicePool | None) -> str:

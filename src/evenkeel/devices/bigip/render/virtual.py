@@ -7,29 +7,32 @@ device means "no limit". A limit counts at each VIP by itself.
 from collections.abc import Sequence
 
 from evenkeel.core.model import L7_PROTOCOLS
-from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
+from evenkeel.core.service import ServiceDefinition, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, RULE, VIRTUAL, Key, WantedObject
+from evenkeel.devices.bigip.objects import CLIENT_SSL, HTTP2_PROFILE, POLICY, RULE, VIRTUAL, Key, WantedObject
 from evenkeel.devices.bigip.render.addresses import VirtualIp
 from evenkeel.devices.bigip.render.client_ssl import HTTP2, speaks_http2
+from evenkeel.devices.bigip.render.l7.effective import Routing
 from evenkeel.devices.bigip.render.persistence import persistence_attributes
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
-from evenkeel.devices.bigip.render.sharing import unshared_because
+from evenkeel.devices.bigip.render.sharing import shares_connections
 from evenkeel.devices.bigip.render.transport import ip_protocol, transport_entries
 
 
 def virtual_server(
     service: ServiceDefinition,
     vip: VirtualIp,
-    listener: ServiceListener,
     pool: ServicePool | None,
+    routes: Routing,
     own: Sequence[WantedObject],
     names: BigIpNames,
 ) -> WantedObject:
-    """The listener's virtual server at one VIP. ``own``: the listener's objects, of which it refers to profiles and
-    iRules."""
+    """The listener's virtual server at one VIP. ``own``: the listener's objects, of which it refers to profiles,
+    policies and iRules."""
     partition = names.partition(service.project_id)
-    live_pool = pool if pool is not None and pool.admin_state_up else None
+    listener, live_pool = routes.listener, routes.default
+    # where pools have different persistence, the iRule says it for each request
+    persistence = persistence_attributes(service, listener, next(iter(routes.pools), None), names)
     up = service.admin_state_up and listener.admin_state_up
     address_name = vip.name(service.load_balancer_id, names)
     return WantedObject(
@@ -42,9 +45,10 @@ def virtual_server(
             "mask": vip.mask,
             "ipProtocol": ip_protocol(listener),
             "pool": f"/{partition}/{names.of(live_pool.id)}" if live_pool else "",
-            "profiles": _profile_list(service, listener, pool, own, names),
+            "profiles": _profile_list(service, pool, routes, own, names),
             "rules": [f"/{partition}/{item.key.name}" for item in own if item.key.type == RULE],
-            **persistence_attributes(service, listener, live_pool, names),
+            "policies": [{"name": f"/{partition}/{item.key.name}"} for item in own if item.key.type == POLICY],
+            **persistence,
             "sourceAddressTranslation": {"type": "automap"},
             "connectionLimit": max(0, listener.connection_limit),
             "enabled" if up and listener.connection_limit != 0 else "disabled": True,
@@ -55,26 +59,27 @@ def virtual_server(
 
 def _profile_list(
     service: ServiceDefinition,
-    listener: ServiceListener,
     pool: ServicePool | None,
+    routes: Routing,
     own: Sequence[WantedObject],
     names: BigIpNames,
 ) -> list[dict[str, str]]:
     """Our own profile of each kind if there is one, else the built-in. HTTP gets OneConnect, unless server-side
     connections must not be shared between clients."""
-    partition = names.partition(service.project_id)
+    partition, listener = names.partition(service.project_id), routes.listener
     paths = {item.key.type: f"/{partition}/{item.key.name}" for item in own}
     over_http = listener.protocol in L7_PROTOCOLS
     found = [_everywhere(paths.get("ltm/profile/http", "/Common/http"))] if over_http else []
     found.extend(transport_entries(service, listener, pool, names))
-    if over_http and not unshared_because(listener, pool):
+    if over_http and shares_connections(routes):
         found.append(_everywhere("/Common/oneconnect"))
     clients = [f"/{partition}/{item.key.name}" for item in own if item.key.type == CLIENT_SSL]
     if speaks_http2(listener):
         clients.append(paths.get(HTTP2_PROFILE, HTTP2))
     found.extend({"name": path, "context": "clientside"} for path in clients)
-    if pool is not None and pool.tls_enabled:
-        found.append({"name": server_ssl_path(service, pool, names), "context": "serverside"})
+    # of several, the iRule chooses another one or none for each connection
+    with_tls = [server_ssl_path(service, each, names) for each in routes.named if each.tls_enabled]
+    found.extend({"name": path, "context": "serverside"} for path in with_tls[:1])
     return found
 
 

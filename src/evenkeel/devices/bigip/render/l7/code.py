@@ -1,0 +1,312 @@
+r"""L7 policies as a part of the listener's iRule. Pure.
+
+The code is made of the blocks below, chosen by what the policies need; the number of policies and the data group's
+name are filled in. Everything else stands in the data group (:mod:`.records`). All commands are those of Tcl 8.4 and
+of iRules of TMOS 13.
+
+A header's values are separated by commas, a cookie's by commas and semicolons, outside of double quotes, as in HAProxy.
+Commands that could take text as an option, a list or an expression do not get text of a client or tenant that way.
+
+Without a OneConnect profile a connection stays with its member unless it is detached, so where there is none
+(:mod:`..sharing`), it is detached when the pool changes. ``SSL::profile`` in SERVER_CONNECTED, before the
+handshake, is from memory.
+"""
+
+from collections.abc import Collection, Iterator
+
+from evenkeel.core.model import TLS_PROTOCOL
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.render.l7.effective import Routing
+from evenkeel.devices.bigip.render.l7.persistence import same_persistence
+from evenkeel.devices.bigip.render.l7.records import group_name
+from evenkeel.devices.bigip.render.l7.values import comparison
+from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
+from evenkeel.devices.bigip.render.sharing import shares_connections
+
+
+def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Iterator[RulePart]:
+    """The parts of the iRule."""
+    group = f"/{names.partition(service.project_id)}/{group_name(routing, names)}"
+    text = "".join((*_judging(routing), *_acting(routing)))
+    text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
+    yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_lines(text))
+    if routing.uses_tls:
+        yield RulePart(event="SERVER_CONNECTED", order=Order.ROUTING, lines=_lines(_TLS_OR_NOT))
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(f"    {line}" for line in text.splitlines() if line)
+
+
+def _judging(routing: Routing) -> Iterator[str]:
+    """Compares the request with each policy in turn; ``$l7_policy`` is the first that matches, or 0."""
+    wanted = [comparison(rule) for each in routing.policies for rule in each.rules]
+    operands = {each.operand for each in wanted}
+    if routing.listener.protocol != TLS_PROTOCOL:
+        operands -= _OF_TLS
+    yield _TARGET
+    yield _EACH_RULE
+    yield from _chosen(_OPERANDS, operands)
+    yield _OTHER_OPERANDS
+    if operands & _OF_HEADERS:
+        yield _HEADER_VALUES
+        yield from _chosen(_HEADER_TEXTS, operands)
+        yield _HEADER_VALUES_END
+    yield _EACH_TEXT
+    yield from _chosen(_COMPARISONS, {each.how for each in wanted})
+    yield _EACH_RULE_END
+
+
+def _acting(routing: Routing) -> Iterator[str]:
+    yield _ACTION
+    yield "" if shares_connections(routing) else _DETACH
+    yield _TLS if routing.uses_tls else ""
+    yield "" if same_persistence(routing.pools) else _PERSISTENCE
+    yield _ANSWERS
+
+
+def _chosen(blocks: dict[str, str], wanted: Collection[str]) -> Iterator[str]:
+    return (text for name, text in blocks.items() if name in wanted)
+
+
+_OF_TLS = frozenset({"certificate", "verification", "subject"})
+_OF_HEADERS = frozenset({"host", "header", "cookie"})
+
+# path and query of the target; in absolute form it begins with scheme and host
+_TARGET = r"""
+set l7_uri [HTTP::uri]
+if { [string index $l7_uri 0] ne "/" && $l7_uri ne "*" } {
+    regsub {^[A-Za-z][A-Za-z0-9+.-]*://[^/?]*} $l7_uri "" l7_uri
+    if { [string index $l7_uri 0] ne "/" } {
+        set l7_uri "/$l7_uri"
+    }
+}
+"""
+_EACH_RULE = r"""
+for { set l7_policy 1 } { $l7_policy <= @COUNT@ } { incr l7_policy } {
+    set l7_all 1
+    foreach { l7_rule l7_operand l7_how l7_invert } [class lookup "$l7_policy.rules" @GROUP@] {
+        set l7_value [URI::decode [class lookup "$l7_policy.$l7_rule.value" @GROUP@]]
+        set l7_key [URI::decode [class lookup "$l7_policy.$l7_rule.key" @GROUP@]]
+        set l7_name ""
+        set l7_signs ","
+        set l7_texts [list]
+        switch -- $l7_operand {
+"""
+_OPERANDS = {
+    "host": r"""
+            host {
+                set l7_name "Host"
+            }
+""",
+    "path": r"""
+            path {
+                if { $l7_uri ne "*" } {
+                    lappend l7_texts [getfield $l7_uri "?" 1]
+                }
+            }
+""",
+    "header": r"""
+            header {
+                set l7_name $l7_key
+            }
+""",
+    "cookie": r"""
+            cookie {
+                set l7_name "Cookie"
+                set l7_signs ",;"
+            }
+""",
+    "certificate": r"""
+            certificate {
+                lappend l7_texts [expr { [SSL::cert count] > 0 }]
+            }
+""",
+    "verification": r"""
+            verification {
+                lappend l7_texts [expr { [SSL::cert count] > 0 ? [SSL::verify_result] : 0 }]
+            }
+""",
+    # the text begins with the end of the name, so the last such field is the first of the certificate
+    "subject": r"""
+            subject {
+                if { [SSL::cert count] > 0 } {
+                    foreach l7_piece [regexp -all -inline {(?:[^,\\]|\\.)+} [X509::subject [SSL::cert 0]]] {
+                        set l7_at [string first "=" $l7_piece]
+                        set l7_field [string trim [string range $l7_piece 0 [expr { $l7_at - 1 }]]]
+                        if { [string toupper $l7_field] eq $l7_key } {
+                            set l7_text [string trim [string range $l7_piece [expr { $l7_at + 1 }] end]]
+                            regsub -all {\\(.)} $l7_text {\1} l7_text
+                            set l7_texts [list $l7_text]
+                        }
+                    }
+                }
+            }
+""",
+}
+_OTHER_OPERANDS = r"""
+            default {
+            }
+        }
+"""
+_HEADER_VALUES = r"""
+        if { $l7_name ne "" } {
+            if { [HTTP::header count $l7_name] == 1 } {
+                set l7_lines [list [HTTP::header value $l7_name]]
+            } else {
+                set l7_lines [HTTP::header values $l7_name]
+            }
+            foreach l7_line $l7_lines {
+                if { [string first "\"" $l7_line] < 0 } {
+                    set l7_pieces [split $l7_line $l7_signs]
+                } elseif { $l7_operand eq "cookie" } {
+                    set l7_pieces [regexp -all -inline {(?:[^,;"]|"(?:[^"\\]|\\.)*"?)+} $l7_line]
+                } else {
+                    set l7_pieces [regexp -all -inline {(?:[^,"]|"(?:[^"\\]|\\.)*"?)+} $l7_line]
+                }
+                foreach l7_piece $l7_pieces {
+                    set l7_text [string trim $l7_piece]
+"""
+_HEADER_TEXTS = {
+    "host": r"""
+                    if { $l7_operand eq "host" } {
+                        regsub {:[^:\]]*$} [string tolower $l7_text] "" l7_text
+                    }
+""",
+    "cookie": r"""
+                    if { $l7_operand eq "cookie" } {
+                        set l7_at [string first "=" $l7_text]
+                        if { $l7_at < 0 || [string trim [string range $l7_text 0 [expr { $l7_at - 1 }]]] ne $l7_key } {
+                            continue
+                        }
+                        set l7_text [string trim [string range $l7_text [expr { $l7_at + 1 }] end]]
+                    }
+""",
+}
+_HEADER_VALUES_END = r"""
+                    lappend l7_texts $l7_text
+                }
+            }
+        }
+"""
+_EACH_TEXT = r"""
+        set l7_length [string length $l7_value]
+        set l7_hit 0
+        foreach l7_text $l7_texts {
+            switch -- $l7_how {
+"""
+_COMPARISONS = {
+    "equal": r"""
+                equal {
+                    set l7_hit [expr { $l7_text eq $l7_value }]
+                }
+""",
+    "starts": r"""
+                starts {
+                    set l7_hit [expr { [string range $l7_text 0 [expr { $l7_length - 1 }]] eq $l7_value }]
+                }
+""",
+    "ends": r"""
+                ends {
+                    set l7_from [expr { [string length $l7_text] - $l7_length }]
+                    set l7_hit [expr { [string range $l7_text $l7_from end] eq $l7_value }]
+                }
+""",
+    "contains": r"""
+                contains {
+                    set l7_hit [expr { [string first $l7_value $l7_text] >= 0 }]
+                }
+""",
+    "regex": r"""
+                regex {
+                    set l7_hit [regexp -- $l7_value $l7_text]
+                }
+""",
+}
+_EACH_RULE_END = r"""
+            }
+            if { $l7_hit } {
+                break
+            }
+        }
+        if { $l7_hit == $l7_invert } {
+            set l7_all 0
+            break
+        }
+    }
+    if { $l7_all } {
+        break
+    }
+}
+if { $l7_policy > @COUNT@ } {
+    set l7_policy 0
+}
+"""
+_ACTION = r"""
+set l7_target [class lookup "$l7_policy.target" @GROUP@]
+set l7_code [class lookup "$l7_policy.code" @GROUP@]
+switch -- [class lookup "$l7_policy.action" @GROUP@] {
+    pool {
+"""
+_DETACH = r"""
+        if { ![info exists l7_last] || $l7_last ne $l7_target } {
+            LB::detach
+        }
+        set l7_last $l7_target
+"""
+_TLS = r"""
+        set l7_ssl [class lookup "$l7_policy.ssl" @GROUP@]
+"""
+_PERSISTENCE = r"""
+        set l7_cookie [URI::decode [class lookup "$l7_policy.cookie" @GROUP@]]
+        switch -- [class lookup "$l7_policy.persist" @GROUP@] {
+            none {
+                persist none
+            }
+            source {
+                persist source_addr
+            }
+            hash {
+                persist carp [IP::client_addr]
+            }
+            port_hash {
+                persist carp "[IP::client_addr] [TCP::client_port]"
+            }
+            cookie {
+                if { $l7_cookie eq "" } {
+                    persist cookie insert
+                } else {
+                    persist cookie insert $l7_cookie
+                }
+            }
+        }
+"""
+_ANSWERS = r"""
+        pool $l7_target
+    }
+    reject {
+        HTTP::respond 403 content "<h1>403 Forbidden</h1>" noserver "Content-Type" "text/html"
+        return
+    }
+    url {
+        HTTP::respond $l7_code noserver "Location" [URI::decode $l7_target]
+        return
+    }
+    prefix {
+        HTTP::respond $l7_code noserver "Location" "[URI::decode $l7_target]$l7_uri"
+        return
+    }
+    default {
+        HTTP::respond 503 content "<h1>503 Service Unavailable</h1>" noserver "Content-Type" "text/html"
+        return
+    }
+}
+"""
+_TLS_OR_NOT = r"""
+if { $l7_ssl eq "" } {
+    SSL::disable
+} else {
+    SSL::profile $l7_ssl
+}
+"""

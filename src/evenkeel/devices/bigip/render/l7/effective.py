@@ -1,0 +1,69 @@
+"""Which L7 policies of a listener count, and the pools that requests can reach. Pure.
+
+A policy that is disabled, has no enabled rule, or redirects to a pool that is disabled never matches, as in Octavia.
+The first one that matches decides.
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.core.model import L7_PROTOCOLS, L7_RULES_MAX
+from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule, ServiceListener, ServicePool
+from evenkeel.core.values import Value
+from evenkeel.devices.errors import Unrenderable
+
+
+class EffectivePolicy(Value):
+    """A policy that can match. ``pool``: the one that it redirects to."""
+
+    policy: ServiceL7Policy
+    rules: tuple[ServiceL7Rule, ...]
+    pool: ServicePool | None = None
+
+
+class Routing(Value):
+    """How a listener's requests or connections find a pool."""
+
+    listener: ServiceListener
+    named: tuple[ServicePool, ...] = ()
+    """All pools that the listener names, enabled or not, so that enabling one does not replace profiles."""
+    policies: tuple[EffectivePolicy, ...] = ()
+    default: ServicePool | None = None
+    """The pool of what no policy matches, if it is enabled."""
+
+    @property
+    def pools(self) -> tuple[ServicePool, ...]:
+        """Every pool that a request can reach, the default one first."""
+        found = [self.default, *(each.pool for each in self.policies)]
+        return tuple({pool.id: pool for pool in found if pool is not None}.values())
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether any named pool uses TLS with its members."""
+        return any(pool.tls_enabled for pool in self.named)
+
+
+def routing(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> Routing:
+    """``pools``: all of the load balancer, by id. Raises :class:`Unrenderable`."""
+    if listener.l7policies and listener.protocol not in L7_PROTOCOLS:
+        raise Unrenderable(f"listener {listener.id}: l7policies need protocol HTTP, not {listener.protocol}")
+    up = {pool.id: pool for pool in pools.values() if pool.admin_state_up}
+    found = []
+    for policy in listener.l7policies:
+        rules = tuple(rule for rule in policy.rules if rule.admin_state_up)
+        if len(rules) > L7_RULES_MAX:
+            raise Unrenderable(f"l7policy {policy.id}: {len(rules)} rules: at most {L7_RULES_MAX} are possible")
+        pool = up.get(policy.redirect_pool_id or "")
+        if policy.admin_state_up and rules and (policy.action != "REDIRECT_TO_POOL" or pool):
+            redirected = pool if policy.action == "REDIRECT_TO_POOL" else None
+            found.append(EffectivePolicy(policy=policy, rules=rules, pool=redirected))
+    return Routing(
+        listener=listener,
+        named=_named(listener, pools),
+        policies=tuple(found),
+        default=up.get(listener.default_pool_id or ""),
+    )
+
+
+def _named(listener: ServiceListener, pools: Mapping[str, ServicePool]) -> tuple[ServicePool, ...]:
+    named = (listener.default_pool_id, *(policy.redirect_pool_id for policy in listener.l7policies))
+    return tuple(pools[name] for name in dict.fromkeys(named) if name is not None and name in pools)

@@ -1,0 +1,43 @@
+"""Session persistence where a listener's requests reach several pools. Pure.
+
+On the device a virtual server has persistence, in the API a pool. If all pools that requests can reach have the same,
+the virtual server's profile serves all; otherwise the iRule says it for each request, as far as a command can.
+"""
+
+from collections.abc import Sequence
+
+from evenkeel.core.service import ServicePool
+from evenkeel.devices.bigip.render.persistence import different_weights
+from evenkeel.devices.errors import Unrenderable
+
+NONE, SOURCE, COOKIE, HASH, PORT_HASH = "none", "source", "cookie", "hash", "port_hash"
+_CHOOSES_BY_CLIENT = ("SOURCE_IP", "SOURCE_IP_PORT")
+
+
+def same_persistence(pools: Sequence[ServicePool]) -> bool:
+    """Whether all of them keep clients in the same way."""
+    return all(_settings(pool) == _settings(pools[0]) for pool in pools)
+
+
+def persistence_words(pool: ServicePool) -> tuple[str, str]:
+    """How the iRule keeps clients of this pool: a word, and the name of a cookie or nothing. Raises
+    :class:`Unrenderable` for what only a profile can do."""
+    wanted, weighted = pool.session_persistence, different_weights(pool)
+    if wanted is None:
+        by_source = SOURCE if weighted else HASH
+        by_port = NONE if weighted else PORT_HASH
+        return {"SOURCE_IP": by_source, "SOURCE_IP_PORT": by_port}.get(pool.lb_algorithm, NONE), ""
+    if wanted.type == "SOURCE_IP" and not (wanted.persistence_timeout or wanted.persistence_granularity):
+        return SOURCE, ""
+    if wanted.type == "HTTP_COOKIE" and pool.lb_algorithm not in _CHOOSES_BY_CLIENT:
+        return COOKIE, wanted.cookie_name or ""
+    raise Unrenderable(
+        f"pool {pool.id}: session_persistence {wanted.type} with lb_algorithm {pool.lb_algorithm}: another pool of the"
+        " listener and its l7policies has other persistence; HTTP_COOKIE, SOURCE_IP without options, or none are"
+        " possible then on a BIG-IP"
+    )
+
+
+def _settings(pool: ServicePool) -> object:
+    by_client = pool.lb_algorithm if pool.lb_algorithm in _CHOOSES_BY_CLIENT else ""
+    return pool.session_persistence, by_client, bool(by_client) and different_weights(pool)

@@ -1,0 +1,114 @@
+"""L7 policies as one LTM policy of the listener. Pure.
+
+Only where an LTM policy means exactly what the API does (:func:`can_say`): redirects to pools and, with code 302, to
+URLs, by host name, path and file type. Not: REJECT (a policy can only reset the connection), other codes (not before
+all releases that we support), prefixes, expressions, certificates; headers and cookies (a policy compares a whole
+header, and what ``not`` means without one is not documented, which concerns the Host header too); pools of which some
+use TLS, another session persistence, or connections of their own. If one policy needs more, the iRule decides about all
+(:mod:`evenkeel.devices.bigip.render.l7.code`), so that they stay in one order.
+
+Each L7 policy is a rule; the strategy is first-match. The last rule, without a condition, is the default pool: a pool
+once chosen may otherwise stay for later requests of a connection.
+
+The LTM policy is a ``legacy`` one, as F5's own agents create them: it is created and modified in place. Others are
+created and changed as drafts only and then published by a command, which is no change of an object and, as far as is
+known, cannot be part of a transaction. A location is taken literally: only one that begins with ``tcl:`` is code.
+"""
+
+import re
+from typing import Any
+
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.naming import BigIpNames, plain
+from evenkeel.devices.bigip.objects import POLICY, Key, WantedObject
+from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
+from evenkeel.devices.bigip.render.l7.persistence import same_persistence
+from evenkeel.devices.bigip.render.l7.values import Comparison, comparison, redirect_code, redirect_url
+from evenkeel.devices.bigip.render.sharing import shares_connections
+
+DEFAULT_RULE = "default"
+_OPERANDS = {"host": ("httpHost", "host"), "path": ("httpUri", "path")}
+_OPERATORS = {"equal": "equals", "starts": "startsWith", "ends": "endsWith", "contains": "contains"}
+_PLAIN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
+"""Without characters that are special to tmsh or Tcl."""
+
+
+def can_say(routing: Routing) -> bool:
+    """Whether an LTM policy means exactly what these L7 policies do. Raises :class:`Unrenderable`."""
+    return (
+        routing.default is not None
+        and same_persistence(routing.pools)
+        and shares_connections(routing)
+        and not routing.uses_tls
+        and all(_sayable(each) for each in routing.policies)
+    )
+
+
+def _sayable(each: EffectivePolicy) -> bool:
+    if not all(_comparable(comparison(rule)) for rule in each.rules):
+        return False
+    if each.policy.action == "REDIRECT_TO_URL":
+        return redirect_code(each.policy) == 302 and bool(_PLAIN.fullmatch(redirect_url(each.policy)))
+    return each.policy.action == "REDIRECT_TO_POOL"
+
+
+def _comparable(wanted: Comparison) -> bool:
+    if wanted.operand not in _OPERANDS or wanted.how not in _OPERATORS or not _PLAIN.fullmatch(wanted.value):
+        return False
+    return not (wanted.operand == "host" and wanted.invert)
+
+
+def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
+    """The LTM policy."""
+    partition = names.partition(service.project_id)
+    rules = [_rule(place, each, partition, names) for place, each in enumerate(routing.policies)]
+    if routing.default is not None:
+        forward = _forward(f"/{partition}/{names.of(routing.default.id)}")
+        rules.append({"name": DEFAULT_RULE, "ordinal": len(rules), "conditions": [], "actions": [forward]})
+    return WantedObject(
+        key=Key(type=POLICY, name=names.helper("l7", routing.listener.id)),
+        owner=service.load_balancer_id,
+        attributes={
+            "legacy": True,
+            "strategy": "/Common/first-match",
+            "controls": ["forwarding"],
+            "requires": ["http"],
+            "rules": rules,
+            "description": names.mark("l7", service.load_balancer_id, routing.listener.id),
+        },
+        immutables=frozenset({"legacy"}),
+    )
+
+
+def _rule(place: int, each: EffectivePolicy, partition: str, names: BigIpNames) -> dict[str, Any]:
+    conditions = [_condition(number, comparison(rule)) for number, rule in enumerate(each.rules)]
+    return {
+        "name": plain(each.policy.id),
+        "ordinal": place,
+        "conditions": conditions,
+        "actions": [
+            _forward(f"/{partition}/{names.of(each.pool.id)}") if each.pool else _redirect(redirect_url(each.policy))
+        ],
+    }
+
+
+def _condition(number: int, wanted: Comparison) -> dict[str, Any]:
+    operand, selector = _OPERANDS[wanted.operand]
+    return {
+        "name": str(number),
+        operand: True,
+        selector: True,
+        "request": True,
+        _OPERATORS[wanted.how]: True,
+        **({"not": True} if wanted.invert else {}),
+        "caseInsensitive" if wanted.operand == "host" else "caseSensitive": True,
+        "values": [wanted.value],
+    }
+
+
+def _forward(pool: str) -> dict[str, Any]:
+    return {"name": "0", "forward": True, "select": True, "request": True, "pool": pool}
+
+
+def _redirect(location: str) -> dict[str, Any]:
+    return {"name": "0", "httpReply": True, "redirect": True, "request": True, "location": location}

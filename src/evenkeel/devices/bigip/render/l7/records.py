@@ -1,0 +1,130 @@
+"""The data group that the iRule of L7 policies reads (:mod:`.code`). Pure.
+
+Its records are what tenants give (values, keys and URLs, percent-encoded), names of pools and profiles, and words of
+fixed sets. The code compares records and passes them on, but never evaluates one.
+
+================================  ===========================================================
+record                            data
+================================  ===========================================================
+``<policy>.action``               ``pool``, ``reject``, ``url``, ``prefix``, ``unserved``
+``<policy>.target``               a pool's path, a URL or a prefix
+``<policy>.code``                 the status code of a redirect
+``<policy>.rules``                four words a rule: its number, operand, comparison, invert
+``<policy>.<rule>.value``         what to compare with
+``<policy>.<rule>.key``           the name of a header, cookie or field
+``<policy>.persist``, ``.cookie`` the pool's session persistence, where pools differ
+``<policy>.ssl``                  the server-ssl profile, where a pool uses TLS
+================================  ===========================================================
+
+Policies are numbered from 1; 0 is what is done if none matches.
+"""
+
+from urllib.parse import quote
+
+from evenkeel.core.model import TLS_PROTOCOL
+from evenkeel.core.service import ServiceDefinition, ServicePool
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import DATA_GROUP, Key, WantedObject
+from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
+from evenkeel.devices.bigip.render.l7.persistence import persistence_words, same_persistence
+from evenkeel.devices.bigip.render.l7.values import (
+    ABOUT_CERTIFICATES,
+    comparison,
+    redirect_code,
+    redirect_url,
+)
+from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
+from evenkeel.devices.errors import Unrenderable
+
+RULES_MAX = 1000
+"""Rules of one listener that a request may be compared with, so that a tenant cannot occupy the device."""
+NEVER = "never"
+"""The operand of rules about certificates where there is no TLS."""
+_ACTIONS = {"REJECT": "reject", "REDIRECT_TO_POOL": "pool", "REDIRECT_TO_URL": "url", "REDIRECT_PREFIX": "prefix"}
+_SAFE = "/:._-~"
+Records = dict[str, str]
+
+
+def data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
+    """The data group. Raises :class:`Unrenderable`."""
+    found = records(service, routing, names)
+    return WantedObject(
+        key=Key(type=DATA_GROUP, name=group_name(routing, names)),
+        owner=service.load_balancer_id,
+        attributes={
+            "type": "string",
+            "records": [{"name": name, "data": data} for name, data in sorted(found.items())],
+            "description": names.mark("l7", service.load_balancer_id, routing.listener.id),
+        },
+        immutables=frozenset({"type"}),
+    )
+
+
+def group_name(routing: Routing, names: BigIpNames) -> str:
+    return names.helper("l7", routing.listener.id)
+
+
+# -- records
+
+
+def records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> Records:
+    """The data group's records, by name."""
+    count = sum(len(each.rules) for each in routing.policies)
+    if count > RULES_MAX:
+        raise Unrenderable(f"listener {routing.listener.id}: {count} enabled l7rules: {RULES_MAX} are possible")
+    choice = _Choice(service, routing, names)
+    found = choice.records(0, routing.default) if routing.default else {"0.action": "unserved"}
+    for number, each in enumerate(routing.policies, start=1):
+        found |= _rule_records(number, each, terminates=routing.listener.protocol == TLS_PROTOCOL)
+        found |= choice.records(number, each.pool) if each.pool else _answer_records(number, each)
+    return found
+
+
+def _rule_records(number: int, each: EffectivePolicy, *, terminates: bool) -> Records:
+    found, words = {}, []
+    for place, rule in enumerate(each.rules, start=1):
+        wanted = comparison(rule)
+        operand = NEVER if rule.type in ABOUT_CERTIFICATES and not terminates else wanted.operand
+        words.append(f"{place} {operand} {wanted.how} {int(wanted.invert)}")
+        found[f"{number}.{place}.value"] = encoded(wanted.value)
+        if wanted.key:
+            found[f"{number}.{place}.key"] = encoded(wanted.key)
+    found[f"{number}.rules"] = " ".join(words)
+    return found
+
+
+def _answer_records(number: int, each: EffectivePolicy) -> Records:
+    policy = each.policy
+    if policy.action not in _ACTIONS:
+        raise Unrenderable(f"l7policy {policy.id}: action {policy.action} is not possible on a BIG-IP")
+    found = {f"{number}.action": _ACTIONS[policy.action]}
+    if policy.action != "REJECT":
+        found[f"{number}.target"] = encoded(redirect_url(policy))
+        found[f"{number}.code"] = str(redirect_code(policy))
+    return found
+
+
+def encoded(text: str) -> str:
+    """Percent-encoded, so that no character is special in a record, whatever stores and shows it."""
+    return quote(text, safe=_SAFE)
+
+
+class _Choice:
+    """Records of pools, of a listener."""
+
+    def __init__(self, service: ServiceDefinition, routing: Routing, names: BigIpNames) -> None:
+        self._service, self._names = service, names
+        self._persistence = not same_persistence(routing.pools)
+        self._tls = routing.uses_tls
+
+    def records(self, number: int, pool: ServicePool) -> Records:
+        """``number``: of the policy that chooses the pool."""
+        partition = self._names.partition(self._service.project_id)
+        found = {f"{number}.action": "pool", f"{number}.target": f"/{partition}/{self._names.of(pool.id)}"}
+        if self._persistence:
+            word, cookie = persistence_words(pool)
+            found[f"{number}.persist"] = word
+            found |= {f"{number}.cookie": encoded(cookie)} if cookie else {}
+        if self._tls and pool.tls_enabled:
+            found[f"{number}.ssl"] = server_ssl_path(self._service, pool, self._names)
+        return found

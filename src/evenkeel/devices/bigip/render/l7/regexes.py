@@ -1,0 +1,209 @@
+r"""Regular expressions of L7 rules, as Tcl's advanced regular expressions. Pure.
+
+iRules have Tcl's flavour, HAProxy has PCRE's. What both have is accepted, and written so that Tcl reads it as PCRE
+would: ``\b`` is Tcl's ``\y``, ``\z`` its ``\Z``, ``\x2f`` a character by four digits. What only PCRE has (look-around,
+named groups, possessive and atomic matching) is refused by name, and so are back references, which make Tcl leave its
+linear automaton. Whether a repetition is lazy makes no difference to whether there is a match.
+
+Tcl unrolls counted repetitions, so their product is bounded (:data:`ATOMS_MAX`).
+"""
+
+import re
+import string
+
+ATOMS_MAX = 1000
+"""Atoms of an expression after counted repetitions are unrolled."""
+COUNT_MAX = 255
+"""Tcl's bound of a counted repetition."""
+_DEPTH_MAX = 50
+_COUNT = re.compile(r"\{([0-9]{1,5})(,([0-9]{0,5}))?\}")
+_CLASS_NAME = re.compile(r"\[:(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]")
+_SAME_ESCAPES = frozenset("dDwWsStnrfv")
+_ANCHORS = {"b": r"\y", "B": r"\Y", "A": r"\A", "z": r"\Z", "Z": r"\Z"}
+_PLAIN = frozenset(string.ascii_letters + string.digits + "_/:;,<>=!@%&~`'\"# -")
+"""Characters without a meaning outside of brackets."""
+
+
+class NotPossible(ValueError):
+    """Why an expression is not possible; its text follows the words ``is not possible on a BIG-IP:``."""
+
+
+def tcl_regex(text: str) -> str:
+    """The expression for Tcl's ``regexp``. Raises :class:`NotPossible`."""
+    if not (text.isascii() and text.isprintable()):
+        raise NotPossible("regular expressions contain printable ASCII characters only")
+    body = text.removeprefix("(?i)")
+    parser = _Parser(body)
+    found = parser.alternatives(0)
+    if parser.rest:
+        raise NotPossible("there is a ')' without '('")
+    if parser.atoms > ATOMS_MAX:
+        raise NotPossible(f"it has {parser.atoms} atoms after its counted repetitions; {ATOMS_MAX} are possible")
+    return f"(?i){found}" if body != text else found
+
+
+class _Parser:
+    """Reads an expression from left to right. ``atoms``: of what was read last, repetitions unrolled."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self.atoms = 0
+
+    @property
+    def rest(self) -> str:
+        return self._text[self._at :]
+
+    def alternatives(self, depth: int) -> str:
+        if depth > _DEPTH_MAX:
+            raise NotPossible(f"groups are nested deeper than {_DEPTH_MAX}")
+        branches, atoms = [], 0
+        while True:
+            branches.append(self._branch(depth))
+            atoms += self.atoms
+            if not self._took("|"):
+                break
+        self.atoms = atoms
+        return "|".join(branches)
+
+    def _branch(self, depth: int) -> str:
+        pieces, atoms = [], 0
+        while self.rest and self.rest[0] not in "|)":
+            pieces.append(self._piece(depth))
+            atoms += self.atoms
+        self.atoms = atoms
+        return "".join(pieces)
+
+    def _piece(self, depth: int) -> str:
+        atom, anchor = self._atom(depth)
+        repetition = self._repetition()
+        if repetition and anchor:
+            raise NotPossible(f"{atom} cannot be repeated")
+        return atom + repetition
+
+    def _atom(self, depth: int) -> tuple[str, bool]:
+        """One atom, and whether it is an anchor."""
+        self.atoms = 1
+        if self._took("("):
+            return self._group(depth), False
+        if self._took("["):
+            return self._brackets(), False
+        if self._took("\\"):
+            return self._escape()
+        char = self._next()
+        if char in "*+?":
+            raise NotPossible(f"nothing to repeat before {char}")
+        return ("\\" + char if char in "{}]" else char), char in "^$"
+
+    def _group(self, depth: int) -> str:
+        self._took("?:")
+        if self.rest.startswith(("?", "*")):
+            raise NotPossible(
+                f"a group that begins with ({self.rest[:2]}: only ( and (?: are possible, and (?i) in front"
+            )
+        inner = self.alternatives(depth + 1)
+        if not self._took(")"):
+            raise NotPossible("a ')' is missing")
+        return f"(?:{inner})"
+
+    def _escape(self) -> tuple[str, bool]:
+        char = self._next()
+        if char in _ANCHORS:
+            return _ANCHORS[char], True
+        if char in _SAME_ESCAPES:
+            return f"\\{char}", False
+        return _literal(self._escaped_character(char)), False
+
+    def _escaped_character(self, char: str) -> str:
+        if char == "x":
+            digits = self.rest[:2]
+            if not re.fullmatch(r"[0-9A-Fa-f]{2}", digits):
+                raise NotPossible(r"\x needs two hexadecimal digits")
+            self._at += 2
+            return chr(int(digits, 16))
+        if char.isdigit():
+            raise NotPossible(f"\\{char}: back references and octal digits are not possible")
+        if char.isalpha():
+            raise NotPossible(f"\\{char} is no escape that Tcl has")
+        return char
+
+    def _repetition(self) -> str:
+        found = self._count() or (self._next() if self.rest[:1] in tuple("*+?") else "")
+        if found:
+            if self._took("+"):
+                raise NotPossible("possessive repetition is not possible")
+            self._took("?")  # a lazy one matches the same texts
+            if self.rest[:1] in ("*", "+", "?") or _COUNT.match(self.rest):
+                raise NotPossible("a repetition cannot be repeated")
+        return found
+
+    def _count(self) -> str:
+        if not self.rest.startswith("{"):
+            return ""
+        count = _COUNT.match(self.rest)
+        if count is None:
+            raise NotPossible("a { that begins no count must be written \\{")
+        least = int(count[1])
+        most = int(count[3]) if count[3] else least
+        if not least <= most <= COUNT_MAX:
+            raise NotPossible(f"the count {count[0]}: 0 to {COUNT_MAX}, in order, are possible")
+        self._at += count.end()
+        self.atoms *= max(most, 1)
+        return f"{{{least}{',' + (str(most) if count[3] else '') if count[2] else ''}}}"
+
+    def _brackets(self) -> str:
+        negated = "^" if self._took("^") else ""
+        items: list[str] = []
+        while not (items and self._took("]")):
+            items.append(self._item())
+        return f"[{negated}{''.join(items)}]"
+
+    def _item(self) -> str:
+        """A character, a range, or a class inside brackets."""
+        if name := _CLASS_NAME.match(self.rest):
+            self._at += name.end()
+            return name[0]
+        if self.rest.startswith(("[:", "[.", "[=")):
+            raise NotPossible(f"{self.rest[:2]} inside brackets names no class of characters")
+        if self.rest[:2] in (r"\d", r"\w", r"\s"):
+            return self._next() + self._next()
+        first = self._bracketed()
+        if self.rest.startswith("-") and self.rest[1:2] not in ("]", ""):
+            self._next()
+            if self.rest[:2] in (r"\d", r"\w", r"\s") or self.rest.startswith("["):
+                raise NotPossible("a range inside brackets must end in a character")
+            last = self._bracketed()
+            if last < first:
+                raise NotPossible("a range inside brackets is in the wrong order")
+            return f"{_in_brackets(first)}-{_in_brackets(last)}"
+        return _in_brackets(first)
+
+    def _bracketed(self) -> str:
+        char = self._next()
+        if char != "\\":
+            return char
+        char = self._next()
+        if char in "tnrfv":
+            return {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}[char]
+        return self._escaped_character(char)
+
+    def _next(self) -> str:
+        if not self.rest:
+            raise NotPossible("it ends too early")
+        self._at += 1
+        return self._text[self._at - 1]
+
+    def _took(self, text: str) -> bool:
+        found = self.rest.startswith(text)
+        self._at += len(text) if found else 0
+        return found
+
+
+def _literal(char: str) -> str:
+    if char in _PLAIN:
+        return char
+    return f"\\{char}" if char.isprintable() and char.isascii() else f"\\u{ord(char):04x}"
+
+
+def _in_brackets(char: str) -> str:
+    return char if char.isascii() and char.isalnum() else f"\\u{ord(char):04x}"

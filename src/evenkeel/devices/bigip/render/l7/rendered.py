@@ -1,0 +1,42 @@
+"""L7 policies of a listener as objects and parts of its iRule. Pure."""
+
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.render.l7.code import program_parts
+from evenkeel.devices.bigip.render.l7.effective import Routing
+from evenkeel.devices.bigip.render.l7.policy import can_say, policy_object
+from evenkeel.devices.bigip.render.l7.records import data_group
+from evenkeel.devices.bigip.render.rule_parts import RulePart
+from evenkeel.devices.bigip.render.transport import sends_proxy_header
+from evenkeel.devices.errors import Unrenderable
+
+
+class RenderedL7(Value):
+    """An LTM policy, or a data group and the parts of the iRule that read it; nothing if no policy can match."""
+
+    objects: tuple[WantedObject, ...] = ()
+    parts: tuple[RulePart, ...] = ()
+
+
+def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> RenderedL7:
+    """Raises :class:`Unrenderable`."""
+    if not routing.policies:
+        return RenderedL7()
+    _refuse_different_proxies(routing)
+    if can_say(routing):
+        return RenderedL7(objects=(policy_object(service, routing, names),))
+    parts = tuple(program_parts(service, routing, names))
+    return RenderedL7(objects=(data_group(service, routing, names),), parts=parts)
+
+
+def _refuse_different_proxies(routing: Routing) -> None:
+    """The iRule tells a connection with a member of its client, whatever pool the member is of."""
+    kinds = {pool.protocol if sends_proxy_header(pool) else "" for pool in routing.named}
+    if len(kinds) > 1:
+        names = ", ".join(f"{pool.id} {pool.protocol}" for pool in routing.named)
+        raise Unrenderable(
+            f"listener {routing.listener.id}: pools that its l7policies choose among must all have the same of protocol"
+            f" PROXY, PROXYV2, or neither, on a BIG-IP: {names}"
+        )
