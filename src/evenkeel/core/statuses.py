@@ -27,9 +27,9 @@ class OperatingStatus(StrEnum):
 class HaType(StrEnum):
     """How many devices hold the configuration of one device group (F5's ``f5_ha_type``)."""
 
-    STANDALONE = "standalone"  # exactly one
+    STANDALONE = "standalone"  # exactly one that agents reach
     PAIR = "pair"  # two: one active, one standby
-    SCALEN = "scalen"  # two or more in one device service cluster
+    SCALEN = "scalen"  # two to four in one device service cluster
 
 
 class RescheduleMode(StrEnum):

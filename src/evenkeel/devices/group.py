@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.core.device import (
     REPAIRS_MAX,
@@ -99,14 +100,14 @@ class DeviceGroup(ABC, Generic[D, R]):
     """The part of the :class:`evenkeel.core.ports.Device` port that is common to all types of device groups."""
 
     def __init__(self, driver: str, ha_type: HaType, devices: Sequence[D]) -> None:
-        self._devices = tuple(devices)
         self._uneven: frozenset[Absence] = frozenset()
-        self._facts = DeviceFacts(
-            driver=driver,
-            ha_type=ha_type,
-            reschedule=RescheduleMode.CONTROL,
-            endpoints=tuple(device.host for device in devices),
-        )
+        self._devices: tuple[D, ...] = ()
+        self._facts = DeviceFacts(driver=driver, ha_type=ha_type, reschedule=RescheduleMode.CONTROL, endpoints=())
+        self._set_devices(devices)
+
+    def _set_devices(self, devices: Sequence[D]) -> None:
+        self._devices = tuple(devices)
+        self._facts = replace(self._facts, endpoints=tuple(device.host for device in devices))
 
     @property
     def facts(self) -> DeviceFacts:
@@ -181,7 +182,7 @@ async def on_all(
         else:
             done[device.host] = task.result()
     if failures:
-        raise max(failures, key=_weight)
+        raise max(failures, key=weight)
     if not done:
         raise _all_lost(lost)
     return done, lost
@@ -260,7 +261,7 @@ def _all_lost(lost: Mapping[str, DeviceUnavailable]) -> DeviceUnavailable:
     return DeviceUnavailable(first.device, "; ".join((first.reason, *(str(error) for error in others))))
 
 
-def _weight(failure: BaseException) -> tuple[int, int]:
+def weight(failure: BaseException) -> tuple[int, int]:
     """Precedence of errors: :class:`StaleOwner` first, the newest epoch before others, then :class:`GuardLost`."""
     if isinstance(failure, StaleOwner):
         return 2, failure.seen_epoch or 0

@@ -85,7 +85,7 @@ async def test_a_missing_device_is_seen_and_the_other_one_observed(pair: BigIpRi
 async def test_a_pair_named_standalone_is_unfit_and_the_other_way_round(pair: BigIpRig) -> None:
     one = pair.emulator.devices["bigip-1"].url.removeprefix("https://")
     state = (await pair.owner(icontrol_hostname=one, f5_ha_type="standalone").check())[0]
-    assert state.reachable and "standalone" in state.problem
+    assert state.reachable and "also has bigip-2, which would not get the configuration" in state.problem
     assert not any(state.problem for state in await pair.owner().check())
 
 

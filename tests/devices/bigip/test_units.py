@@ -15,7 +15,6 @@ from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginL
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, Mark, guard_of, parse_guard, parse_mark
 from evenkeel.devices.bigip.observe.partition_reads import Guards
 from evenkeel.devices.bigip.observe.requirements import (
-    cluster_problems,
     module_problems,
     ready_problems,
     version_problems,
@@ -180,7 +179,13 @@ def test_options_have_defaults() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"icontrol_hostname": "a"}, "icontrol_hostname.*exactly two"),
+        ({"icontrol_hostname": "a,b,c"}, "icontrol_hostname.*one or two"),
+        ({"icontrol_hostname": "a", "f5_ha_type": "scalen"}, "icontrol_hostname.*two to 4"),
+        ({"icontrol_hostname": "a,b,c,d,e", "f5_ha_type": "scalen"}, "icontrol_hostname.*two to 4"),
+        ({"sync_mode": "push"}, "sync_mode.*push.*replicate, sync"),
+        ({"sync_force_until": "soon"}, "sync_force_until.*soon.*24 h"),
+        ({"sync_force_until": "2026-01-01T00:00"}, "sync_force_until.*a time with its zone"),
+        ({"sync_force_until": "2999-01-01T00:00Z"}, "sync_force_until.*at most 24 h ahead"),
         ({"icontrol_hostname": "a,a"}, "twice"),
         ({"icontrol_hostname": "a,b:x"}, "icontrol_hostname.*b:x"),
         ({"icontrol_password": ""}, "icontrol_password: not set"),
@@ -207,14 +212,6 @@ def test_a_password_is_never_shown() -> None:
 
 # -- requirements
 
-ALONE = [{"name": "a", "failoverState": "active"}]
-TWO = [{"name": "a", "failoverState": "active"}, {"name": "b", "failoverState": "standby"}]
-
-
-def group(*names: str, **fields: str) -> dict[str, Any]:
-    members = {"items": [{"name": name} for name in names]}
-    return {"name": "g", "type": "sync-failover", "devicesReference": members, **fields}
-
 
 def test_what_a_device_must_be() -> None:
     assert not version_problems("16.1.2") and not version_problems("13.0.0")
@@ -223,15 +220,3 @@ def test_what_a_device_must_be() -> None:
     assert module_problems([{"name": "ltm", "level": "none"}]) and module_problems([])
     entries = {"x": {"nestedStats": {"entries": {"configReady": {"description": "no"}}}}}
     assert "configReady" in ready_problems({"entries": entries})[0]
-
-
-def test_a_cluster_must_fit_the_ha_type() -> None:
-    assert not cluster_problems(ALONE, [], HaType.STANDALONE)
-    assert not cluster_problems(TWO, [group("a", "b")], HaType.PAIR)
-    assert not cluster_problems(TWO, [group("a")], HaType.STANDALONE)
-    assert "standalone" in cluster_problems(TWO, [group("a", "b")], HaType.STANDALONE)[0]
-    assert "needs 2" in cluster_problems(ALONE, [], HaType.PAIR)[0]
-    assert "2 or more" in cluster_problems(ALONE, [], HaType.SCALEN)[0]
-    assert "autoSync" in cluster_problems(TWO, [group("a", "b", autoSync="enabled")], HaType.PAIR)[0]
-    down = [{"name": "a", "failoverState": "standby"}, {"name": "b", "failoverState": "standby"}]
-    assert "active" in cluster_problems(down, [], HaType.PAIR)[0]

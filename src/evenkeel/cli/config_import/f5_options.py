@@ -43,7 +43,7 @@ OPTIONS: dict[str, F5Option] = {
     "static_agent_configuration_data": _dropped("nothing reads it; evenkeel agent show has the agent's settings"),
     "f5_device_type": _dropped("devices are set up by their operator, as with external", "external"),
     "f5_ha_type": F5Option("kept", "f5_ha_type"),
-    "f5_sync_mode": F5Option("replaced", "every device is written by the agent"),
+    "f5_sync_mode": F5Option("replaced", "sync_mode: replicate, the default, or sync for config-sync"),
     "f5_external_physical_mappings": _dropped(_NO_NETWORKS),
     "vlan_binding_driver": _dropped(_NO_NETWORKS, "none"),
     "interface_port_static_mappings": _dropped(_NO_NETWORKS, "none"),

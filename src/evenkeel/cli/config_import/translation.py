@@ -217,8 +217,8 @@ class Importer:
         if not _ENVIRONMENT.fullmatch(self._environment):
             yield "environment_prefix: letters, digits, - and _ are allowed, at most 64, a letter or digit first"
         hosts = [one for one in self._f5("icontrol_hostname").split(",") if one.strip()]
-        if self._f5("f5_ha_type") != "standalone" and len(hosts) < 2:
-            yield "icontrol_hostname: name every device of the group; the others are not discovered"
+        if self._f5("f5_ha_type") == "scalen" and len(hosts) < 2:
+            yield "icontrol_hostname: name every device; only the second one of a pair is found in the device trust"
         if not self._f5("icontrol_password"):
             yield "icontrol_password: not set"
         for provider in self._f5_providers():

@@ -15,18 +15,20 @@ from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
+from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
+from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
 from evenkeel.devices.bigip.observe.partition_reads import read_all, read_guards
-from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import claim, guard
 from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.bigip.reconcile.plan import plan
 from evenkeel.devices.bigip.saving import ConfigSaver
+from evenkeel.devices.bigip.sync.journal import SyncJournal, ensure_folder
 from evenkeel.devices.group import GroupDevice
 
 T = TypeVar("T")
@@ -54,6 +56,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._claimed = False
         """The device was ours at the last check, and has been reachable since."""
         self._capacity = BigIpCapacity(self.icontrol)
+        self.cluster = ClusterView()
+        """As it was read last; empty: not yet."""
+        self.journal = SyncJournal(self.icontrol, names, options.agent_host)
+        self._folder = LOCAL_FOLDER if options.sync_mode is SyncMode.SYNC else ""
+        """Where the claim is: it is the device's own, and must not be synchronised."""
         self._saver = ConfigSaver(
             self.icontrol,
             interval_seconds=options.save_interval_seconds,
@@ -74,6 +81,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.reached():
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
+            self.cluster = reading.cluster
             self._doubt_views(before, reading)
             return replace(reading, state=self._with_save_problem(await self._claimed_state(reading.state)))
 
@@ -114,6 +122,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 pending=self._pending_of(partition),
                 uploads=self._uploads.setdefault(partition, set()),
                 left=self._left_under(partition, mine),
+                also=self.journal.commands,
             ).run()
         if outcome.writes:
             self._saver.changed()
@@ -128,6 +137,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
         todo = plan(observed, complete, partition=partition, names=self._names, complete=batch.complete)
         return describe(self.host, todo, observed, partition)
+
+    async def check_owner(self, batch: PartitionBatch) -> None:
+        """Check that the device holds no newer guard than the batch's. Raises :class:`StaleOwner`,
+        :class:`DeviceUnavailable`."""
+        partition = self._names.partition(batch.project_id)
+        mine = guard_of(batch.epoch, batch.session_id)
+        guard.check(await read_guards(self.icontrol, partition), partition, mine, self._names, self.host)
+
+    async def know_cluster(self) -> None:
+        """Read the cluster if it is not known. Raises :class:`DeviceUnavailable`."""
+        if not self.cluster.devices:
+            async with self.reached():
+                self.cluster = await read_cluster(self.icontrol)
 
     def forget(self, project_id: ProjectId) -> None:
         """Discard the cached state of the partition."""
@@ -148,7 +170,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- ownership of the device
 
     async def _checked(self) -> DeviceState:
-        state = await requirements.look(self.icontrol, self._options.ha_type)
+        state, cluster = await requirements.look(self.icontrol)
+        self.cluster = cluster or self.cluster
         return state if state.problem else await self._claimed_state(state)
 
     async def _claimed_state(self, state: DeviceState) -> DeviceState:
@@ -169,13 +192,15 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self._claim_turn:
             self._claimed = False
             before = self._claim
-            self._claim = found = await claim.look(self.icontrol, self._names, before)
+            if self._folder and before is None:
+                await ensure_folder(self.icontrol)
+            self._claim = found = await claim.look(self.icontrol, self._names, before, self._folder)
             self._claimed = True
             if saved:
-                self._claim = found = await claim.count_save(self.icontrol, self._names, found)
+                self._claim = found = await claim.count_save(self.icontrol, self._names, found, self._folder)
         if before is not None and before.lineage != found.lineage:
             log.warning("device may have lost what it was told: it restarted or was restored", device=self.host)
-            self._forget_all()
+            self.forget_everything()
         return found
 
     # -- implementation
@@ -202,6 +227,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _taken_over(self, project_id: ProjectId, partition: str, mine: Guard) -> PartitionView:
         """The state of the partition after moving the guard."""
         await self._refuse_former(project_id, partition)
+        await self.journal.record_guard()
         new = await guard.take_over(
             self.icontrol,
             partition,
@@ -229,7 +255,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             held = self._left[partition] = (mine, {})
         return held[1]
 
-    def _forget_all(self) -> None:
+    def forget_everything(self) -> None:
+        """Discard the cached state of all partitions."""
         self._views.clear()
 
     def _busy(self, partition: str) -> bool:

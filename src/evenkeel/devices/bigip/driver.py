@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.core.device import (
     DeviceState,
@@ -16,8 +17,10 @@ from evenkeel.core.device import (
     PartitionBatch,
     PartitionOutcome,
 )
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
+from evenkeel.core.statuses import HaType
 from evenkeel.devices.absence import Absence
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.esd.catalogue import Catalogue
@@ -25,9 +28,13 @@ from evenkeel.devices.bigip.esd.verify import Common
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe import observation
-from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.observe.cluster import ClusterView
+from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses
+from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
 from evenkeel.devices.bigip.render.load_balancer import render
-from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs
+from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
+from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
+from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs, weight
 from evenkeel.devices.https import tls_context
 
 log = structlog.get_logger(__name__)
@@ -43,26 +50,146 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._names = BigIpNames(
             environment=options.environment, prefix=options.prefix or options.environment, group=options.group_number
         )
-        tls = tls_context(options)
-        devices = [BigIpDevice(host, options, self._names, tls) for host in options.hosts]
+        self._tls = tls_context(options)
+        self._undiscovered = ""
+        devices = [BigIpDevice(host, options, self._names, self._tls) for host in options.hosts]
         super().__init__("bigip", options.ha_type, devices)
+        self._units: dict[tuple[str, ...], SyncUnit] = {}
+        """By hosts; only in sync mode."""
+        self._unfit: dict[str, tuple[str, ...]] = {}
+        """By host: why the cluster must not be written."""
         self._enhanced = Catalogue(options.esd_dir, self._common_objects)
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the partition's guard on every reachable device."""
-        await on_all(self._devices, lambda device: device.take_over(project_id, epoch, session_id))
+        self._refuse_unfit()
+
+        async def work(device: BigIpDevice) -> None:
+            await device.take_over(project_id, epoch, session_id)
+
+        if self._options.sync_mode is SyncMode.REPLICATE:
+            await on_all(self._devices, work)
+            return
+        found = await self._sync_units()
+        results = await asyncio.gather(*(unit.take_over(work) for unit in found), return_exceptions=True)
+        _raise_unless_done([result for result in results if isinstance(result, BaseException)], len(results))
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Apply the batch on every reachable device; the others are ``lagging``."""
+        """Apply the batch on every reachable device, or in sync mode on one of each unit; the others are
+        ``lagging``."""
+        self._refuse_unfit()
         rendered = await self._render(batch)
-        done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
+        if self._options.sync_mode is SyncMode.SYNC:
+            done, lagging = await self._synchronised(batch, rendered)
+        else:
+            done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
+            lagging = list(lost)
         return PartitionOutcome(
             outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()))),
-            lagging=tuple(lost),
+            lagging=tuple(lagging),
             writes=sum(outcome.writes for outcome in done.values()),
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
         )
+
+    async def check(self) -> tuple[DeviceState, ...]:
+        """The current state of each device, with what does not fit the HA type."""
+        await self._discover()
+        return self._with_cluster_problems(await super().check())
+
+    async def observe(self) -> Observation:
+        """Statuses and statistics of all reachable devices, with what does not fit the HA type any more."""
+        seen = await super().observe()
+        return replace(seen, devices=self._with_cluster_problems(seen.devices))
+
+    # -- the cluster
+
+    async def _discover(self) -> None:
+        """Take the second device of a pair from the device trust, if only one is named. It answers at its management
+        address, at the port of the named one."""
+        if self._options.ha_type is not HaType.PAIR or len(self._devices) > 1:
+            return
+        (named,) = self._devices
+        try:
+            await named.know_cluster()
+        except (DeviceUnavailable, DeviceRejected):
+            return  # the check says why
+        others = [item for item in named.cluster.devices if item is not named.cluster.own]
+        if len(others) != 1 or not (address := str(others[0].get("managementIp", ""))):
+            named.cluster = ClusterView()  # asked again
+            self._undiscovered = (
+                f"its device trust has {len(others)} other device(s); f5_ha_type pair with one device in"
+                " icontrol_hostname needs exactly one"
+            )
+            return
+        self._undiscovered = ""
+        host = f"[{address}]" if ":" in address else address
+        found = BigIpDevice(f"{host}:{named.host.rpartition(':')[2]}", self._options, self._names, self._tls)
+        log.info("second device of the pair found", device=found.host, trusted_by=named.host)
+        self._set_devices((named, found))
+        rules = self._options.addresses
+        own = rules.own_addresses | management_addresses((found.host,))
+        self._options = replace(self._options, addresses=replace(rules, own_addresses=own))
+
+    def _with_cluster_problems(self, states: Sequence[DeviceState]) -> tuple[DeviceState, ...]:
+        """The states, with the problems of clusters as they were read last."""
+        clusters = {device.host: device.cluster for device in self._devices if device.cluster.devices}
+        found = ha_problems(clusters, self._options.ha_type, self._options.sync_mode)
+        if found != self._unfit and any(found.values()):
+            log.error("the cluster does not fit the HA type", problems=found)
+        self._unfit = found
+        texts = {host: [*found[host], *role_problems(cluster)] for host, cluster in clusters.items()}
+        for unit in self._units.values():
+            for device in unit.devices:
+                texts.setdefault(device.host, []).extend(filter(None, (unit.problem,)))
+        return tuple(self._with(state, texts.get(state.name, [])) for state in states)
+
+    def _with(self, state: DeviceState, problems: Sequence[str]) -> DeviceState:
+        if not state.reachable:
+            return state
+        return replace(state, problem="; ".join(filter(None, (state.problem, self._undiscovered, *problems))))
+
+    def _refuse_unfit(self) -> None:
+        """Raises :class:`DeviceUnavailable` if the cluster must not be written: see ``sync/rules``."""
+        for host, problems in self._unfit.items():
+            if problems:
+                raise DeviceUnavailable(host, "; ".join(problems))
+
+    async def _sync_units(self) -> list[SyncUnit]:
+        """The units of the reachable devices."""
+        await asyncio.gather(*(device.know_cluster() for device in self._devices), return_exceptions=True)
+        clusters = {device.host: device.cluster for device in self._devices if device.cluster.devices}
+        if not clusters:
+            raise self._devices[0].reach.doubt or DeviceUnavailable(self._devices[0].host, "its cluster is not known")
+        by_host = {device.host: device for device in self._devices}
+        groups = units(clusters)
+        self._units = {
+            hosts: self._units.get(hosts) or SyncUnit([by_host[host] for host in hosts], self._options, utc_now)
+            for hosts in groups
+        }
+        for unit in self._units.values():
+            unit.unknown = tuple(host for host in by_host if host not in clusters)
+        return list(self._units.values())
+
+    async def _synchronised(
+        self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
+    ) -> tuple[dict[str, PassOutcome], list[str]]:
+        """By the first host of each unit: its outcome; and the devices that do not have the configuration yet."""
+        found = await self._sync_units()
+        results = await asyncio.gather(*(unit.apply(batch, rendered) for unit in found), return_exceptions=True)
+        done: dict[str, PassOutcome] = {}
+        known = {device.host for unit in found for device in unit.devices}
+        lagging = [device.host for device in self._devices if device.host not in known]
+        failures: list[BaseException] = []
+        for unit, result in zip(found, results, strict=True):
+            if isinstance(result, BaseException):
+                failures.append(result)
+                lagging += [device.host for device in unit.devices]
+            else:
+                done[unit.devices[0].host] = result[0]
+                lagging += result[1]
+        _raise_unless_done(failures, len(results))
+        return done, lagging
 
     async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
@@ -104,3 +231,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         uneven: Collection[Absence],
     ) -> Observation:
         return observation.merge(readings, unreachable, self._names, absent=absent, uneven=uneven)
+
+
+def _raise_unless_done(failures: Sequence[BaseException], count: int) -> None:
+    """Raise the weightiest failure, unless only devices were out of reach, and not all."""
+    severe = [failure for failure in failures if not isinstance(failure, DeviceUnavailable)]
+    if severe or len(failures) == count:
+        raise max(severe or failures, key=weight)

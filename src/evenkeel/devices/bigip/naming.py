@@ -18,6 +18,8 @@ GUARD = "evenkeel_guard"
 """Name of the sentinel; a guard is named ``evenkeel_guard_<epoch>_<digest of the owner's session>``."""
 CLAIM = "evenkeel_owner"
 COMMON = "Common"
+LOCAL_FOLDER = "evenkeel_local"
+"""Folder in /Common that is not synchronised with other devices."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 _PLAIN_BEFORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")

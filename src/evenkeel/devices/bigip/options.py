@@ -1,6 +1,8 @@
 """The driver's options, declared once, and the validated values made from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from oslo_config import cfg
@@ -13,7 +15,17 @@ from evenkeel.core.values import Value
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 443
+DEVICES_MAX = 4
+FORCE_MAX = timedelta(hours=24)
 PROFILE_PATH = r"^/[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){1,3}$"
+
+
+class SyncMode(StrEnum):
+    """How the devices of a device group get their configuration."""
+
+    REPLICATE = "replicate"  # the agent writes each named device
+    SYNC = "sync"  # it writes one device of each sync-failover group, which config-sync copies to the others
+
 
 OPTIONS = [
     cfg.ListOpt(
@@ -26,7 +38,27 @@ OPTIONS = [
         "f5_ha_type",
         default=HaType.PAIR.value,
         choices=[one.value for one in HaType],
-        help="How many devices there are.",
+        help="How many devices there are: one (the others of its cluster get the configuration by config-sync), two "
+        "(if only one is named, the other one is taken from the device trust), or two to four.",
+    ),
+    cfg.StrOpt(
+        "sync_mode",
+        default=SyncMode.REPLICATE.value,
+        choices=[one.value for one in SyncMode],
+        help="replicate: each named device is written. sync: one device of each sync-failover group is written, and "
+        "config-sync copies that to its others.",
+    ),
+    cfg.FloatOpt(
+        "sync_timeout",
+        default=60.0,
+        min=0.1,
+        max=600.0,
+        help="Seconds that a config-sync may take until the device group is in sync.",
+    ),
+    cfg.StrOpt(
+        "sync_force_until",
+        help="UTC time, such as 2026-11-23T14:30Z, at most 24 h ahead: until then a device group with changes pending "
+        "that no agent made is written, and those changes are overwritten.",
     ),
     *client_options(servers="devices", request_timeout=30.0),
     cfg.FloatOpt(
@@ -103,6 +135,9 @@ class BigIpOptions(Value):
     verify_tls: bool
     prefix: str
     ha_type: HaType
+    sync_mode: SyncMode
+    sync_timeout_seconds: float
+    sync_force_until: datetime | None
     connect_timeout_seconds: float
     request_timeout_seconds: float
     commit_timeout_seconds: float
@@ -135,6 +170,9 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         verify_tls=values["verify_tls"],
         prefix=values["prefix"] or environment,
         ha_type=ha_type,
+        sync_mode=SyncMode(values["sync_mode"]),
+        sync_timeout_seconds=values["sync_timeout"],
+        sync_force_until=_force_until(values["sync_force_until"] or "", datetime.now(UTC)),
         connect_timeout_seconds=values["connect_timeout"],
         request_timeout_seconds=values["request_timeout"],
         commit_timeout_seconds=values["commit_timeout"],
@@ -149,13 +187,31 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     )
 
 
+def _force_until(text: str, now: datetime) -> datetime | None:
+    """The time; None if none is given. One that has passed is no error: the agent may be restarted later."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None or found - now > FORCE_MAX:
+        raise ValueError(f"sync_force_until: {text!r}: a time with its zone, at most 24 h ahead, is allowed")
+    return found
+
+
 def _addresses(values: Mapping[str, Any], hosts: Iterable[str]) -> AddressRules:
     try:
         denied = parsed_networks(text for text in values["denied_member_networks"] if text.strip())
     except ValueError as error:
         raise ValueError(f"denied_member_networks: {error}") from None
-    own = frozenset(address for address in map(_management, hosts) if address is not None)
+    own = management_addresses(hosts)
     return AddressRules(allow_loopback=values["allow_loopback_addresses"], denied_networks=denied, own_addresses=own)
+
+
+def management_addresses(hosts: Iterable[str]) -> frozenset[Address]:
+    """Addresses of devices, which no load balancer may use: of ``host:port``, where the host is an address."""
+    return frozenset(address for address in map(_management, hosts) if address is not None)
 
 
 def _management(host: str) -> Address | None:
@@ -174,8 +230,8 @@ def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
         raise ValueError(f"icontrol_hostname: {shown}: a device is named twice")
     fits, allowed = {
         HaType.STANDALONE: (len(hosts) == 1, "exactly one"),
-        HaType.PAIR: (len(hosts) == 2, "exactly two"),
-        HaType.SCALEN: (len(hosts) >= 2, "two or more"),
+        HaType.PAIR: (len(hosts) in (1, 2), "one or two"),
+        HaType.SCALEN: (2 <= len(hosts) <= DEVICES_MAX, f"two to {DEVICES_MAX}"),
     }[ha_type]
     if not fits:
         raise ValueError(f"icontrol_hostname: {shown}: f5_ha_type {ha_type} needs {allowed} host[:port]")

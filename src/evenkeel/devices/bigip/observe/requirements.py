@@ -1,8 +1,7 @@
 """The requirements that a device must meet, and those it does not. Pure, except for :func:`look`.
 
-TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, ltm provisioned, and in a
-cluster that matches ``f5_ha_type``. The agent configures every device of a group directly, so the cluster must not
-synchronise configuration between devices automatically.
+TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm provisioned. What is
+asked of the cluster is in :mod:`evenkeel.devices.bigip.sync.rules`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.statuses import HaType
 from evenkeel.devices.bigip.icontrol.answers import Absent
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.observe.cluster import ClusterView, identity_of, read_cluster
@@ -22,8 +20,9 @@ READY_SINCE = (13, 1)
 Item = Mapping[str, Any]
 
 
-async def look(device: IControl, ha_type: HaType) -> DeviceState:
-    """The device's state with unmet requirements. A device error is reported in the state, not raised."""
+async def look(device: IControl) -> tuple[DeviceState, ClusterView | None]:
+    """The device's state with unmet requirements, and its cluster unless it is not known. A device error is reported in
+    the state, not raised."""
     try:
         cluster, modules = await read_cluster(device), await device.collection("sys/provision")
         state = device_state(device.host, cluster)
@@ -31,13 +30,12 @@ async def look(device: IControl, ha_type: HaType) -> DeviceState:
             *version_problems(state.version),
             *await _ready_problems(device, state.version),
             *module_problems(modules),
-            *cluster_problems(cluster.devices, cluster.groups, ha_type),
         ]
     except DeviceUnavailable as error:
-        return DeviceState(name=device.host, reachable=False, problem=str(error))
+        return DeviceState(name=device.host, reachable=False, problem=str(error)), None
     except DeviceRejected as error:
-        return DeviceState(name=device.host, reachable=True, problem=str(error))
-    return replace(state, problem="; ".join(problems))
+        return DeviceState(name=device.host, reachable=True, problem=str(error)), None
+    return replace(state, problem="; ".join(problems)), cluster
 
 
 def device_state(host: str, cluster: ClusterView) -> DeviceState:
@@ -90,33 +88,3 @@ def module_problems(modules: Iterable[Item]) -> list[str]:
     """The problem if ltm is not provisioned."""
     level = next((str(item.get("level", "none")) for item in modules if item.get("name") == "ltm"), "none")
     return [] if level != "none" else ["module ltm is not provisioned; level nominal or more is needed"]
-
-
-def cluster_problems(devices: Iterable[Item], groups: Iterable[Item], ha_type: HaType) -> list[str]:
-    """The problems of a cluster that does not match the HA type."""
-    members = list(devices)
-    shared = [item for item in groups if item.get("type") == "sync-failover" and _size(item) != 1]
-    problems = [
-        f"device group {item.get('name')} has autoSync enabled; disabled is needed, each device is configured directly"
-        for item in shared
-        if item.get("autoSync") == "enabled"
-    ]
-    if ha_type is HaType.STANDALONE:
-        if len(members) > 1 and shared:
-            names = ", ".join(sorted(str(item.get("name")) for item in members))
-            problems.append(f"is in a failover group with others ({names}); f5_ha_type standalone needs it alone")
-        return problems
-    exact = ha_type is HaType.PAIR
-    if len(members) < 2 or (exact and len(members) != 2):
-        needed = "2" if exact else "2 or more"
-        problems.append(f"its cluster has {len(members)} device(s); f5_ha_type {ha_type} needs {needed}")
-    elif not any(item.get("failoverState") == "active" for item in members):
-        problems.append("no device of its cluster is active")
-    return problems
-
-
-def _size(group: Item) -> int:
-    """Number of devices in a device group; 0 if the response does not contain it."""
-    found = group.get("devicesReference")
-    items = found.get("items", []) if isinstance(found, Mapping) else []
-    return len(items) or len(group.get("devices", ()))

@@ -43,25 +43,28 @@ class Claim(Value):
         return [{"name": name, "data": data} for name, data in found.items()]
 
 
-async def look(device: IControl, names: BigIpNames, before: Claim | None) -> Claim:
-    """The device's claim; created if there is none, with a new lineage if it is older than ``before``.
+async def look(device: IControl, names: BigIpNames, before: Claim | None, folder: str = "") -> Claim:
+    """The device's claim; created if there is none, with a new lineage if it is older than ``before``. ``folder``: the
+    folder in /Common that it is in, which is there.
 
     Raises :class:`DeviceRejected` if another owner claimed the device, :class:`DeviceUnavailable`.
     """
-    found = await _read(device, names) or await _make(device, names)
+    found = await _read(device, names, folder)
+    if found is None and folder and (former := await _read(device, names, "")) is not None:
+        found = former if not names.owns(former.mark) else None
+    found = found or await _make(device, names, folder)
     if not names.owns(found.mark):
         owner = found.mark.owner if found.mark else f"whoever made data group /{COMMON}/{names.device_claim}"
         raise DeviceRejected(device.host, f"belongs to {owner}; this is {names.place}")
     if before is not None and found.went_back(before):
-        found = await _write(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()))
+        found = await _write(device, names, Claim(mark=found.mark, lineage=_new_id(), stamp=_new_id()), folder)
     return found
 
 
-async def count_save(device: IControl, names: BigIpNames, seen: Claim) -> Claim:
+async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: str = "") -> Claim:
     """Count one more save: from now on the running configuration is newer than the saved one."""
-    return await _write(
-        device, names, Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
-    )
+    counted = Claim(mark=seen.mark, lineage=seen.lineage, saves=seen.saves + 1, stamp=_new_id())
+    return await _write(device, names, counted, folder)
 
 
 def claim_in(item: Mapping[str, Any]) -> Claim:
@@ -77,19 +80,20 @@ def claim_in(item: Mapping[str, Any]) -> Claim:
     )
 
 
-async def _read(device: IControl, names: BigIpNames) -> Claim | None:
+async def _read(device: IControl, names: BigIpNames, folder: str) -> Claim | None:
     try:
-        return claim_in(await device.get(_path(names)))
+        return claim_in(await device.get(_path(names, folder)))
     except Absent:
         return None
 
 
-async def _make(device: IControl, names: BigIpNames) -> Claim:
+async def _make(device: IControl, names: BigIpNames, folder: str) -> Claim:
     mark = parse_mark(names.mark(KIND))
     made = Claim(mark=mark, lineage=_new_id(), stamp=_new_id())
     body = {
         "name": names.device_claim,
         "partition": COMMON,
+        **({"subPath": folder} if folder else {}),
         "type": "string",
         "description": names.mark(KIND),
         "records": made.records(),
@@ -97,17 +101,17 @@ async def _make(device: IControl, names: BigIpNames) -> Claim:
     try:
         await device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
     except Exists:
-        return await _read(device, names) or made
+        return await _read(device, names, folder) or made
     return made
 
 
-async def _write(device: IControl, names: BigIpNames, claim: Claim) -> Claim:
-    await device.write("PATCH", _path(names), {"records": claim.records()})
+async def _write(device: IControl, names: BigIpNames, claim: Claim, folder: str) -> Claim:
+    await device.write("PATCH", _path(names, folder), {"records": claim.records()})
     return claim
 
 
-def _path(names: BigIpNames) -> str:
-    return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, names.device_claim)}"
+def _path(names: BigIpNames, folder: str) -> str:
+    return f"/mgmt/tm/{DATA_GROUP}/{segment('~'.join(filter(None, (COMMON, folder))), names.device_claim)}"
 
 
 def _new_id() -> str:

@@ -27,7 +27,7 @@ from evenkeel.core.errors import DeviceRejected, GuardLost
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.icontrol.transaction import OutcomeUnknown, command_of, commit, drop_pending
+from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
 from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uploads, uploaded
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import (
@@ -107,6 +107,7 @@ class PartitionPass:
         pending: set[str],
         uploads: set[str],
         left: dict[str, Change],
+        also: Callable[[], list[Command]] = list,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._device = device
@@ -122,6 +123,8 @@ class PartitionPass:
         """Names of uploaded files that were not removed yet."""
         self._left = left
         """By load balancer, the change at which it was left on this device; kept up to date."""
+        self._also = also
+        """More commands for each transaction."""
         self._repaired: dict[LoadBalancerId, list[str]] = {}
         self._now = now
         self._errors: dict[LoadBalancerId, str] = {}
@@ -284,6 +287,7 @@ class PartitionPass:
             commands = [
                 guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
                 *(command_of(step, self._partition, sources.get(step.key, "")) for step in steps),
+                *self._also(),
             ]
             await commit(
                 self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds

@@ -1,0 +1,109 @@
+"""The journal: on a device, which agents changed its configuration and did not see the change synchronised.
+
+A device group shows "changes pending" whoever made them. The journal tells our own unfinished changes, also those of an
+agent that died, from a stranger's, which are not to be pushed. Each agent has a data group of its own, set in the same
+transaction as the change and emptied when the group was seen in sync. It lies in a folder without a device group, so it
+is never synchronised, and changing it is no pending change. The device's claim lies there too.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterable
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.transaction import Command
+from evenkeel.devices.bigip.naming import COMMON, LOCAL_FOLDER, BigIpNames
+from evenkeel.devices.bigip.objects import DATA_GROUP
+
+CONTENT = "content"
+GUARD = "guard"
+"""Kinds of changes: of tenants' objects, or of a guard only."""
+
+
+class Unsynced(Value):
+    """What the journals on a device say. ``content``: tenants' objects were changed, not only guards."""
+
+    any: bool = False
+    content: bool = False
+
+
+async def ensure_folder(device: IControl) -> None:
+    """Make the folder that is not synchronised, if it is not there. Raises :class:`DeviceRejected`,
+    :class:`DeviceUnavailable`."""
+    body = {"name": LOCAL_FOLDER, "partition": COMMON, "deviceGroup": "none", "inheritedDevicegroup": "false"}
+    try:
+        await device.write("POST", "/mgmt/tm/sys/folder", body)
+    except Exists:
+        return
+
+
+class SyncJournal:
+    """One agent's journal on one device."""
+
+    def __init__(self, device: IControl, names: BigIpNames, agent_host: str) -> None:
+        self._device = device
+        self._prefix = f"evenkeel_unsynced_{names.environment}_{names.group}_"
+        self._name = self._prefix + hashlib.sha256(agent_host.encode()).hexdigest()[:12]
+        self.marking = False
+        """Changes are recorded. False: the device group has a stranger's changes, which must not look like ours."""
+
+    def commands(self) -> list[Command]:
+        """What records a change of tenants' objects, for its transaction."""
+        return [self._command(CONTENT)] if self.marking else []
+
+    async def record_guard(self) -> None:
+        """Record that a guard is about to be moved. Raises :class:`DeviceUnavailable`."""
+        if not self.marking or (await self.read()).any:
+            return
+        command = self._command(GUARD)
+        await self._device.write(command.method, command.path, command.body)
+
+    def _command(self, kind: str) -> Command:
+        body = {"records": [{"name": kind, "data": uuid.uuid4().hex}]}
+        return Command(method="PATCH", path=self._path(self._name), body=body)
+
+    async def read(self) -> Unsynced:
+        """What all agents' journals on the device say; this agent's is made if it is not there."""
+        try:
+            found = await self._journals()
+            if self._name not in found:
+                await ensure_folder(self._device)
+                await self._make()
+        except DeviceRejected as error:
+            raise DeviceUnavailable(self._device.host, f"journal of config-sync: {error.reason}") from error
+        kinds = {kind for records in found.values() for kind in records}
+        return Unsynced(any=bool(kinds), content=CONTENT in kinds)
+
+    async def clear(self) -> None:
+        """Empty all journals of the device group's agents that are not empty: the device is in sync."""
+        try:
+            for name in [name for name, records in (await self._journals()).items() if records]:
+                await self._device.write("PATCH", self._path(name), {"records": []})
+        except DeviceRejected as error:
+            raise DeviceUnavailable(self._device.host, f"journal of config-sync: {error.reason}") from error
+
+    async def _journals(self) -> dict[str, set[str]]:
+        items = await self._device.collection(DATA_GROUP, partition=COMMON)
+        ours = (item for item in items if item.get("subPath") == LOCAL_FOLDER)
+        return {
+            str(item["name"]): _kinds(item.get("records", ()))
+            for item in ours
+            if str(item.get("name", "")).startswith(self._prefix)
+        }
+
+    async def _make(self) -> None:
+        body = {"name": self._name, "partition": COMMON, "subPath": LOCAL_FOLDER, "type": "string"}
+        try:
+            await self._device.write("POST", f"/mgmt/tm/{DATA_GROUP}", body)
+        except Exists:
+            return
+
+    def _path(self, name: str) -> str:
+        return f"/mgmt/tm/{DATA_GROUP}/~{COMMON}~{LOCAL_FOLDER}~{name}"
+
+
+def _kinds(records: Iterable[object]) -> set[str]:
+    return {str(record.get("name")) for record in records if isinstance(record, dict)}

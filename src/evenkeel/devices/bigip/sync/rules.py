@@ -1,0 +1,107 @@
+"""Which combinations of HA type, sync mode and device groups are safe. Pure.
+
+Every device must get the configuration exactly once: from the agent, or by config-sync from a device that the agent
+writes. A device that gets it from nobody would serve old configuration after a failover; one that gets it from both
+would lose what the agent wrote last.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from evenkeel.core.statuses import HaType
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.observe.cluster import ClusterView, Item, identity_of, names_of
+from evenkeel.devices.bigip.options import SyncMode
+
+
+class Membership(Value):
+    """The sync-failover group of a device."""
+
+    group: str = ""
+    """Its name; empty: the device is in none with others."""
+    auto_sync: bool = False
+    members: tuple[Item, ...] = ()
+    """Its devices, as ``cm/device`` shows them."""
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """Its devices' identities: the same on all of them."""
+        return frozenset(map(key_of, self.members))
+
+
+def key_of(item: Item) -> str:
+    """A device's identity, else its name."""
+    return identity_of(item) or str(item.get("name", ""))
+
+
+def membership(cluster: ClusterView) -> Membership:
+    """The sync-failover group, with others, of the device that reported this."""
+    own = cluster.own.get("name")
+    for group in cluster.groups:
+        names = _names(group)
+        if group.get("type") == "sync-failover" and len(names) > 1 and own in names:
+            members = tuple(item for item in cluster.devices if item.get("name") in names)
+            auto = group.get("autoSync") == "enabled"
+            return Membership(group=str(group.get("name")), auto_sync=auto, members=members)
+    return Membership()
+
+
+def _names(group: Item) -> frozenset[str]:
+    found = group.get("devicesReference")
+    items = found.get("items", []) if isinstance(found, Mapping) else group.get("devices", [])
+    return frozenset(str(item.get("name") if isinstance(item, Mapping) else item).rpartition("/")[2] for item in items)
+
+
+def units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
+    """The named devices, by host, in groups that share a sync-failover group; others alone. In the order given."""
+    found: dict[frozenset[str], list[str]] = {}
+    for host, cluster in clusters.items():
+        found.setdefault(membership(cluster).identities or frozenset({f"host {host}"}), []).append(host)
+    return tuple(map(tuple, found.values()))
+
+
+def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
+    """By host: why these devices must not be written this way."""
+    synced = any(membership(cluster).group for cluster in clusters.values())
+    return {host: (*_trust(host, clusters, ha_type), *_syncs(host, clusters, mode, synced=synced)) for host in clusters}
+
+
+def role_problems(cluster: ClusterView) -> list[str]:
+    """The problem of a cluster that serves nobody. It may pass by itself, and does not keep the agent from writing."""
+    members = membership(cluster).members or cluster.devices
+    active = any(item.get("failoverState") == "active" for item in members)
+    return ["no device of its cluster is active"] if members and not active else []
+
+
+def _trust(host: str, clusters: Mapping[str, ClusterView], ha_type: HaType) -> Iterator[str]:
+    trusted = clusters[host].devices
+    if ha_type is HaType.STANDALONE:
+        return
+    if len(trusted) < 2:
+        needed = "2" if ha_type is HaType.PAIR else "2 to 4"
+        yield f"its cluster has {len(trusted)} device(s); f5_ha_type {ha_type} needs {needed}"
+        return
+    keys = set(map(key_of, trusted))
+    for other, cluster in clusters.items():
+        if other != host and cluster.own and key_of(cluster.own) not in keys:
+            yield f"does not trust {other}; f5_ha_type {ha_type} needs devices of one trust domain"
+
+
+def _syncs(host: str, clusters: Mapping[str, ClusterView], mode: SyncMode, *, synced: bool) -> Iterator[str]:
+    own = membership(clusters[host])
+    named = {key_of(cluster.own) for cluster in clusters.values()}
+    others = [item for item in own.members if key_of(item) not in named]
+    shared = [item for item in own.members if key_of(item) in named]
+    if mode is SyncMode.SYNC:
+        if not synced:
+            yield "sync_mode sync: it is in no sync-failover group with other devices"
+        return
+    if own.auto_sync and len(shared) > 1:
+        yield (
+            f"device group {own.group} has autoSync enabled, which would overwrite what the agent writes to each of"
+            f" {names_of(shared)}: disable it, or set sync_mode = sync"
+        )
+    if others and not own.auto_sync:
+        yield (
+            f"device group {own.group} also has {names_of(others)}, which would not get the configuration: set"
+            " sync_mode = sync, enable autoSync, or name them in icontrol_hostname"
+        )

@@ -1,0 +1,290 @@
+"""One sync-failover group in sync mode: one of its devices is written, config-sync copies that to the others.
+
+- The guard is moved on every reachable device directly, by the takeover. The written device refuses stale owners in
+  each transaction, wherever a stale agent writes; and before each push the agent reads the guards of the other devices,
+  so one that wrote a device its successor could not reach does not push over the successor's.
+- The written device stays the same, whichever is active, until it is out of reach. Then another one is written; when
+  the first is back it gets the configuration by config-sync, and is not written before.
+- A group with changes pending that no journal explains (:mod:`evenkeel.devices.bigip.sync.journal`) is neither written
+  nor pushed over, unless an operator forces it for a limited time (``sync_force_until``).
+"""
+
+import asyncio
+import contextlib
+import random
+import re
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from evenkeel.core.backoff import Backoff
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.devices.bigip.device import BigIpDevice
+from evenkeel.devices.bigip.objects import RenderedObjects
+from evenkeel.devices.bigip.observe.cluster import IN_SYNC, SyncStatus, read_sync_status
+from evenkeel.devices.bigip.options import BigIpOptions
+from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
+from evenkeel.devices.bigip.sync.journal import Unsynced
+from evenkeel.devices.bigip.sync.rules import Membership, key_of, membership
+from evenkeel.devices.errors import PartitionUnavailable
+from evenkeel.devices.group import on_all
+
+log = structlog.get_logger(__name__)
+
+POLL = Backoff(initial_seconds=0.1, max_seconds=2.0, jitter=(0.8, 1.0))
+UNVERIFIED = "its owner cannot be verified before config-sync"
+UNEXPLAINED = ("Changes Pending", "Awaiting Initial Sync", "Sync Failure")
+"""States of a group in which a push would spread, or overwrite, changes of others."""
+_LINK = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)")
+
+
+class SyncUnit:
+    """The named devices of one sync-failover group."""
+
+    def __init__(self, devices: Sequence[BigIpDevice], options: BigIpOptions, now: Callable[[], datetime]) -> None:
+        self.devices = tuple(devices)
+        self._options = options
+        self._now = now
+        self._writer: BigIpDevice | None = None
+        self._overruled: frozenset[str] = frozenset()
+        """Hosts of devices with unsynchronised changes of ours that the written device replaces."""
+        self._turn = asyncio.Lock()
+        self._push: asyncio.Task[tuple[str, ...]] | None = None
+        self.unknown: tuple[str, ...] = ()
+        """Hosts of named devices that were not reached since the agent began: they may be in this group."""
+        self.pending = False
+        """Something was changed and not seen in sync since."""
+        self.problem = ""
+        """Why the group is not in sync, or not written (human-readable)."""
+
+    async def take_over(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
+        """Move a guard on all devices in reach, by ``work``; on the one that is written last, so that its configuration
+        is the newest. Raises as :func:`on_all`."""
+        try:
+            writer = await self._ready()
+        except DeviceUnavailable as error:  # the guard is moved all the same, and not recorded as a change of ours
+            log.warning("takeover without config-sync", reason=str(error))
+            await on_all(self.devices, work)
+            return
+        self.pending = bool(self._membership(writer).group)
+        peers = [device for device in self.devices if device is not writer]
+        reached: dict[str, None] = {}
+        if peers:
+            with contextlib.suppress(DeviceUnavailable):
+                reached, _ = await on_all(peers, work)
+        try:
+            await on_all((writer,), work)
+        except DeviceUnavailable:
+            if not reached:
+                raise
+
+    async def apply(
+        self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
+    ) -> tuple[PassOutcome, list[str]]:
+        """The outcome on the written device, and the devices that do not have it yet. Raises as
+        :meth:`BigIpDevice.apply`."""
+        writer = await self._ready()
+        outcome = await writer.watched(writer.apply(batch, rendered))
+        if not self._membership(writer).group or not (outcome.writes or self.pending):
+            return outcome, []
+        self.pending = True
+        for peer in self.devices:
+            if peer is not writer:
+                await self._check_peer(writer, peer, batch)
+        await self._check_unknown(writer)
+        return outcome, list(await self._pushed(writer))
+
+    # -- before a write
+
+    async def _ready(self) -> BigIpDevice:
+        """The device to write. Raises :class:`DeviceUnavailable` if there is none, or the group must not be written."""
+        async with self._turn:
+            writer = self._writer
+            if writer is None or writer.reach.doubt is not None:
+                writer = await self._elect()
+            if not self._membership(writer).group:  # nobody else gets its configuration
+                self._writer = writer
+                return writer
+            async with writer.reached():
+                status = await read_sync_status(writer.icontrol)
+                unsynced = await writer.journal.read()
+            state = self._state(writer, status)
+            self.pending = self.pending or unsynced.any
+            if state in UNEXPLAINED and not (self.pending or await self._explained(writer)):
+                self._refuse_unless_forced(writer, state, status)
+            elif not self.pending:
+                self.problem = ""
+            for device in self.devices:
+                device.journal.marking = True
+            self._writer = writer
+            return writer
+
+    async def _elect(self) -> BigIpDevice:
+        """The device with unsynchronised changes of ours, else the active one, else the first: of those in reach."""
+        found: list[tuple[BigIpDevice, Unsynced]] = []
+        errors: list[DeviceUnavailable] = []
+        for device in self.devices:
+            try:
+                async with device.reached():
+                    found.append((device, await device.journal.read()))
+            except DeviceUnavailable as error:
+                errors.append(error)
+        if not found:
+            raise errors[0]
+        active = {device.host for device, _ in found if device.cluster.own.get("failoverState") == "active"}
+        found.sort(key=lambda item: (not item[1].content, item[0].host not in active))
+        writer = found[0][0]
+        self._overruled = frozenset(device.host for device, unsynced in found[1:] if unsynced.content)
+        if self._overruled:
+            log.warning(
+                "devices were changed apart; one replaces the others", device=writer.host, others=self._overruled
+            )
+        if self._writer is not None and self._writer is not writer:
+            log.warning("another device is written", device=writer.host, before=self._writer.host)
+        writer.forget_everything()  # it may have been changed by config-sync since it was written last
+        return writer
+
+    async def _explained(self, writer: BigIpDevice) -> bool:
+        """Whether a journal of another device explains the pending changes."""
+        for device in self.devices:
+            if device is not writer and device.reach.doubt is None:
+                try:
+                    async with device.reached():
+                        if (await device.journal.read()).any:
+                            return True
+                except DeviceUnavailable:
+                    continue
+        return False
+
+    def _refuse_unless_forced(self, writer: BigIpDevice, state: str, status: SyncStatus) -> None:
+        name = self._membership(writer).group
+        if self._forced:
+            log.warning("changes of others are overwritten, as forced", device=writer.host, group=name, state=state)
+            return
+        for device in self.devices:
+            device.journal.marking = False
+        self.problem = (
+            f"device group {name}: {state}, and not by an agent ({status.summary.strip()}): nothing is"
+            " written until it is in sync; synchronise it by hand, or set sync_force_until to have it overwritten"
+        )
+        raise PartitionUnavailable(writer.host, self.problem)
+
+    @property
+    def _forced(self) -> bool:
+        until = self._options.sync_force_until
+        return until is not None and self._now() < until
+
+    # -- after a write
+
+    async def _check_peer(self, writer: BigIpDevice, peer: BigIpDevice, batch: PartitionBatch) -> None:
+        """Check that a push replaces nothing newer on this device. Raises :class:`StaleOwner`,
+        :class:`DeviceUnavailable`."""
+        try:
+            async with peer.reached():
+                await peer.check_owner(batch)
+                unsynced = await peer.journal.read()
+        except DeviceUnavailable as error:
+            async with writer.reached():
+                links = _links(await read_sync_status(writer.icontrol))
+            if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
+                reason = f"{UNVERIFIED}: {error.reason}"
+                raise PartitionUnavailable(peer.host, reason) from error
+            return
+        if unsynced.content and peer.host not in self._overruled:
+            self._writer = None  # elect again: this one has changes that the others do not have
+            raise PartitionUnavailable(peer.host, "it has changes of an agent that were not synchronised yet")
+
+    async def _check_unknown(self, writer: BigIpDevice) -> None:
+        """Check that no named device that was never reached, and may be one of this group, gets a push."""
+        if not self.unknown:
+            return
+        known = {key_of(device.cluster.own) for device in self.devices}
+        others = {str(item.get("name")) for item in self._membership(writer).members if key_of(item) not in known}
+        async with writer.reached():
+            links = _links(await read_sync_status(writer.icontrol))
+        if any(links.get(name) != "disconnected" for name in others):
+            reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED}"
+            raise PartitionUnavailable(self.unknown[0], reason)
+
+    async def _pushed(self, writer: BigIpDevice) -> tuple[str, ...]:
+        """Wait for a push that begins now or later; changes that wait at the same time share it."""
+        if self._push is not None and not self._push.done():
+            await asyncio.wait({self._push})
+        if self._push is None or self._push.done():
+            self._push = asyncio.create_task(self._synchronise(writer))
+        return await asyncio.shield(self._push)
+
+    async def _synchronise(self, writer: BigIpDevice) -> tuple[str, ...]:
+        """Push and wait until the group is in sync. Returns the devices that did not get it."""
+        own = self._membership(writer)
+        peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
+        async with writer.reached():
+            away = {
+                name for name, link in _links(await read_sync_status(writer.icontrol)).items() if link != "connected"
+            }
+            if not own.auto_sync and peers - away:
+                await self._request(writer, own.group)
+            deadline = time.monotonic() + self._options.sync_timeout_seconds
+            attempt = 0
+            while True:
+                status = await read_sync_status(writer.icontrol)
+                state = self._state(writer, status)
+                away = peers & {name for name, link in _links(status).items() if link == "disconnected"}
+                if state == IN_SYNC:
+                    await self._in_sync()
+                    return ()
+                if away or time.monotonic() > deadline:
+                    break
+                attempt += 1
+                await asyncio.sleep(POLL.delay_seconds(attempt, random.uniform))
+        missing = ", ".join(sorted(away)) or "not all devices"
+        self.problem = f"device group {own.group} is not in sync: {state}; changes did not reach {missing}"
+        log.warning("config-sync not complete", device=writer.host, group=own.group, state=state, away=sorted(away))
+        return tuple(sorted(away)) or (own.group,)
+
+    async def _request(self, writer: BigIpDevice, group: str) -> None:
+        overwrite = "force-full-load-push " if self._forced or self._overruled else ""
+        body = {"command": "run", "utilCmdArgs": f"config-sync {overwrite}to-group {group}"}
+        try:
+            await writer.icontrol.write(
+                "POST", "/mgmt/tm/cm", body, timeout_seconds=self._options.commit_timeout_seconds
+            )
+        except DeviceRejected as error:
+            raise PartitionUnavailable(writer.host, f"config-sync refused: {error.reason}") from error
+        log.info("config-sync requested", device=writer.host, group=group, forced=bool(overwrite))
+
+    async def _in_sync(self) -> None:
+        self.pending = False
+        self._overruled = frozenset()
+        self.problem = ""
+        for device in self.devices:
+            if device.reach.doubt is None:
+                try:
+                    await device.journal.clear()
+                except DeviceUnavailable as error:  # then it explains pending changes for longer than it should
+                    log.warning("journal not emptied", device=device.host, reason=str(error))
+
+    # -- reading
+
+    def _membership(self, writer: BigIpDevice) -> Membership:
+        return membership(writer.cluster)
+
+    def _state(self, writer: BigIpDevice, status: SyncStatus) -> str:
+        """The state of the group itself, which the details tell, else that of the device."""
+        own = re.compile(rf"{re.escape(self._membership(writer).group)} \(([^)]*)\)")
+        return next((found[1] for line in status.details if (found := own.match(line.strip()))), status.status)
+
+
+def _links(status: SyncStatus) -> dict[str, str]:
+    """By name of another device: connected or disconnected."""
+    found = (_LINK.fullmatch(line.strip()) for line in status.details)
+    return {match["device"]: match["state"] for match in found if match}
+
+
+def utc_now() -> datetime:
+    """The time by which ``sync_force_until`` is meant."""
+    return datetime.now(UTC)
