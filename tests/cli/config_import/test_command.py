@@ -141,7 +141,7 @@ def test_files_that_are_there_are_replaced_only_by_force(evenkeel: Run, files: t
 def test_what_needs_somebody_is_a_problem(evenkeel: Run, tmp_path: Path) -> None:
     file = tmp_path / "agent.ini"
     file.write_text(
-        "[DEFAULT]\nenvironment_prefix = a b\nf5_global_routed_mode = False\nf5_ha_type = pair\n"
+        "[DEFAULT]\nenvironment_prefix = a b\nf5_global_routed_mode = False\nf5_ha_type = scalen\n"
         "icontrol_hostname = 192.0.2.1\nnonsense = 5\nf5_snat_mode = True\n"
     )
     ran = evenkeel("config", "import", "--agent-ini", str(file), "--output", str(tmp_path / "new"))
