@@ -48,6 +48,7 @@ TOGETHER: dict[str, dict[str, object]] = {
     "haproxyd_url": {"haproxyd_url": "https://c"},
     "denied_member_networks": {"denied_member_networks": "10.0.0.0/8"},
     "sync_mode": {"sync_mode": "sync"},
+    "traffic_groups": {"traffic_groups": "/Common/traffic-group-1"},
     "sync_force_until": {"sync_force_until": "2026-01-01T00:00Z"},
 }
 """Options that go with others, or may not be anything."""

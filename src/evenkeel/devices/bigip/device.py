@@ -170,7 +170,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- ownership of the device
 
     async def _checked(self) -> DeviceState:
-        state, cluster = await requirements.look(self.icontrol)
+        state, cluster = await requirements.look(self.icontrol, self._options.traffic_groups)
         self.cluster = cluster or self.cluster
         return state if state.problem else await self._claimed_state(state)
 

@@ -48,7 +48,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         if options.addresses.allow_loopback:
             log.warning("tenants may use loopback addresses; not for production", option="allow_loopback_addresses")
         self._names = BigIpNames(
-            environment=options.environment, prefix=options.prefix or options.environment, group=options.group_number
+            environment=options.environment,
+            prefix=options.prefix or options.environment,
+            group=options.group_number,
+            traffic_groups=options.traffic_groups,
         )
         self._tls = tls_context(options)
         self._undiscovered = ""

@@ -94,6 +94,7 @@ class BigIpNames(Value):
     environment: str
     prefix: str
     group: int
+    traffic_groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for what, text in (("environment", self.environment), ("prefix", self.prefix)):
@@ -103,6 +104,16 @@ class BigIpNames(Value):
     def partition(self, project_id: ProjectId) -> str:
         """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`."""
         return f"{self.prefix}_{plain(project_id)}"
+
+    def traffic_group(self, project_id: ProjectId) -> str:
+        """The traffic group of the tenant's virtual addresses; empty: that of its partition.
+
+        F5's agent chose it in the same way, among all floating traffic groups of the device. Here they are an option:
+        a group that somebody adds to a device moves no tenant.
+        """
+        groups = self.traffic_groups
+        digest = hashlib.md5(project_id.encode(), usedforsecurity=False).hexdigest()
+        return groups[int(digest, 16) % len(groups)] if groups else ""
 
     def former_partition(self, project_id: ProjectId) -> str:
         """The name that the first version gave the tenant's partition; empty if the name is unchanged.

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from oslo_config import cfg
+from oslo_config import cfg, types
 
 from evenkeel.config.addresses import ADDRESSES
 from evenkeel.config.values import checked_values
@@ -17,6 +17,7 @@ from evenkeel.devices.options import client_options, credential
 DEFAULT_PORT = 443
 DEVICES_MAX = 4
 FORCE_MAX = timedelta(hours=24)
+TRAFFIC_GROUP_PATH = r"^/Common/[A-Za-z0-9_.-]{1,64}$"
 PROFILE_PATH = r"^/[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){1,3}$"
 
 
@@ -117,6 +118,13 @@ OPTIONS = [
         help="Directory of the enhanced services that tenants may choose: *.json in the format of F5's enhanced "
         "service definitions. Changes of its files take effect within seconds. Empty: there are none.",
     ),
+    cfg.ListOpt(
+        "traffic_groups",
+        default=[],
+        item_type=types.String(regex=TRAFFIC_GROUP_PATH),
+        help="Floating traffic groups, such as /Common/traffic-group-1, among which tenants are distributed: by the "
+        "md5 of the project's id, modulo their number. Another number moves most tenants. Empty: the partition's own.",
+    ),
     *ADDRESSES,
 ]
 
@@ -147,6 +155,7 @@ class BigIpOptions(Value):
     connections_max: int
     addresses: AddressRules
     """Address ranges that load balancers may use and send to; checked here again, independent of other checks."""
+    traffic_groups: tuple[str, ...]
     commands_max: int
     parent_ssl_profile: str
     """The full path of a client-ssl profile."""
@@ -181,6 +190,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         save_interval_seconds=values["save_interval"],
         connections_max=values["connections_max"],
         addresses=_addresses(values, hosts),
+        traffic_groups=tuple(values["traffic_groups"]),
         commands_max=values["commands_max"],
         parent_ssl_profile=values["f5_parent_ssl_profile"],
         esd_dir=values["esd_dir"],

@@ -4,7 +4,7 @@ TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minut
 asked of the cluster is in :mod:`evenkeel.devices.bigip.sync.rules`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,9 +20,9 @@ READY_SINCE = (13, 1)
 Item = Mapping[str, Any]
 
 
-async def look(device: IControl) -> tuple[DeviceState, ClusterView | None]:
+async def look(device: IControl, traffic_groups: Collection[str] = ()) -> tuple[DeviceState, ClusterView | None]:
     """The device's state with unmet requirements, and its cluster unless it is not known. A device error is reported in
-    the state, not raised."""
+    the state, not raised. ``traffic_groups``: full paths of those that it must have."""
     try:
         cluster, modules = await read_cluster(device), await device.collection("sys/provision")
         state = device_state(device.host, cluster)
@@ -30,6 +30,7 @@ async def look(device: IControl) -> tuple[DeviceState, ClusterView | None]:
             *version_problems(state.version),
             *await _ready_problems(device, state.version),
             *module_problems(modules),
+            *await _traffic_group_problems(device, traffic_groups),
         ]
     except DeviceUnavailable as error:
         return DeviceState(name=device.host, reachable=False, problem=str(error)), None
@@ -88,3 +89,14 @@ def module_problems(modules: Iterable[Item]) -> list[str]:
     """The problem if ltm is not provisioned."""
     level = next((str(item.get("level", "none")) for item in modules if item.get("name") == "ltm"), "none")
     return [] if level != "none" else ["module ltm is not provisioned; level nominal or more is needed"]
+
+
+async def _traffic_group_problems(device: IControl, wanted: Collection[str]) -> list[str]:
+    return traffic_group_problems(await device.collection("cm/traffic-group"), wanted) if wanted else []
+
+
+def traffic_group_problems(groups: Iterable[Item], wanted: Collection[str]) -> list[str]:
+    """The problems of traffic groups that are absent or do not float."""
+    floating = {str(item.get("fullPath")) for item in groups if str(item.get("isFloating", "true")).lower() == "true"}
+    missing = [name for name in wanted if name not in floating]
+    return [f"has no floating traffic group {', '.join(missing)}; see traffic_groups"] if missing else []

@@ -58,6 +58,7 @@ def _canonical(field: str, address: str) -> str:
 
 def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpNames) -> WantedObject:
     """The virtual address of one VIP."""
+    traffic_group = names.traffic_group(service.project_id)
     return WantedObject(
         key=Key(type=VIRTUAL_ADDRESS, name=vip.name(service.load_balancer_id, names)),
         owner=service.load_balancer_id,
@@ -66,6 +67,7 @@ def virtual_address(service: ServiceDefinition, vip: VirtualIp, names: BigIpName
             "mask": vip.mask,
             "autoDelete": "false",
             "enabled": "yes" if service.admin_state_up else "no",
+            **({"trafficGroup": traffic_group} if traffic_group else {}),
             "description": names.mark(vip.kind("loadbalancer"), service.load_balancer_id, service.load_balancer_id),
         },
         immutables=frozenset({"address"}),
