@@ -2,21 +2,18 @@
 
 import asyncio
 import contextlib
-import itertools
-import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.certificates import CertificateContent
-from evenkeel.core.device import Observation, PartitionOutcome
-from evenkeel.core.service import ServiceDefinition
 from icontrol_emulator import Emulator
 from tests.certificates import by_sha256, certificate, referring
 from tests.devices.bigip.rig import BigIpRig
-from tests.devices.services import batch, member, pool, service
+from tests.devices.bigip.traffic import TrafficSite
+from tests.devices.service_behaviour import VIP
+from tests.devices.services import member, pool, service
 from tests.devices.tls_behaviour import (
     NAMED,
     PORT,
@@ -30,26 +27,16 @@ from tests.devices.tls_behaviour import (
     tls_listener,
 )
 
-_numbers = itertools.count(1)
-
 
 class BigIpSite:
-    """One device, whose VIPs are on loopback."""
+    """One device, with one VIP."""
 
     def __init__(self, rig: BigIpRig) -> None:
-        self._owner = rig.owner(allow_loopback_addresses="true")
-        self._address = f"127.{os.getpid() % 250 + 2}.{next(_numbers)}.9"
-
-    async def apply(self, service: ServiceDefinition, contents: Mapping[str, CertificateContent]) -> PartitionOutcome:
-        moved = replace(service, vip=replace(service.vip, address=self._address))
-        return await self._owner.apply(batch(moved, certificates=contents))
-
-    async def observe(self) -> Observation:
-        found: Observation = await self._owner.observe()
-        return found
+        site = TrafficSite(rig)
+        self.apply, self.observe, self._place = site.apply, site.observe, site.place
 
     def place(self, port: int) -> tuple[str, int]:
-        return self._address, port
+        return self._place(VIP, port)
 
 
 class TestBigIpTls(TlsBehaviour):

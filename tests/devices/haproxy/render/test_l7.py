@@ -8,10 +8,11 @@ from evenkeel.core.patterns import check_pattern
 from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.devices.haproxy.note import unpack
 from evenkeel.devices.haproxy.render.load_balancer import render
+from tests.devices.haproxy.asking import applied, request, servers
 from tests.devices.haproxy.configuration import rendered
 from tests.devices.haproxy.features import judged, tcp, to_pool
 from tests.devices.haproxy.rig import HaproxyRig
-from tests.devices.haproxy.test_traffic import Server, applied, request, servers
+from tests.devices.service_behaviour import Server
 from tests.devices.services import listener, member, policy, pool, rule, service
 
 __all__ = ["servers"]

@@ -1,0 +1,61 @@
+"""An emulated BIG-IP with a data plane, as clients and an agent see it."""
+
+import itertools
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+
+from msgspec.structs import replace
+
+from evenkeel.core.certificates import CertificateContent
+from evenkeel.core.device import Observation, PartitionOutcome
+from evenkeel.core.model import Vip
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.capabilities import CAPABILITIES
+from icontrol_emulator import Emulator
+from tests.devices.bigip.rig import BigIpRig
+from tests.devices.services import batch
+
+_numbers = itertools.count(1)
+
+
+class TrafficSite:
+    """One device, whose VIPs are on loopback."""
+
+    table = CAPABILITIES
+
+    def __init__(self, rig: BigIpRig) -> None:
+        self.rig = rig
+        self._owner = rig.owner(allow_loopback_addresses="true")
+        self._network = f"127.{os.getpid() % 250 + 2}.{next(_numbers) % 250 + 1}"
+
+    async def apply(
+        self, service: ServiceDefinition, contents: Mapping[str, CertificateContent] = MappingProxyType({})
+    ) -> PartitionOutcome:
+        moved = replace(
+            service, vip=self._moved(service.vip), additional_vips=tuple(map(self._moved, service.additional_vips))
+        )
+        outcome: PartitionOutcome = await self._owner.apply(batch(moved, certificates=contents))
+        return outcome
+
+    async def observe(self) -> Observation:
+        found: Observation = await self._owner.observe()
+        return found
+
+    def place(self, address: str, port: int) -> tuple[str, int]:
+        return f"{self._network}.{address.rpartition('.')[2]}", port
+
+    def _moved(self, vip: Vip) -> Vip:
+        return replace(vip, address=self.place(vip.address, 0)[0])
+
+
+@asynccontextmanager
+async def traffic_site() -> AsyncIterator[TrafficSite]:
+    """A running device whose monitors are ten times as fast."""
+    async with Emulator(["bigip-1"], users={"admin": "admin"}, monitor_scale=0.1) as emulator:
+        rig = BigIpRig(emulator, "standalone")
+        try:
+            yield TrafficSite(rig)
+        finally:
+            await rig.close()
