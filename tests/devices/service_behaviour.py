@@ -444,19 +444,26 @@ class ServiceBehaviour:
 
     # -- datagrams
 
-    async def test_datagrams_reach_members_and_their_answers_the_client(self, clients: Clients) -> None:
+    @pytest.fixture
+    async def datagrams(self) -> AsyncIterator[tuple[Any, ...]]:
+        """Two members that answer datagrams."""
         loop = asyncio.get_running_loop()
         made = [
             await loop.create_datagram_endpoint(lambda place=place: Datagrams(f"datagrams-{place}"), ("127.0.0.1", 0))
             for place in (1, 2)
         ]
-        places = tuple(
+        yield tuple(
             member(place=place, address="127.0.0.1", protocol_port=found.port)
             for place, (_, found) in enumerate(made, 1)
         )
+        for transport, _ in made:
+            transport.close()
 
+    async def test_datagrams_reach_members_and_their_answers_the_client(
+        self, clients: Clients, datagrams: tuple[Any, ...]
+    ) -> None:
         def wanted(*cidrs: str, **changes: Any) -> ServiceDefinition:
-            made = pool(protocol="UDP", members=places, monitor=None, **changes)
+            made = pool(protocol="UDP", members=datagrams, monitor=None, **changes)
             return service(listeners=(listener(protocol="UDP", allowed_cidrs=cidrs),), pools=(made,))
 
         where = clients.site.place(VIP, 80)
@@ -466,5 +473,3 @@ class ServiceBehaviour:
         assert len({await exchange(where) for _ in range(8)}) == 1
         await clients.apply(wanted("127.0.0.0/8", lb_algorithm="SOURCE_IP"))
         assert len({await exchange(where) for _ in range(8)}) == 1
-        for transport, _ in made:
-            transport.close()

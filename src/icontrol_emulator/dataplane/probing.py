@@ -152,14 +152,23 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def unescape(text: str, *, ends_line: bool = True) -> bytes:
-    r"""`GET /\r\n` as typed in a monitor to bytes; without a line end one is added, as the device does for streams."""
-    plain = text.replace("\\r", "\r").replace("\\n", "\n").replace("\\t", "\t")
-    plain = plain.replace('\\"', '"').replace("\\\\", "\\")
+    r"""`GET /\r\n` or `\x03\x00` as typed in a monitor to bytes; without a line end one is added, as the device does
+    for streams. Hexadecimal bytes: published monitors of Remote Desktop have them (bctechnet.com, 2016)."""
+    plain = _ESCAPE.sub(_byte, text)
     if ends_line and plain and not plain.endswith("\n"):
         plain += "\r\n\r\n" if " HTTP/1." in plain else "\r\n"
     elif ends_line and " HTTP/1." in plain and not plain.endswith("\r\n\r\n"):
         plain += "\r\n"
     return plain.encode("latin-1", "replace")
+
+
+_ESCAPE = re.compile(r'\\(x[0-9A-Fa-f]{2}|[rnt"\\])')
+_LETTERS = {"r": "\r", "n": "\n", "t": "\t"}
+
+
+def _byte(found: re.Match[str]) -> str:
+    what = found[1]
+    return chr(int(what[1:], 16)) if what[0] == "x" else _LETTERS.get(what, what)
 
 
 _PROBES: dict[str, Callable[[Probe], Awaitable[str | None]]] = {
