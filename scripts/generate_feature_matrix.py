@@ -159,6 +159,11 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
     ),
     ("TLS versions", "`tls_versions`", tls_versions),
     ("Attributes", "attribute", options),
+    (
+        "Operators' settings",
+        "chosen by tenants",
+        lambda: [("enhanced services, by tags `esd:…`", lambda table: yes(table.enhanced_services))],
+    ),
 ]
 
 

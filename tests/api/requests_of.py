@@ -40,6 +40,7 @@ class Known(NamedTuple):
     l7policy: str = "no-policy"
     l7rule: str = "no-rule"
     extension: str = "lbaasv2"
+    enhanced_service: str = "no-service"
 
 
 def routes() -> Iterator[Route]:
@@ -62,6 +63,7 @@ _BY_SEGMENT = {
     "extensions": "extension",
     "agents": "agent",
     "environments": "environment",
+    "enhanced_services": "enhanced_service",
     "providers": "environment",
     "subnets": "subnet",
     "quotas": "project",

@@ -99,7 +99,7 @@ def expected(route: Route, persona: Persona) -> set[int]:
         return looked_up(route)
     if CERTIFICATES.fullmatch(route.path):
         return {501}  # no key manager is configured
-    if route.path.startswith("/v2/octavia/amphorae/"):
+    if route.path.startswith("/v2/octavia/amphorae/") or route.path.endswith("/{enhanced_service}"):
         return {404}  # there are none
     if str(route) in REFUSED_FOR_OTHER_REASONS:
         return {409}

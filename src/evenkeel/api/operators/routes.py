@@ -9,6 +9,7 @@ from evenkeel.api.operators import (
     agents,
     certificates,
     database,
+    enhanced_services,
     environments,
     handlers,
     plans,
@@ -199,6 +200,34 @@ _ENVIRONMENTS = (
     ),
 )
 
+_ENHANCED_SERVICES = (
+    Operation(
+        method="GET",
+        path="/enhanced_services",
+        handle=enhanced_services.enhanced_services,
+        summary="List the enhanced services that agents loaded, and whether the agents of an environment agree",
+        rule=own("enhanced_service", "get"),
+        answer=defstruct(
+            "EnhancedServiceList",
+            [("enhanced_services", list[enhanced_services.EnhancedServiceView])],
+            kw_only=True,
+        ),
+        parameters=(
+            Parameter(name="environment", description="Of this environment"),
+            Parameter(name="name", description="With this name"),
+        ),
+    ),
+    Operation(
+        method="GET",
+        path="/environments/{name}/enhanced_services/{enhanced_service}",
+        handle=enhanced_services.enhanced_service,
+        summary="Show an enhanced service of an environment, agent by agent",
+        rule=own("enhanced_service", "get"),
+        answer=wrapped("enhanced_service", enhanced_services.EnhancedServiceView),
+        errors=(404,),
+    ),
+)
+
 _DATABASE = wrapped("database", views.DatabaseView)
 
 _OTHERS = (
@@ -376,6 +405,6 @@ OPERATOR_ROUTES = RouteMap(
     prefixes=("/evenkeel/v1",),
     operations=tuple(
         structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
-        for operation in (*_AGENTS, *_ENVIRONMENTS, *_CERTIFICATES, *_REFERENCES, *_OTHERS)
+        for operation in (*_AGENTS, *_ENVIRONMENTS, *_ENHANCED_SERVICES, *_CERTIFICATES, *_REFERENCES, *_OTHERS)
     ),
 )

@@ -104,6 +104,7 @@ _OWN = (
     ("environment", "create", _OPERATOR, "Create an environment"),
     ("environment", "update", _OPERATOR, "Change an environment, or close its circuit breaker"),
     ("environment", "delete", _OPERATOR, "Delete an environment"),
+    ("enhanced_service", "get", _OPERATOR, "List and show the enhanced services that agents loaded"),
     ("database", "get", _WATCHER, "Show the history of the database"),
     ("database", "new_history", _OPERATOR, "State that the database was restored or has lost changes"),
     ("subnet", "get", _OPERATOR, "List address pools"),

@@ -90,7 +90,7 @@ OPTIONS: dict[str, F5Option] = {
     "f5_parent_ssl_profile": F5Option("kept", "f5_parent_ssl_profile, as a full path"),
     "https_transparent": _dropped("listeners of HTTPS pass TLS through", "false"),
     "trace_service_requests": F5Option("replaced", "debug, and evenkeel plan"),
-    "report_esd_names_in_agent": F5Option("replaced", "names are in evenkeel esd list"),
+    "report_esd_names_in_agent": F5Option("replaced", "evenkeel esd list; esd_dir names the directory"),
     "unlegacy_setting_placeholder": _dropped("no vendor's SDN is spoken to", "none", ""),
     "f5_http_rps_throttle": _dropped("of LBaaS v1's agent only"),
     **dict.fromkeys(

@@ -40,7 +40,7 @@ class OperatorStore(Protocol):
         ...
 
     async def enhanced_services(self, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
-        """What agents last reported, by environment, group and host; without agents that reported none. One query."""
+        """What each agent last reported, by environment, group and host. One query."""
         ...
 
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:

@@ -10,15 +10,14 @@ from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 
 _agent = schema.agent
-_NONE = "[]"
 _services = msgspec.json.Decoder(tuple[EnhancedService, ...])
 
 
 def read_enhanced_services(connection: Connection, environment: str | None) -> tuple[AgentEnhancedServices, ...]:
-    """By environment, group and host; without agents that reported none. One query."""
+    """By environment, group and host. One query."""
     statement = select(
         _agent.c.id, _agent.c.environment, _agent.c.group_number, _agent.c.host, _agent.c.enhanced_services
-    ).where(_agent.c.enhanced_services != _NONE)
+    )
     if environment is not None:
         statement = statement.where(_agent.c.environment == storable(environment))
     rows = connection.execute(statement.order_by(_agent.c.environment, _agent.c.group_number, _agent.c.host))

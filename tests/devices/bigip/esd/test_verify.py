@@ -1,4 +1,4 @@
-from evenkeel.devices.bigip.esd.definition import Definition
+from evenkeel.config.esd.definition import Definition
 from evenkeel.devices.bigip.esd.verify import verified
 
 WEB = Definition(

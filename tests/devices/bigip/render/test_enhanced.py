@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from evenkeel.config.esd.definition import Definition
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.enhanced_services import PER_LISTENER_MAX
 from evenkeel.core.model import SessionPersistence
 from evenkeel.core.service import ServiceCertificate
-from evenkeel.devices.bigip.esd.definition import Definition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.render.load_balancer import render

@@ -1,3 +1,3 @@
-"""Enhanced service definitions (ESD): F5's JSON files that name objects of the operator in /Common, and what is known
-of those objects. They are read, never created, changed or deleted.
+"""Enhanced service definitions (ESD) that name objects of the operator in /Common: what the devices know of them. These
+objects are read, never created, changed or deleted.
 """

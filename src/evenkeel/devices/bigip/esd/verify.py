@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.tags import TAGS
 from evenkeel.devices.bigip.canonical import full_path
-from evenkeel.devices.bigip.esd.definition import Definition
-from evenkeel.devices.bigip.esd.tags import TAGS
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.waiting import together

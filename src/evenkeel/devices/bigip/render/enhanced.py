@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from evenkeel.config.esd import tags as t
+from evenkeel.config.esd.definition import Definition
 from evenkeel.core.enhanced_services import PER_LISTENER_MAX
 from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.core.service import ServiceListener, ServicePool
-from evenkeel.devices.bigip.esd import tags as t
-from evenkeel.devices.bigip.esd.definition import Definition
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.sharing import unshared_because
 from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings

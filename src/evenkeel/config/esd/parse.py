@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenkeel.config.esd.definition import Definition
+from evenkeel.config.esd.tags import OTHER_NAMES, TAGS
 from evenkeel.core.enhanced_services import NAME_WORDS, is_name
 from evenkeel.core.values import Value
-from evenkeel.devices.bigip.esd.definition import Definition
-from evenkeel.devices.bigip.esd.tags import OTHER_NAMES, TAGS
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200

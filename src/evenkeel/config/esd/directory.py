@@ -4,8 +4,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from evenkeel.config.esd.parse import FILE_BYTES_MAX
 from evenkeel.core.values import Value
-from evenkeel.devices.bigip.esd.parse import FILE_BYTES_MAX
 
 FILES_MAX = 64
 Fingerprint = tuple[tuple[str, int, int, int], ...]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
+from evenkeel.config.esd.tags import TAGS
 from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.values import Value
-from evenkeel.devices.bigip.esd.tags import TAGS
 
 
 class Definition(Value):

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from evenkeel.devices.bigip.esd.definition import Definition, types_of
-from evenkeel.devices.bigip.esd.parse import DEFINITIONS_MAX, FILE_BYTES_MAX, LIST_MAX, Parsed, parse_all
-from evenkeel.devices.bigip.esd.tags import OTHER_NAMES, TAGS
+from evenkeel.config.esd.definition import Definition, types_of
+from evenkeel.config.esd.parse import DEFINITIONS_MAX, FILE_BYTES_MAX, LIST_MAX, Parsed, parse_all
+from evenkeel.config.esd.tags import OTHER_NAMES, TAGS
 
 DEMO = {
     "esd_demo_1": {

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from evenkeel.devices.bigip.esd.directory import FILES_MAX, read_directory
+from evenkeel.config.esd.directory import FILES_MAX, read_directory
 
 
 def test_json_files_are_read_once_per_change(tmp_path: Path) -> None:

@@ -1,0 +1,98 @@
+"""Enhanced services in the operators' API: what agents loaded from their files, and whether they agree."""
+
+from collections.abc import Iterable, Sequence
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.operators.query import options_of
+from evenkeel.core.control import AgentEnhancedServices
+from evenkeel.core.enhanced_services import EnhancedService, is_name
+from evenkeel.core.errors import NotFound
+from evenkeel.core.values import Value
+
+ABSENT = "not in its files"
+
+
+class LoadedServiceView(Value):
+    """What one agent has of an enhanced service."""
+
+    agent_id: str
+    host: str
+    group_number: int
+    file: str
+    problem: str
+    """Why this agent cannot use it; empty: it can."""
+    tags: dict[str, list[str]]
+    """Full paths of the objects on the device by F5's tag; empty: the profile is removed."""
+
+
+class EnhancedServiceView(Value):
+    """An enhanced service of an environment. Without a name: a file or directory that could not be read."""
+
+    environment: str
+    name: str
+    usable: bool
+    """An agent offers it, so tenants may choose it."""
+    agreed: bool
+    """All agents of the environment have the same, without problems."""
+    agents: list[LoadedServiceView]
+
+
+async def enhanced_services(services: Services, call: Call) -> Answer:
+    """By environment and name, with every agent of the environment."""
+    options = options_of(call, ("environment", "name"))
+    name = options.get("name")
+    rows = await services.operators.enhanced_services(options.get("environment"))
+    shown = [view for view in _views(rows) if name is None or view.name == name]
+    return json_answer({"enhanced_services": shown})
+
+
+async def enhanced_service(services: Services, call: Call) -> Answer:
+    """One of an environment."""
+    options_of(call, ())
+    environment, name = call.params["name"], call.params["enhanced_service"]
+    if not is_name(name):
+        raise NotFound("Enhanced service", name[:64] if name.isprintable() else "given")
+    for view in _views(await services.operators.enhanced_services(environment)):
+        if view.name == name:
+            return json_answer({"enhanced_service": view})
+    raise NotFound("Enhanced service", name)
+
+
+def _views(rows: Sequence[AgentEnhancedServices]) -> Iterable[EnhancedServiceView]:
+    for environment in sorted({row.environment for row in rows}):
+        agents = [row for row in rows if row.environment == environment]
+        files = [(one.file, one) for agent in agents for one in agent.services if not one.name]
+        for file in sorted({file for file, _ in files}):
+            yield _unread(environment, file, agents)
+        for name in sorted({one.name for agent in agents for one in agent.services if one.name}):
+            yield _one(environment, name, agents)
+
+
+def _one(environment: str, name: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
+    absent = EnhancedService(name=name, problem=ABSENT)
+    found = [(agent, next((one for one in agent.services if one.name == name), absent)) for agent in agents]
+    said = {tuple(sorted(one.tags.items())) for _, one in found}
+    return EnhancedServiceView(
+        environment=environment,
+        name=name,
+        usable=any(not one.problem for _, one in found),
+        agreed=len(said) == 1 and not any(one.problem for _, one in found),
+        agents=[_loaded(agent, one) for agent, one in found],
+    )
+
+
+def _unread(environment: str, file: str, agents: Iterable[AgentEnhancedServices]) -> EnhancedServiceView:
+    shown = [_loaded(agent, one) for agent in agents for one in agent.services if not one.name and one.file == file]
+    return EnhancedServiceView(environment=environment, name="", usable=False, agreed=False, agents=shown)
+
+
+def _loaded(agent: AgentEnhancedServices, one: EnhancedService) -> LoadedServiceView:
+    return LoadedServiceView(
+        agent_id=agent.agent_id,
+        host=agent.host,
+        group_number=agent.group_number,
+        file=one.file,
+        problem=one.problem,
+        tags={tag: list(paths) for tag, paths in one.tags.items()},
+    )

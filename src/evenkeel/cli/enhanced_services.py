@@ -1,0 +1,137 @@
+"""``evenkeel esd …``: the enhanced services of agents, and checks of their files.
+
+The format of the files comes from :mod:`evenkeel.config`, so a directory is checked without a controller.
+"""
+
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, tell_problems
+from evenkeel.cli.client import API, ApiRefused, UsageError, segment
+from evenkeel.cli.columns import Columns, escaped, listed, shown
+from evenkeel.config.esd.directory import read_directory
+from evenkeel.config.esd.parse import Parsed, parse_all
+
+LIST_COLUMNS = ("environment", "name", "usable", "agreed", "agents", "problem")
+PATH = f"{API}/enhanced_services"
+
+
+class ListEnhancedServices(ListCommand):
+    """List the enhanced services that agents loaded. Files that could not be read have no name."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The filter."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--environment", help="Only of this environment.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        return listed(LIST_COLUMNS, map(_row, _services(self, parsed_args.environment)))
+
+
+class ShowEnhancedService(ShowCommand):
+    """Show an enhanced service, with what each agent has of it."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Which one."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", metavar="NAME", help="Name of the enhanced service.")
+        parser.add_argument("--environment", help="Environment; needed if several have one of that name.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        name, environment = parsed_args.name, parsed_args.environment
+        if environment:
+            path = f"{API}/environments/{segment(environment)}/enhanced_services/{segment(name)}"
+            return shown(self.client.get(path)["enhanced_service"])
+        found = self.client.get(PATH, {"name": name})["enhanced_services"]
+        if not found:
+            raise ApiRefused(404, f"no agent has an enhanced service {name!r}")
+        if len(found) > 1:
+            places = ", ".join(str(one["environment"]) for one in found)
+            raise ApiRefused(409, f"several environments have an enhanced service {name!r}: {places}; --environment")
+        return shown(found[0])
+
+
+class CheckEnhancedServices(ApiCommand):
+    """Check the files of a directory, and with --environment whether its agents have the same; without a directory what
+    agents have. Problems are printed, and the exit code is 5.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """What."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("directory", metavar="DIRECTORY", nargs="?", help="A directory of *.json, as esd_dir.")
+        parser.add_argument("--environment", help="Ask the agents of this environment, which check their devices.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Read, ask and tell."""
+        if parsed_args.directory is None:
+            problems = list(_problems(_services(self, parsed_args.environment)))
+        else:
+            parsed = _parsed(parsed_args.directory)
+            problems = list(_file_problems(parsed))
+            if parsed_args.environment:
+                problems += _differences(parsed, _services(self, parsed_args.environment))
+        tell_problems(self, map(escaped, problems))
+        if not problems:
+            self.app.stdout.write("no problems\n")
+
+
+def _services(command: ApiCommand, environment: str | None) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = command.client.get(PATH, {"environment": environment} if environment else {})[
+        "enhanced_services"
+    ]
+    return found
+
+
+def _row(one: Mapping[str, Any]) -> dict[str, Any]:
+    agents = one["agents"]
+    sound = sum(not agent["problem"] for agent in agents)
+    return {**one, "agents": f"{sound}/{len(agents)}", "problem": next(iter(_problems([one])), "")}
+
+
+def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What is wrong with enhanced services, agent by agent, or that agents differ."""
+    for one in services:
+        for agent in one["agents"]:
+            if agent["problem"]:
+                named = f"enhanced service {one['name']}: " if one["name"] else ""
+                yield f"agent {agent['host']} of {one['environment']}: {named}{agent['problem']}"
+        if not one["agreed"] and not any(agent["problem"] for agent in one["agents"]):
+            yield f"enhanced service {one['name']}: the agents of {one['environment']} have different definitions of it"
+
+
+def _parsed(directory: str) -> Parsed:
+    snapshot = read_directory(Path(directory), None)
+    if snapshot is None or snapshot.problem:
+        raise UsageError(snapshot.problem if snapshot else directory)
+    return parse_all(snapshot.contents)
+
+
+def _file_problems(parsed: Parsed) -> Iterator[str]:
+    yield from parsed.problems.values()
+    yield from (one.problem for one in parsed.definitions.values() if one.problem)
+
+
+def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Where agents have something else than the directory, and what they find wrong."""
+    loaded = {str(one["name"]): one for one in services if one["name"]}
+    for name, definition in parsed.definitions.items():
+        if definition.problem:
+            continue
+        tags = {tag: list(paths) for tag, paths in definition.tags.items()}
+        if name not in loaded:
+            yield f"enhanced service {name}: no agent has it"
+        for agent in loaded.get(name, {}).get("agents", ()):
+            if agent["problem"]:
+                yield f"agent {agent['host']}: enhanced service {name}: {agent['problem']}"
+            elif agent["tags"] != tags:
+                yield f"agent {agent['host']}: enhanced service {name}: not defined as in {definition.file}"
+    for name in sorted(loaded.keys() - parsed.definitions.keys()):
+        yield f"enhanced service {name}: agents have it, and no file here"
