@@ -21,7 +21,7 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes
 
 from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_response, own_head
-from icontrol_emulator.dataplane.http_proxy import NoMember
+from icontrol_emulator.dataplane.http_proxy import RESELECTIONS_MAX, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head, body_parts, read_head, response_framing
 from icontrol_emulator.dataplane.idle import ClientSide
 from icontrol_emulator.dataplane.rules import Exchange, RuleFailed, Rules
@@ -135,8 +135,10 @@ class Http2Proxy:
             add_to_request(self._session, request.head)
             upstream = await self._chooser.connect(decision, cookies)
             if upstream is None:
-                await self._failed(number, exchange, request)
+                upstream = await self._reselected(number, exchange, request, cookies)
+            if upstream is None:
                 return
+            self._rules.sending(request.head, exchange)
             async with asyncio.TaskGroup() as group:
                 sending = group.create_task(self._send_request(number, request, upstream))
                 await self._answer(number, request, upstream, cookies, exchange)
@@ -150,12 +152,21 @@ class Http2Proxy:
                 upstream.close()
             await self._flush()
 
-    async def _failed(self, number: int, exchange: Exchange, request: Request) -> None:
-        """No server: a rule's response, or a reset."""
-        answer = self._rules.failed(exchange)
-        if answer is None:
-            raise NoMember
-        await self._say(number, answer, request)
+    async def _reselected(
+        self, number: int, exchange: Exchange, request: Request, cookies: str
+    ) -> Upstream | None:  # fmt: skip
+        """No server: another one or a response, if a rule says so, else an error. None after a response."""
+        for _ in range(RESELECTIONS_MAX):
+            again = self._rules.failed(exchange)
+            if again.answer is not None:
+                await self._say(number, again.answer, request)
+                return None
+            if not self._rules.reselects:
+                break
+            upstream = await self._chooser.connect(again, cookies)
+            if upstream is not None:
+                return upstream
+        raise NoMember
 
     async def _say(self, number: int, answer: Answer, request: Request) -> None:
         response = own_head(answer)

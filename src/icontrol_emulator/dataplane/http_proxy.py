@@ -9,6 +9,7 @@ from icontrol_emulator.dataplane.http_headers import add_to_request, add_to_resp
 from icontrol_emulator.dataplane.http_wire import (
     BadMessage,
     Head,
+    body_parts,
     read_head,
     relay_body,
     request_framing,
@@ -20,6 +21,8 @@ from icontrol_emulator.dataplane.server_side import Chooser
 from icontrol_emulator.dataplane.session import Session, Upstream
 from icontrol_emulator.dataplane.streams import Stream, send, splice
 from icontrol_emulator.irules.state import Answer, Decision
+
+RESELECTIONS_MAX = 3
 
 
 class NoMember(Exception):
@@ -53,6 +56,7 @@ class HttpProxy:
         if self._upstream is not None:
             self._upstream.close()
             self._upstream = None
+            self._rules.closed("SERVER_CLOSED")
 
     async def _exchange(self, head: Head) -> bool:
         """One request and its response; returns whether another request may follow."""
@@ -66,12 +70,24 @@ class HttpProxy:
         if decision.place != self._place:
             self._drop_upstream()
             self._place = decision.place
+        if not await self._collected(exchange, head):
+            return True
         add_to_request(self._session, head)
         upstream, fresh = await self._choose(decision, cookies)
+        for _ in range(RESELECTIONS_MAX):
+            if upstream is not None:
+                break
+            again = self._rules.failed(exchange)
+            if again.answer is not None:
+                return await self._say(again.answer, head)
+            if not self._rules.reselects:
+                raise NoMember
+            upstream, fresh = await self._choose(again, cookies)
         if upstream is None:
-            return await self._failed(exchange, head)
+            raise NoMember
+        self._rules.sending(head, exchange)
         try:
-            response, body = await self._ask(upstream, head)
+            response, body = await self._ask(upstream, head, exchange.body)
         except (BadMessage, OSError):
             if fresh or not request_framing(head).is_empty:
                 raise
@@ -79,8 +95,8 @@ class HttpProxy:
             self._drop_upstream()
             upstream, _ = await self._choose(decision, cookies)
             if upstream is None:
-                return await self._failed(exchange, head)
-            response, body = await self._ask(upstream, head)
+                raise NoMember from None
+            response, body = await self._ask(upstream, head, exchange.body)
         try:
             return await self._answer(upstream, exchange, head, response, cookies, body)
         finally:
@@ -97,12 +113,24 @@ class HttpProxy:
         await send(self._client, response.encode() + body, self._counters.gave_out)
         return not head.closes and request_framing(head).is_empty
 
-    async def _failed(self, exchange: Exchange, head: Head) -> bool:
-        """No server: a rule's response, or a reset."""
-        answer = self._rules.failed(exchange)
-        if answer is None:
-            raise NoMember
-        return await self._say(answer, head)
+    async def _collected(self, exchange: Exchange, head: Head) -> bool:
+        """Collect the body if a rule asked for it; returns whether the request goes on to a server."""
+
+        async def read(most: int) -> bytes:
+            data = b""
+            async for part in body_parts(self._client, request_framing(head), self._counters.took_in):
+                data += part
+                if len(data) > most:
+                    raise BadMessage("the body is too large to be collected")
+            return data
+
+        await self._rules.body_collected(head, exchange, read)
+        if exchange.decision.rejected:
+            raise RuleFailed("rejected")
+        if exchange.body is not None and exchange.decision.answer is not None:
+            await self._say(exchange.decision.answer, Head(head.start, []))
+            return False
+        return True
 
     async def _choose(self, decision: Decision, cookies: str) -> tuple[Upstream | None, bool]:
         """The server connection for the next request, None if there is no server, and whether it is new."""
@@ -113,12 +141,14 @@ class HttpProxy:
         self._upstream = await self._chooser.connect(decision, cookies)
         return self._upstream, True
 
-    async def _ask(self, upstream: Upstream, head: Head) -> tuple[Head, asyncio.Task[None] | None]:
+    async def _ask(
+        self, upstream: Upstream, head: Head, collected: bytes | None
+    ) -> tuple[Head, asyncio.Task[None] | None]:  # fmt: skip
         upstream.request()
-        await send(upstream.stream, head.encode(), upstream.gave_out)
+        await send(upstream.stream, head.encode() + (collected or b""), upstream.gave_out)
         framing = request_framing(head)
         body = None
-        if not framing.is_empty:
+        if not framing.is_empty and collected is None:
             relay = relay_body(self._client, upstream.stream, framing, self._counters.took_in, upstream.gave_out)
             body = asyncio.create_task(relay)
         try:

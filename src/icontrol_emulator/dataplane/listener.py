@@ -32,6 +32,7 @@ from icontrol_emulator.dataplane.session import Profiles, Session, Upstream
 from icontrol_emulator.dataplane.sockets import Address, reset
 from icontrol_emulator.dataplane.streams import Stream
 from icontrol_emulator.dataplane.tls.transport import TlsTransport
+from icontrol_emulator.irules.tables import SessionTable
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +46,13 @@ class Carrier:
     """Shared by the listeners of one device: member selection, counters, open connections."""
 
     def __init__(
-        self, engine: Engine, balancer: Balancer, counters: CounterBook, table: PersistenceTable, rates: RateLimits
+        self,
+        engine: Engine,
+        balancer: Balancer,
+        counters: CounterBook,
+        table: PersistenceTable,
+        rates: RateLimits,
+        script_counters: ScriptCounters,
     ) -> None:
         self.engine = engine
         self.balancer = balancer
@@ -53,7 +60,7 @@ class Carrier:
         self.table = table
         self.rates = rates
         self.siblings = MemberConnections(engine)
-        self.scripts = Scripts(engine, balancer, Programs(engine), ScriptCounters())
+        self.scripts = Scripts(engine, balancer, Programs(engine), script_counters, SessionTable(table.clock))
         self._handovers = Handovers()
         self._connections: set[asyncio.Task[None]] = set()
         self._profiles: dict[Key, tuple[tuple[int, Obj], Profiles]] = {}
@@ -75,7 +82,7 @@ class Carrier:
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _serve(self, key: Key, conn: socket.socket, addresses: Addresses) -> None:
-        came = self._handovers.take(conn.getpeername()[:2])
+        came = self._handovers.take(_peer(conn, addresses))
         session = self.session(key, addresses._replace(client=came.client[0]))
         if session is None:
             reset(conn)
@@ -163,26 +170,44 @@ class Carrier:
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide, came: Handed) -> None:
         tls = client.writer.get_extra_info("tls")
-        rules = Rules(self.scripts, session.virtual, client, came.client)
+        rules = Rules(self.scripts, session, client, came.client)
         secure = isinstance(tls, TlsTransport)
         asked = secure and tls.connection.get_verify_mode() != SSL.VERIFY_NONE
-        if not rules.connected(secure=secure, asked_for_certificate=asked):
-            raise NoMember
-        session.name_for_member = rules.name_for_member
-        chooser = Chooser(session, self._handovers, came, client.writer.get_extra_info("sockname")[1])
-        if secure and tls.protocol_chosen == "h2":
-            await Http2Proxy(session, client, counters, rules, chooser).run()
-            return
-        if session.profiles.speaks_http:
-            await HttpProxy(session, client, counters, rules, chooser).run()
-            return
+        try:
+            if not rules.connected(secure=secure, asked_for_certificate=asked):
+                raise NoMember
+            session.name_for_member, session.greeting = rules.name_for_member, rules.server_connected
+            port = client.writer.get_extra_info("sockname")[1]
+            chooser = Chooser(session, self._handovers, rules, came, port)
+            if secure and tls.protocol_chosen == "h2":
+                await Http2Proxy(session, client, counters, rules, chooser).run()
+            elif session.profiles.speaks_http:
+                await HttpProxy(session, client, counters, rules, chooser).run()
+            else:
+                await self._carry_bytes(client, counters, rules, chooser)
+        finally:
+            rules.closed("CLIENT_CLOSED")
+
+    async def _carry_bytes(self, client: Stream, counters: ClientSide, rules: Rules, chooser: Chooser) -> None:
+        """Copy in both directions, after the bytes that rules collected; again with each member that it moves to."""
+        while rules.collects:
+            data = await client.reader.read(streams.CHUNK_BYTES)
+            counters.took_in(len(data))
+            rules.collected(data)
+            if not data:
+                break
+        if answer := rules.said(to_server=False):
+            await streams.send(client, answer, counters.gave_out)
         while (upstream := await chooser.connect(rules.decision)) is not None:
             try:
+                if collected := rules.collected_data():
+                    await streams.send(upstream.stream, collected, upstream.gave_out)
                 await _splice(client, upstream, counters)
                 if not upstream.moved:
                     return
             finally:
                 upstream.close()
+                rules.closed("SERVER_CLOSED")
         raise NoMember
 
 
@@ -216,6 +241,15 @@ def rated_name(virtual: Obj, addresses: Addresses) -> str:
             bits = int(virtual.props.get(f"rateLimit{mask}Mask", 0))
             parts.append(masked(host, str(bits)) if bits else host)
     return " ".join(["virtual", *parts])
+
+
+def _peer(conn: socket.socket, addresses: Addresses) -> tuple[str, int]:
+    """Address and port of the client, which may have gone already."""
+    try:
+        host, port = conn.getpeername()[:2]
+    except OSError:
+        return addresses.client, 0
+    return str(host), int(port)
 
 
 class Listener:

@@ -27,6 +27,7 @@ from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.listener import Carrier, Listener
 from icontrol_emulator.dataplane.persist import PersistenceTable
 from icontrol_emulator.dataplane.probes import ProbeBoard
+from icontrol_emulator.dataplane.script_counters import ScriptCounters
 from icontrol_emulator.dataplane.sockets import SCTP, TCP, UDP, Address, SocketPool
 from icontrol_emulator.dataplane.status import MemberStatus
 from icontrol_emulator.device import Device
@@ -57,6 +58,7 @@ class DataPlane:
         self.sockets = sockets
         self.status = MemberStatus(board, monitor_scale)
         self.counters = CounterBook()
+        self.script_counters = ScriptCounters()
         self._board = board
         self._carry = carry
         self._clock = clock
@@ -85,7 +87,7 @@ class DataPlane:
         rates = RateLimits(self._clock)
         self.records = PersistenceTable(self._clock)
         self.balancer = Balancer(device.engine, self.status, self.counters, rates)
-        self._carrier = Carrier(device.engine, self.balancer, self.counters, self.records, rates)
+        self._carrier = Carrier(device.engine, self.balancer, self.counters, self.records, rates, self.script_counters)
         self.status.on_down = self._carrier.siblings.went_down
         device.changed_listeners.append(self._configuration_changed)
 

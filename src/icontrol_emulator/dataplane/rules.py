@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 import structlog
 from OpenSSL import SSL
@@ -10,19 +12,25 @@ from OpenSSL import SSL
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.references import qualify
-from icontrol_emulator.dataplane.balance import Balancer
+from icontrol_emulator.config.rules.pool import MEMBERS
+from icontrol_emulator.dataplane.balance import Balancer, address_of
 from icontrol_emulator.dataplane.http_wire import BadMessage, Head
+from icontrol_emulator.dataplane.persist import PersistKey
 from icontrol_emulator.dataplane.policies.matching import Sight
 from icontrol_emulator.dataplane.policies.program import Programs
 from icontrol_emulator.dataplane.policies.run import Effects, Pending, PolicyRun
 from icontrol_emulator.dataplane.script_counters import ScriptCounters
+from icontrol_emulator.dataplane.session import ServerSide, Session
 from icontrol_emulator.dataplane.streams import Stream
 from icontrol_emulator.dataplane.tls.transport import TlsTransport
 from icontrol_emulator.irules.commands import DeviceCommands
 from icontrol_emulator.irules.expressions import Failed
-from icontrol_emulator.irules.interpreter import Interpreter, Unknown
-from icontrol_emulator.irules.state import Answer, DataGroup, Decision, Flow, Message
-from icontrol_emulator.irules.syntax import Handler, SyntaxFault, handlers, parts
+from icontrol_emulator.irules.interpreter import Exhausted, Interpreter, Unknown
+from icontrol_emulator.irules.payload import PAYLOAD_BYTES_MAX
+from icontrol_emulator.irules.persistence import Member, PersistRequest
+from icontrol_emulator.irules.state import DataGroup, Decision, Flow, Message
+from icontrol_emulator.irules.syntax import Handler, SyntaxFault, handlers, parts, procedures
+from icontrol_emulator.irules.tables import SessionTable
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +47,11 @@ class Scripts:
     balancer: Balancer
     programs: Programs
     counters: ScriptCounters
+    table: SessionTable
+    static: dict[str, str] = field(default_factory=dict)
+    """The variables that begin with `static::`."""
+    initialised: dict[str, int] = field(default_factory=dict)
+    """The generation of each rule whose RULE_INIT ran."""
 
 
 @dataclass(slots=True)
@@ -48,33 +61,56 @@ class Exchange:
     decision: Decision
     request: Message
     pending: Pending
+    body: bytes | None = None
+    """The body of the request, if it was collected."""
 
 
 class Rules:
     """Event handlers of all rules of a virtual server, by priority and then in the virtual server's order."""
 
-    def __init__(self, scripts: Scripts, virtual: Obj, client: Stream, peer: tuple[str, int]) -> None:
+    def __init__(self, scripts: Scripts, session: Session, client: Stream, peer: tuple[str, int]) -> None:
+        virtual = session.virtual
         self._engine = scripts.engine
         self._scripts = scripts
         self._virtual = virtual
+        self._member: Obj | None = None
+        self._persistence = session.persistence
         self._handlers: list[tuple[str, Handler]] = []
+        self._flow = _flow(self, virtual, client, peer)
+        self._commands = DeviceCommands(self._flow, table=scripts.table, records=self)
+        self._tcl = Interpreter(self._commands.table, scripts.static)
         for path in virtual.props.get("rules") or ():
             self._take(path)
         self._handlers.sort(key=lambda each: each[1].priority)
-        self._flow = _flow(self, virtual, client, peer)
-        self._commands = DeviceCommands(self._flow)
-        self._tcl = Interpreter(self._commands.table)
         self._policies = PolicyRun(scripts.programs.of(virtual), self._expand, self._assign, scripts.counters)
         self._pending = Pending()
 
     def _take(self, path: str) -> None:
         rule = self._engine.store.get(Key("ltm/rule", "", path))
+        code = str(rule.props.get("apiAnonymous", "")) if rule is not None else ""
         try:
-            found = handlers(str(rule.props.get("apiAnonymous", ""))) if rule is not None else ()
+            found = handlers(code)
+            named = procedures(code)
         except SyntaxFault as error:
             log.warning("rule left out", rule=path, error=str(error))
             return
-        self._handlers += [(path, each) for each in found]
+        self._handlers += [(path, each) for each in found if each.event != "RULE_INIT"]
+        for each in named:
+            self._tcl.procedures |= {each.name: each, f"{path}::{each.name}": each}
+        if rule is not None and self._scripts.initialised.get(path) != rule.generation:
+            self._scripts.initialised[path] = rule.generation
+            self._initialise(path, [each for each in found if each.event == "RULE_INIT"])
+
+    def _initialise(self, path: str, found: list[Handler]) -> None:
+        """Run RULE_INIT of a rule that is new or changed; a device does it when the rule is written."""
+        for each in found:
+            counted = self._scripts.counters.event(path, each.event)
+            try:
+                Interpreter(self._commands.table, self._scripts.static).event(each.script, each.event)
+            except (Failed, Unknown) as error:
+                counted.failures += 1
+                log.warning("rule failed", rule=path, rule_event=each.event, error=str(error))
+            counted.ran(0)
 
     @property
     def _idle(self) -> bool:
@@ -108,6 +144,78 @@ class Rules:
 
     def _policy_event(self, event: str, effects: Effects) -> None:
         self._policies.run(event, Sight(self._flow), self._pending, effects)
+
+    def has(self, event: str) -> bool:
+        return any(each.event == event for _, each in self._handlers)
+
+    @property
+    def collects(self) -> bool:
+        """Whether bytes of the client are to be collected before a server is chosen."""
+        return self._commands.stream.wanted > len(self._commands.stream.data)
+
+    def collected(self, data: bytes) -> None:
+        """Take bytes of the client; runs CLIENT_DATA once there are as many as were asked for."""
+        stream = self._commands.stream
+        stream.data += data.decode("latin-1")
+        if len(stream.data) > PAYLOAD_BYTES_MAX:
+            raise RuleFailed("too much was collected")
+        if len(stream.data) >= stream.wanted or not data:
+            stream.wanted = 0
+            self._run("CLIENT_DATA")
+            if self._commands.decision.rejected:
+                raise RuleFailed("rejected")
+
+    def collected_data(self) -> bytes:
+        """What was collected, for the server."""
+        return self._commands.stream.data.encode("latin-1", "replace")
+
+    def said(self, *, to_server: bool) -> bytes:
+        """What `TCP::respond` said since the last call."""
+        found = b"".join(data for towards, data in self._commands.said if towards is to_server)
+        self._commands.said = [each for each in self._commands.said if each[0] is not to_server]
+        return found
+
+    def server_connected(self, side: ServerSide) -> bytes:
+        """Run LB_SELECTED and SERVER_CONNECTED; returns what is sent to the server first."""
+        if not self._handlers:
+            return b""
+        self._member = side.member if side.member.key.type == MEMBERS else None
+        self._commands.member = side.remote
+        self._commands.member_pool = side.member.key.parent
+        self._run("LB_SELECTED")
+        self._run("SERVER_CONNECTED")
+        return self.said(to_server=True)
+
+    def closed(self, event: str) -> None:
+        """Run CLIENT_CLOSED or SERVER_CLOSED; errors end nothing any more."""
+        with contextlib.suppress(RuleFailed):
+            self._run(event)
+
+    # -- `persist add|lookup|delete`
+
+    def _persist_key(self, asked: PersistRequest) -> PersistKey:
+        return self._persistence.key(asked.mode, asked.value, asked.timeout_seconds)
+
+    def persist_key(self, decision: Decision) -> PersistKey | None:
+        return self._persist_key(decision.persist) if decision.persist is not None else None
+
+    def _pool(self) -> str:
+        named = self._commands.decision.pool
+        if self._member is not None:
+            return self._member.key.parent
+        return self._full("ltm/pool", named) if named else str(self._virtual.props.get("pool") or "")
+
+    def look_up(self, asked: PersistRequest) -> Member | None:
+        found = self._persistence.look_up(self._persist_key(asked), self._pool())
+        member = self._engine.store.get(found.member) if found is not None else None
+        return Member(member.key.parent, *address_of(member)) if member is not None else None
+
+    def add(self, asked: PersistRequest) -> None:
+        if self._member is not None:
+            self._persistence.add(self._persist_key(asked), self._member)
+
+    def delete(self, asked: PersistRequest) -> None:
+        self._persistence.delete(self._persist_key(asked), self._pool())
 
     def name_for_member(self) -> str:
         """Run SERVERSSL_CLIENTHELLO_SEND; returns the server name (SNI) that it sets, empty if none."""
@@ -161,32 +269,70 @@ class Rules:
         view = Sight(self._flow, exchange.request, message)
         self._policies.run("response", view, exchange.pending, Effects(self._commands.decision, message))
         self._run("HTTP_RESPONSE")
+        self._run("HTTP_RESPONSE_RELEASE")
         _write(head, message)
         decided, self._commands.decision = self._commands.decision, kept
         return decided
 
-    def failed(self, exchange: Exchange) -> Answer | None:
-        """Run LB_FAILED; returns the response with which a rule answers, if any."""
+    async def body_collected(self, head: Head, exchange: Exchange, read: Callable[[int], Awaitable[bytes]]) -> None:
+        """Run HTTP_REQUEST_DATA with the request's body, if a rule asked for it; changes the header's length."""
+        wanted = self._commands.body.wanted
+        if not wanted:
+            return
+        data = await read(PAYLOAD_BYTES_MAX)
+        self._commands.body.data, self._commands.body.wanted = data.decode("latin-1"), 0
+        self._commands.message = self._commands.request = exchange.request
+        kept, self._commands.decision = self._commands.decision, exchange.decision
+        self._run("HTTP_REQUEST_DATA")
+        self._qualified(exchange.decision)
+        self._commands.decision = kept
+        exchange.body = self._commands.body.data.encode("latin-1", "replace")
+        exchange.request.remove("Transfer-Encoding")
+        exchange.request.replace("Content-Length", str(len(exchange.body)))
+        _write(head, exchange.request)
+
+    def sending(self, head: Head, exchange: Exchange) -> None:
+        """Run HTTP_REQUEST_SEND and HTTP_REQUEST_RELEASE, which may change the header that goes to the server."""
+        if not self.has("HTTP_REQUEST_SEND") and not self.has("HTTP_REQUEST_RELEASE"):
+            return
+        message = _message(head)
+        self._commands.message = self._commands.request = message
+        self._run("HTTP_REQUEST_SEND")
+        self._run("HTTP_REQUEST_RELEASE")
+        _write(head, message)
+
+    def failed(self, exchange: Exchange) -> Decision:
+        """Run LB_FAILED; returns what it decided: a response, or another server."""
         if not self._handlers:
-            return None
+            return Decision()
         self._commands.message = self._commands.request = exchange.request
         kept, self._commands.decision = self._commands.decision, Decision()
+        self._commands.reselected = False
         self._run("LB_FAILED")
         decided, self._commands.decision = self._commands.decision, kept
-        return decided.answer
+        if not self._commands.reselected:
+            decided.forward("pool", "")
+        return self._qualified(decided)
+
+    @property
+    def reselects(self) -> bool:
+        """Whether LB_FAILED asked for another try."""
+        return self._commands.reselected
 
     def _run(self, event: str) -> None:
         for path, handler in [each for each in self._handlers if each[1].event == event]:
             if {event, "all"} & self._commands.disabled:
                 return
             counted = self._scripts.counters.event(path, event)
-            counted.executions += 1
             try:
                 self._tcl.event(handler.script, event)
             except (Failed, Unknown) as error:
                 counted.failures += 1
+                counted.aborts += isinstance(error, Exhausted)
                 log.warning("rule failed", rule=path, rule_event=event, error=str(error))
                 raise RuleFailed(str(error)) from error
+            finally:
+                counted.ran(self._tcl.steps)
 
     # -- what rules look up
 

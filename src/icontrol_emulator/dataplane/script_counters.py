@@ -11,10 +11,20 @@ COUNTED_MAX = 100_000
 
 @dataclass(slots=True)
 class EventCounters:
-    """One event of a rule: how often its handler ran, and how often it ended with an error."""
+    """One event of a rule: how often its handler ran, how often it ended with an error or by its limit, its steps."""
 
     executions: int = 0
     failures: int = 0
+    aborts: int = 0
+    steps: int = 0
+    steps_min: int = 0
+    steps_max: int = 0
+
+    def ran(self, steps: int) -> None:
+        self.steps_min = min(self.steps_min, steps) if self.executions else steps
+        self.steps_max = max(self.steps_max, steps)
+        self.steps += steps
+        self.executions += 1
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.names import split_endpoint, split_path, strip_domain
 from icontrol_emulator.config.rules.virtual import ADDRESS
 from icontrol_emulator.dataplane import streams
+from icontrol_emulator.dataplane.rules import Rules
 from icontrol_emulator.dataplane.session import ServerSide, Session, Upstream
 from icontrol_emulator.irules.state import Decision
 
@@ -44,6 +45,7 @@ class Chooser:
 
     session: Session
     handovers: Handovers
+    rules: Rules
     came: Handed
     local_port: int
 
@@ -54,7 +56,7 @@ class Chooser:
         if decision.virtual:
             place = self._virtual(decision.virtual)
             return await self._direct(decision, *place, handed=True) if place is not None else None
-        return await self._session(decision).connect(cookies, decision.pool)
+        return await self._session(decision).connect(cookies, decision.pool, self.rules.persist_key(decision))
 
     def _session(self, decision: Decision) -> Session:
         return self.session if decision.server_tls else replace(self.session, tls_to_members=None)

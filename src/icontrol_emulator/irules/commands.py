@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
+import time
 
 import structlog
 
-from icontrol_emulator.irules import certificates
+from icontrol_emulator.irules import certificates, lists, strings, values
 from icontrol_emulator.irules.classes import ClassCommand
 from icontrol_emulator.irules.expressions import Failed
 from icontrol_emulator.irules.http import HttpCommands
 from icontrol_emulator.irules.interpreter import Do, Interpreter, Unknown
-from icontrol_emulator.irules.payload import Payload
+from icontrol_emulator.irules.payload import PAYLOAD_BYTES_MAX, Payload
+from icontrol_emulator.irules.persistence import PersistCommand, PersistRecords, PersistRequest
 from icontrol_emulator.irules.state import Decision, Flow, Message
+from icontrol_emulator.irules.tables import SessionTable
 from icontrol_emulator.irules.text import TEXTS
 from icontrol_emulator.irules.tls import TlsCommands
 
@@ -22,16 +25,23 @@ log = structlog.get_logger(__name__)
 class DeviceCommands:
     """Bound to one connection; `message` is the request, or in response events the response."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(
+        self, flow: Flow, *, table: SessionTable | None = None, records: PersistRecords | None = None
+    ) -> None:  # fmt: skip
         self._flow = flow
         self.message: Message | None = None
         self.request: Message | None = None
         self.decision = Decision()
         self.body = Payload()
+        self.stream = Payload()
+        """What `TCP::collect` holds of the client's bytes."""
+        self.said: list[tuple[bool, bytes]] = []
+        """What `TCP::respond` sends: whether to the server, and the bytes."""
         self.requests = 0
         self.member: tuple[str, int] | None = None
         """The address and port of the member selected last."""
         self.member_pool = ""
+        self.reselected = False
         self.disabled: set[str] = set()
         """Events that a rule disabled; `all` stands for every one."""
         self.tls = TlsCommands(flow)
@@ -40,7 +50,14 @@ class DeviceCommands:
             "class": ClassCommand(flow.group), "pool": self._pool, "node": self._node, "virtual": self._virtual,
             "reject": self._reject, "drop": self._reject, "discard": self._reject, "log": self._log,
             "event": self._event, "LB::server": self._server, "active_members": self._active_members,
+            "LB::reselect": self._reselect, "LB::detach": lambda tcl, words: "",
+            "SSL::disable": self._server_tls(on=False),
+            "SSL::enable": self._server_tls(on=True), "HSL::open": self._log, "HSL::send": self._log,
+            **lists.COMMANDS, **values.COMMANDS, **strings.COMMANDS,
+            "table": table or SessionTable(time.time),
         }  # fmt: skip
+        if records is not None:
+            self.table["persist"] = PersistCommand(records, self._persist)
 
     def _network(self) -> dict[str, Do]:
         flow = self._flow
@@ -54,7 +71,8 @@ class DeviceCommands:
             "TCP::remote_port": lambda tcl, words: str(flow.client[1]),
             "TCP::local_port": lambda tcl, words: str(flow.local[1]),
             "TCP::server_port": lambda tcl, words: str(self.member[1]) if self.member else "",
-            "TCP::close": self._reject,
+            "TCP::close": self._reject, "TCP::respond": self._respond, "TCP::collect": self._collect,
+            "TCP::release": self._release, "TCP::payload": lambda tcl, words: self.stream.command(words),
         }  # fmt: skip
 
     def _remote_address(self, tcl: Interpreter, words: list[str]) -> str:
@@ -96,6 +114,47 @@ class DeviceCommands:
     def _reject(self, tcl: Interpreter, words: list[str]) -> str:
         self.decision.rejected = True
         return ""
+
+    def _reselect(self, tcl: Interpreter, words: list[str]) -> str:
+        """`LB::reselect [pool NAME|node ADDRESS [PORT]|virtual NAME]`."""
+        self.reselected = True
+        match words:
+            case ["pool", name]:
+                return self._pool(tcl, [name])
+            case ["node", *place]:
+                return self._node(tcl, place)
+            case ["virtual", name]:
+                return self._virtual(tcl, [name])
+        return ""
+
+    def _persist(self, asked: PersistRequest) -> None:
+        self.decision.persist = asked
+
+    def _server_tls(self, *, on: bool) -> Do:
+        def do(tcl: Interpreter, words: list[str]) -> str:
+            if words[:1] != ["serverside"]:
+                raise Unknown("SSL::enable and SSL::disable without serverside")
+            self.decision.server_tls = on
+            return ""
+
+        return do
+
+    # -- bytes of the connection
+
+    def _respond(self, tcl: Interpreter, words: list[str]) -> str:
+        to_server = tcl.current_event in ("SERVER_CONNECTED", "SERVER_CLOSED")
+        self.said.append((to_server, certificates.as_bytes(words[0])))
+        return ""
+
+    def _collect(self, tcl: Interpreter, words: list[str]) -> str:
+        self.stream.wanted = int(words[0]) if words else 1
+        if not 0 < self.stream.wanted <= PAYLOAD_BYTES_MAX:
+            raise Failed(f"TCP::collect {words[0][:20]} is out of range")
+        return ""
+
+    def _release(self, tcl: Interpreter, words: list[str]) -> str:
+        self.stream.wanted = 0
+        return str(len(self.stream.data))
 
     def _active_members(self, tcl: Interpreter, words: list[str]) -> str:
         """`active_members POOL`: the number of usable members."""

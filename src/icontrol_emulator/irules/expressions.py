@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import math
 import operator
+import random
 import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from icontrol_emulator.irules import patterns
 from icontrol_emulator.irules.syntax import Nested, SyntaxFault, Word, block_end, substituted, variable
 
 TEXT_MAX = 65_536
+DIGITS_MAX = 1_000
 
 
 class Surroundings(Protocol):
@@ -23,15 +27,19 @@ class Surroundings(Protocol):
 
 Node = Callable[[Surroundings], str]
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)?")
-_OPERATOR = re.compile(r"\|\||&&|==|!=|<=|>=|<<|>>|[-+*/%<>!?:()&|^~]")
+_OPERATOR = re.compile(r"\|\||&&|==|!=|<=|>=|<<|>>|[-+*/%<>!?:()&|^~,]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 LEVELS: tuple[dict[str, str], ...] = (
     {"||": "or", "or": "or"},
     {"&&": "and", "and": "and"},
+    {"|": "|"},
+    {"^": "^"},
+    {"&": "&"},
     {"==": "==", "!=": "!=", "eq": "eq", "ne": "ne", "equals": "eq", "contains": "contains", "starts_with":
      "starts_with", "ends_with": "ends_with", "matches": "matches_glob", "matches_glob": "matches_glob",
      "matches_regex": "matches_regex"},
     {"<": "<", ">": ">", "<=": "<=", ">=": ">="},
+    {"<<": "<<", ">>": ">>"},
     {"+": "+", "-": "-"},
     {"*": "*", "/": "/", "%": "%"},
 )  # fmt: skip
@@ -41,9 +49,12 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def matches_regex(text: str, pattern: str) -> bool:
-    return re.search(pattern, text[:TEXT_MAX]) is not None
+    return patterns.search(pattern, text[:TEXT_MAX]) is not None
 
 
+BITS: dict[str, Callable[[int, int], int]] = {
+    "&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
 TEXTS: dict[str, Callable[[str, str], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
@@ -56,11 +67,21 @@ TEXTS: dict[str, Callable[[str, str], bool]] = {
 WORDS = frozenset(word for level in LEVELS for word in level if word.isidentifier()) | {"not"}
 
 
+FUNCTIONS: dict[str, Callable[..., int | float]] = {
+    "abs": abs, "ceil": lambda value: float(math.ceil(value)), "double": float,
+    "floor": lambda value: float(math.floor(value)), "fmod": math.fmod, "int": int,
+    "pow": lambda base, power: math.pow(base, power), "rand": random.random, "round": round, "sqrt": math.sqrt,
+    "wide": int,
+}  # fmt: skip
+
+
 class Failed(Exception):
     """An error that ends a script."""
 
 
 def number(text: str) -> int | float | None:
+    if len(text) > DIGITS_MAX:
+        return None
     try:
         return int(text, 0) if text.strip().lower().startswith(("0x", "-0x")) else int(text)
     except ValueError:
@@ -91,6 +112,12 @@ def parsed(text: str) -> Node:
     if reader.rest():
         raise SyntaxFault(f"syntax error in expression: {text[:100]}")
     return node
+
+
+def nested(text: str) -> list[str]:
+    """The scripts in brackets of an expression. Raises `SyntaxFault`."""
+    words = [word for kind, word in _tokens(text) if kind == "value" and not isinstance(word, str)]
+    return [part.script for word in words for part in word if isinstance(part, Nested)]
 
 
 Token = tuple[str, Word | str]
@@ -185,6 +212,10 @@ class _Reader:
             self._at += 1
             inner = self._unary()
             return lambda scope: _calculated("-", "0", inner(scope))
+        if sign == "~":
+            self._at += 1
+            inner = self._unary()
+            return lambda scope: str(~_integer(inner(scope)))
         if sign == "(":
             self._at += 1
             node = self.ternary()
@@ -194,7 +225,22 @@ class _Reader:
         if kind != "value" or isinstance(word, str):
             raise SyntaxFault("syntax error in expression: premature end")
         self._at += 1
+        if self._sign() == "(" and len(word) == 1 and isinstance(word[0], str) and _NAME.fullmatch(word[0]):
+            return self._function(word[0])
         return lambda scope: scope.expand(word)
+
+    def _function(self, name: str) -> Node:
+        function = FUNCTIONS.get(name)
+        if function is None:
+            raise SyntaxFault(f'unknown math function "{name}"')
+        self._take("(")
+        inner: list[Node] = []
+        while self._sign() != ")":
+            inner.append(self.ternary())
+            if self._sign() == ",":
+                self._take(",")
+        self._take(")")
+        return lambda scope: _applied(name, function, [node(scope) for node in inner])
 
 
 def _binary(name: str, left: Node, right: Node) -> Node:
@@ -217,12 +263,34 @@ def _compared(name: str, left: str, right: str) -> str:
     return "1" if COMPARE[name](first, second) else "0"
 
 
+def _integer(text: str) -> int:
+    value = number(text)
+    if not isinstance(value, int):
+        raise Failed(f'can\'t use "{text[:100]}" as an integer operand')
+    return value
+
+
+def _applied(name: str, function: Callable[..., int | float], values: list[str]) -> str:
+    numbers = [number(value) for value in values]
+    if None in numbers:
+        raise Failed(f"argument to math function {name} is not a number")
+    try:
+        return str(function(*numbers))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Failed(f"bad argument to math function {name}") from error
+
+
 def _calculated(name: str, left: str, right: str) -> str:
     first, second = number(left), number(right)
     if first is None or second is None:
         raise Failed(f'can\'t use non-numeric string as operand of "{name}"')
     if name in "/%" and not second:
         raise Failed("divide by zero")
+    if name in BITS:
+        shift = name in ("<<", ">>") and not 0 <= _integer(right) < 64
+        if shift:
+            raise Failed("bad shift")
+        return str(BITS[name](_integer(left), _integer(right)))
     if name == "+":
         return str(first + second)
     if name == "-":

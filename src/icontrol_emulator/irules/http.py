@@ -312,6 +312,8 @@ class HttpCommands:
     # -- bodies
 
     def collect(self, tcl: Interpreter, words: list[str]) -> str:
+        if self._is_response:
+            raise Unknown("HTTP::collect in a response")
         self._head()
         self._device.body.wanted = int(words[0]) if words else 2**31
         return ""

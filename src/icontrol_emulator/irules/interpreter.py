@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 
-from icontrol_emulator.irules.expressions import Failed, number, parsed, truth
-from icontrol_emulator.irules.syntax import ESCAPES, Nested, SyntaxFault, Variable, Word, block_end, commands, parts
+from icontrol_emulator.irules import patterns
+from icontrol_emulator.irules.expressions import Failed, parsed, truth
+from icontrol_emulator.irules.syntax import (
+    ESCAPES,
+    Nested,
+    Procedure,
+    SyntaxFault,
+    Variable,
+    Word,
+    block_end,
+    commands,
+    parts,
+)
+from icontrol_emulator.irules.variables import Variables
 
 STEPS_MAX = 20_000
 DEPTH_MAX = 40
@@ -22,7 +34,7 @@ class Exhausted(Failed):
 
 
 class Stop(Exception):
-    """`return`: the event's script ends, without an error."""
+    """`return`: the event's script or the procedure ends, without an error; the text is its result."""
 
 
 class _Break(Exception):
@@ -39,22 +51,23 @@ Do = Callable[["Interpreter", list[str]], str]
 class Interpreter:
     """The interpreter of one connection; `own` are the commands bound to the connection."""
 
-    def __init__(self, own: Mapping[str, Do]) -> None:
-        self.variables: dict[str, str] = {}
+    def __init__(self, own: Mapping[str, Do], static: MutableMapping[str, str] | None = None) -> None:
+        self.variables = Variables(static)
+        self.procedures: dict[str, Procedure] = {}
         self.current_event = ""
         self._own = own
-        self._steps = 0
+        self.steps = 0
         self._depth = 0
 
     def event(self, script: str, name: str = "") -> None:
         """Run a handler of an event. Raises `Failed`, `Unknown`."""
-        self._steps = 0
+        self.steps = 0
         self.current_event = name
         try:
             self.run(script)
         except Stop:
             return
-        except (SyntaxFault, RecursionError, re.error) as error:
+        except (SyntaxFault, RecursionError, patterns.BadPattern) as error:
             raise Failed(str(error)) from error
         except (_Break, _Continue) as error:
             raise Failed("break or continue outside of a loop") from error
@@ -94,8 +107,8 @@ class Interpreter:
 
     def step(self) -> None:
         """Count a step; loops without a body count too."""
-        self._steps += 1
-        if self._steps > STEPS_MAX:
+        self.steps += 1
+        if self.steps > STEPS_MAX:
             raise Exhausted("too many steps")
 
     def _call(self, words: list[str]) -> str:
@@ -106,7 +119,7 @@ class Interpreter:
             raise Unknown(name)
         try:
             return found(self, rest)
-        except (IndexError, ValueError) as error:
+        except (IndexError, KeyError, OverflowError, ValueError) as error:
             raise Failed(f'wrong # args or value: "{" ".join(words)[:200]}"') from error
 
 
@@ -189,7 +202,7 @@ def _fits(options: set[str], pattern: str, value: str) -> bool:
     if "-glob" in options:
         return glob(pattern, value)
     if "-regexp" in options:
-        return re.search(pattern, value) is not None
+        return patterns.search(pattern, value) is not None
     return pattern == value
 
 
@@ -198,7 +211,7 @@ def _catch(tcl: Interpreter, words: list[str]) -> str:
         result, code = tcl.run(words[0]), "0"
     except Exhausted:
         raise
-    except (Failed, SyntaxFault, re.error) as error:
+    except (Failed, SyntaxFault, patterns.BadPattern) as error:
         result, code = str(error), "1"
     if len(words) > 1:
         tcl.variables[words[1]] = result
@@ -210,6 +223,36 @@ def _raise(error: type[Exception]) -> Do:
         raise error
 
     return do
+
+
+def _return(tcl: Interpreter, words: list[str]) -> str:
+    raise Stop(words[-1] if words else "")
+
+
+def _call(tcl: Interpreter, words: list[str]) -> str:
+    """`call [RULE::]PROCEDURE ARGUMENT...`: runs a procedure with variables of its own."""
+    procedure = tcl.procedures.get(words[0]) or tcl.procedures.get(words[0].rpartition("::")[2])
+    if procedure is None:
+        raise Failed(f'can\'t find proc "{words[0][:100]}"')
+    variables = tcl.variables.frame()
+    given = words[1:]
+    for parameter in split(procedure.parameters):
+        name, *default = split(parameter)
+        if name == "args":
+            variables[name], given = joined(given), []
+        elif given or default:
+            variables[name] = given.pop(0) if given else default[0]
+        else:
+            raise Failed(f'no value given for parameter "{name}" to "{words[0]}"')
+    if given:
+        raise Failed(f'called "{words[0]}" with too many arguments')
+    outer, tcl.variables = tcl.variables, variables
+    try:
+        return tcl.run(procedure.script)
+    except Stop as stop:
+        return str(stop)
+    finally:
+        tcl.variables = outer
 
 
 # -- variables, lists, strings
@@ -275,8 +318,6 @@ def glob(pattern: str, text: str) -> bool:
 def _set(tcl: Interpreter, words: list[str]) -> str:
     if len(words) == 1:
         return tcl.expand((Variable(words[0]),))
-    if len(tcl.variables) > 1000:
-        raise Failed("too many variables")
     tcl.variables[words[0]] = words[1]
     return words[1]
 
@@ -301,7 +342,8 @@ def _lappend(tcl: Interpreter, words: list[str]) -> str:
     return _set(tcl, [words[0], joined([*split(tcl.variables.get(words[0], "")), *words[1:]])])
 
 
-def _index(text: str, length: int) -> int:
+def index_of(text: str, length: int) -> int:
+    """The position that an index such as `2`, `end` or `end-1` means."""
     if text.startswith("end"):
         return length - 1 + int(text[3:] or 0)
     return int(text)
@@ -309,7 +351,7 @@ def _index(text: str, length: int) -> int:
 
 def _lindex(tcl: Interpreter, words: list[str]) -> str:
     values = split(words[0])
-    at = _index(words[1], len(values))
+    at = index_of(words[1], len(values))
     return values[at] if 0 <= at < len(values) else ""
 
 
@@ -325,7 +367,8 @@ def _split(tcl: Interpreter, words: list[str]) -> str:
     return joined(re.split(f"[{re.escape(signs)}]", words[0]) if signs else list(words[0]))
 
 
-def _string(tcl: Interpreter, words: list[str]) -> str:
+def string(tcl: Interpreter, words: list[str]) -> str:
+    """The parts of `string` that most rules use."""
     what, *rest = words
     if what == "map":
         return _mapped(rest)
@@ -334,8 +377,8 @@ def _string(tcl: Interpreter, words: list[str]) -> str:
     text = rest[0]
     trims = rest[1] if len(rest) > 1 else None
     if what in ("range", "index"):
-        first = max(0, _index(rest[1], len(text)))
-        last = first if what == "index" else _index(rest[2], len(text))
+        first = max(0, index_of(rest[1], len(text)))
+        last = first if what == "index" else index_of(rest[2], len(text))
         return text[first : last + 1]
     if what in ("first", "last"):
         return str(rest[1].find(text) if what == "first" else rest[1].rfind(text))
@@ -367,60 +410,18 @@ def _mapped(words: list[str]) -> str:
     return re.sub("|".join(re.escape(key) for key in by), lambda match: by[match.group()], text)
 
 
-def _regexp(tcl: Interpreter, words: list[str]) -> str:
-    flags, rest, options = 0, list(words), set()
-    while rest[0].startswith("-"):
-        option = rest.pop(0)
-        flags |= re.IGNORECASE if option == "-nocase" else 0
-        if option == "--":
-            break
-        options.add(option)
-    rest[0] = _advanced(rest[0])
-    if options & {"-all", "-inline"}:
-        found = [[match.group(), *(group or "" for group in match.groups())]
-                 for match in re.finditer(rest[0], rest[1], flags)]  # fmt: skip
-        found = found if "-all" in options else found[:1]
-        return joined([text for texts in found for text in texts]) if "-inline" in options else str(len(found))
-    match = re.search(rest[0], rest[1], flags)
-    if match is not None:
-        groups = [match.group(), *(group or "" for group in match.groups())]
-        for name, value in zip(rest[2:], groups, strict=False):
-            tcl.variables[name] = value
-    return "1" if match else "0"
-
-
-def _advanced(pattern: str) -> str:
-    """Tcl's advanced regular expression as Python's: escapes that differ."""
-    return re.sub(r"\\(.)", lambda escape: _ESCAPED.get(escape[1], escape[0]), pattern)
-
-
-_ESCAPED = {"y": r"\b", "Y": r"\B", "m": r"\b(?=\w)", "M": r"\b(?<=\w)"}
-
-
-def _regsub(tcl: Interpreter, words: list[str]) -> str:
-    options = [word for word in words if word in ("-all", "-nocase", "--")]
-    pattern, text, by, *name = [word for word in words if word not in options]
-    pattern = _advanced(pattern)
-    ready = by.replace("&", r"\g<0>")
-    flags = re.IGNORECASE if "-nocase" in options else 0
-    done, count = re.subn(pattern, ready, text, count=0 if "-all" in options else 1, flags=flags)
-    if not name:
-        return done
-    tcl.variables[name[0]] = done
-    return str(count)
-
-
-def _format(tcl: Interpreter, words: list[str]) -> str:
-    template, *values = words
-    ready = [int(number(value) or 0) if kind in "dxXc" else value
-             for kind, value in zip(re.findall(r"%[-0-9.]*([a-zA-Z])", template), values, strict=False)]  # fmt: skip
-    return str(template % tuple(ready))
-
-
 def _info(tcl: Interpreter, words: list[str]) -> str:
-    if words[0] != "exists":
-        raise Unknown(f"info {words[0]}")
-    return "1" if words[1] in tcl.variables else "0"
+    match words:
+        case ["exists", name]:
+            known = name in tcl.variables or any(each.startswith(f"{name}(") for each in tcl.variables)
+            return str(int(known))
+        case ["vars" | "locals", *pattern]:
+            return joined([name for name in tcl.variables if not pattern or glob(pattern[0], name)])
+        case ["patchlevel"]:
+            return "8.4.6"
+        case ["tclversion"]:
+            return "8.4"
+    raise Unknown(f"info {' '.join(words)[:50]}")
 
 
 def _subst(tcl: Interpreter, words: list[str]) -> str:
@@ -429,12 +430,12 @@ def _subst(tcl: Interpreter, words: list[str]) -> str:
 
 TCL: dict[str, Do] = {
     "if": _if, "while": _while, "for": _for, "foreach": _foreach, "switch": _switch, "catch": _catch,
-    "break": _raise(_Break), "continue": _raise(_Continue), "return": _raise(Stop),
+    "break": _raise(_Break), "continue": _raise(_Continue), "return": _return, "call": _call,
     "set": _set, "unset": _unset, "incr": _incr, "append": _append, "lappend": _lappend, "info": _info,
     "list": lambda tcl, words: joined(words), "lindex": _lindex, "lsearch": _lsearch,
     "llength": lambda tcl, w: str(len(split(w[0]))),
     "split": _split, "join": lambda tcl, w: (w[1] if len(w) > 1 else " ").join(split(w[0])),
-    "concat": lambda tcl, w: " ".join(word.strip() for word in w), "string": _string, "format": _format,
+    "concat": lambda tcl, w: " ".join(word.strip() for word in w), "string": string,
     "expr": lambda tcl, w: tcl.evaluate(" ".join(w)), "eval": lambda tcl, w: tcl.run(" ".join(w)),
-    "regexp": _regexp, "regsub": _regsub, "subst": _subst,
+    "subst": _subst,
 }  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from icontrol_emulator.irules.persistence import PersistRequest
+
 
 @dataclass(slots=True)
 class Message:
@@ -61,6 +63,8 @@ class Decision:
     rejected: bool = False
     server_tls: bool = True
     """Whether a server-ssl profile applies."""
+    persist: PersistRequest | None = None
+    """How the connection finds its member again, None for the profiles' way."""
 
     def forward(self, kind: str, name: str, port: int = 0) -> None:
         """Choose a `pool`, `node` or `virtual`; the last choice counts."""
@@ -75,11 +79,13 @@ class Decision:
     @property
     def place(self) -> object:
         """What was chosen, to compare."""
-        return self.pool, self.node, self.virtual, self.server_tls
+        return self.pool, self.node, self.virtual, self.server_tls, self.persist
 
     def on_the_connection(self) -> Decision:
         """The part that later requests start from."""
-        return Decision(pool=self.pool, node=self.node, virtual=self.virtual, server_tls=self.server_tls)
+        return Decision(
+            pool=self.pool, node=self.node, virtual=self.virtual, server_tls=self.server_tls, persist=self.persist
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,15 @@
-"""Parser of Tcl scripts: commands, words, and the substitutions in words."""
+"""Parser of Tcl scripts as a device reads them: commands, words, and the substitutions in words.
+
+Two differences from Tcl, measured on devices by the authors of bitwisecook/tcl-lsp: after a closing brace or quote the
+next word begins even without a space, and a line that begins with a brace continues the command above it; so does one
+that begins with `else` or `elseif` after `if`.
+"""
 
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -32,20 +39,34 @@ Word = tuple[Part, ...]
 Command = tuple[Word, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A command with its place in the script: of its first character, of its end, and of its words."""
+
+    at: int
+    end: int
+    words: Command
+    starts: tuple[int, ...]
+
+
 @functools.lru_cache(maxsize=4096)
 def commands(text: str) -> tuple[Command, ...]:
     """The commands of a script, in order. Raises `SyntaxFault`."""
-    found: list[Command] = []
+    return tuple(each.words for each in located(text))
+
+
+def located(text: str) -> Iterator[Located]:
+    """The commands of a script with their places. Raises `SyntaxFault`."""
     at = 0
     while at < len(text):
         at = _skip(text, at, " \t\r\n;")
         if at < len(text) and text[at] == "#":
             at = _comment_end(text, at)
             continue
-        words, at = _command(text, at)
+        start = at
+        words, starts, at = _command(text, at)
         if words:
-            found.append(tuple(words))
-    return tuple(found)
+            yield Located(start, at - 1, tuple(words), tuple(starts))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -113,33 +134,38 @@ def _comment_end(text: str, at: int) -> int:
     return at
 
 
-def _command(text: str, at: int) -> tuple[list[Word], int]:
+def _command(text: str, at: int) -> tuple[list[Word], list[int], int]:
     words: list[Word] = []
+    starts: list[int] = []
     while True:
         at = _skip(text, at, " \t\r")
+        if text[at : at + 1] == "\n" and words:
+            at = _continued(text, at, is_if=words[0] == ("if",))
         if at >= len(text) or text[at] in "\n;":
-            return words, at + 1
+            return words, starts, at + 1
+        starts.append(at)
         word, at = _word(text, at)
         words.append(word)
+
+
+def _continued(text: str, at: int, *, is_if: bool) -> int:
+    """Where the next line continues the command, else the line's end."""
+    following = _skip(text, at + 1, " \t\r")
+    if text[following : following + 1] == "{":
+        return following
+    return following if is_if and re.match(r"else(if)?[\s{]", text[following : following + 8]) else at
 
 
 def _word(text: str, at: int) -> tuple[Word, int]:
     if text[at] == "{":
         end = block_end(text, at)
-        _check_end(text, end + 1, "close-brace")
         return (text[at + 1 : end].replace("\\\n", " "),), end + 1
     if text[at] == '"':
         word, end = _substituted(text, at + 1, '"')
         if end >= len(text):
             raise SyntaxFault('missing "')
-        _check_end(text, end + 1, "close-quote")
         return word, end + 1
     return _substituted(text, at, " \t\r\n;")
-
-
-def _check_end(text: str, at: int, what: str) -> None:
-    if at < len(text) and text[at] not in " \t\r\n;" and text[at : at + 2] != "\\\n":
-        raise SyntaxFault(f"extra characters after {what}")
 
 
 def _substituted(text: str, at: int, ends: str) -> tuple[Word, int]:
@@ -184,17 +210,39 @@ class Handler:
     priority: int = 500
 
 
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    name: str
+    parameters: str
+    script: str
+
+
 @functools.lru_cache(maxsize=1024)
 def handlers(rule: str) -> tuple[Handler, ...]:
     """The `when EVENT [priority N] { ... }` handlers of a rule. Raises `SyntaxFault`."""
     found: list[Handler] = []
+    default = 500
     for command in commands(rule):
-        words = [word[0] if len(word) == 1 and isinstance(word[0], str) else "" for word in command]
+        words = literals(command)
+        if words[0] == "priority" and len(words) == 2:
+            default = int(words[1]) if words[1].isdigit() else 500
         if words[0] in ("timing", "priority", "proc"):
             continue
         if words[0] != "when" or len(words) < 3:
-            raise SyntaxFault(f"undefined procedure: {words[0]}")
-        given = words[words.index("priority") + 1] if "priority" in words[2:-1] else "500"
+            raise SyntaxFault("command is not valid in the current scope")
+        given = words[words.index("priority") + 1] if "priority" in words[2:-1] else ""
         commands(words[-1])
-        found.append(Handler(words[1], words[-1], int(given) if given.isdigit() else 500))
+        found.append(Handler(words[1], words[-1], int(given) if given.isdigit() else default))
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=1024)
+def procedures(rule: str) -> tuple[Procedure, ...]:
+    """The `proc NAME {PARAMETERS} { ... }` definitions of a rule. Raises `SyntaxFault`."""
+    listed = (literals(command) for command in commands(rule))
+    return tuple(Procedure(*words[1:4]) for words in listed if words[0] == "proc" and len(words) == 4)
+
+
+def literals(command: Command) -> list[str]:
+    """The words of a command, those with substitutions as empty texts."""
+    return [word[0] if len(word) == 1 and isinstance(word[0], str) else "" for word in command]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key
+from icontrol_emulator.config.rules.data_groups import edited
 from icontrol_emulator.config.rules.files import CERT, KEY, Content, FileRules
 from icontrol_emulator.config.rules.policy import publish
 from icontrol_emulator.config.schema import Scope
@@ -114,7 +114,7 @@ def _with_text(device: Device, route: Route, body: Mapping[str, Any], user: str)
     return {**own, "content": _content(device, source, user)}
 
 
-_RECORD = re.compile(r'("[^"]*"|[^\s{}]+)\s*(?:\{\s*(?:data\s+("[^"]*"|[^\s{}]+))?\s*\})?')
+DATA_GROUP = "ltm/data-group/internal"
 
 
 def _with_options(device: Device, route: Route, call: Call) -> Mapping[str, Any]:
@@ -122,23 +122,6 @@ def _with_options(device: Device, route: Route, call: Call) -> Mapping[str, Any]
     text = call.query.options.strip()
     if not text or route.key is None:
         return call.body
-    match = re.fullmatch(r"records\s+(add|modify|delete|replace-all-with)\s*\{(.*)\}", text, re.DOTALL)
-    if match is None:
-        raise errors.IControlError(400, f'"{text}" unexpected argument', errors.INVALID_VALUE_ERROR)
-    action, inside = match.groups()
-    current = device.engine.require(route.key).props.get("records") or []
-    records = {} if action == "replace-all-with" else {record["name"]: record for record in current}
-    for name, data in _RECORD.findall(inside):
-        _edit(records, action, name.strip('"'), data.strip('"'), route.key)
-    return {**call.body, "records": list(records.values())}
-
-
-def _edit(records: dict[str, dict[str, str]], action: str, name: str, data: str, key: Key) -> None:
-    if action == "add" and name in records:
-        raise errors.already_exists("class string item", f"{key.path} {name}", "")
-    if action in ("modify", "delete") and name not in records:
-        raise errors.not_found("class string item", f"{key.path} {name}")
-    if action == "delete":
-        del records[name]
-    else:
-        records[name] = {"name": name, "data": data}
+    if route.spec.path != DATA_GROUP:
+        raise errors.IControlError(400, f'"{text[:200]}" unexpected argument', errors.INVALID_VALUE_ERROR)
+    return {**call.body, "records": edited(text, device.engine.require(route.key))}

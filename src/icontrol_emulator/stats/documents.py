@@ -1,8 +1,8 @@
-"""/stats of virtual servers, addresses, pools, members and nodes."""
+"""/stats of virtual servers, addresses, pools, members, nodes, iRules and policies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from icontrol_emulator.config.model import Obj
@@ -12,7 +12,7 @@ from icontrol_emulator.device import Device
 from icontrol_emulator.rest.config_api import find
 from icontrol_emulator.rest.message import Call
 from icontrol_emulator.rest.route import Route, resolve
-from icontrol_emulator.stats import entries, system
+from icontrol_emulator.stats import entries, scripts, system
 
 
 class StatsDocuments:
@@ -24,7 +24,7 @@ class StatsDocuments:
         if "/".join(segments).removesuffix("/stats") == system.PATH:
             return self._traffic(device)
         route = resolve(device.engine.registry, segments)
-        if route is None or route.spec.path not in entries.BUILDERS:
+        if route is None or route.spec.path not in {*entries.BUILDERS, *scripts.SEVERAL}:
             return None
         objects = self._objects(device, route, call)
         scope = "stats" if route.key is not None else "collectionstats"
@@ -34,7 +34,7 @@ class StatsDocuments:
         uri = "/".join(call.path.strip("/").split("/")[2:])
         shown["selfLink"] = device.renderer.link(uri, call.query.extra)
         plane = self._planes[device.name]
-        shown["entries"] = dict(self._entry(plane, device, obj) for obj in objects)
+        shown["entries"] = dict(entry for obj in objects for entry in self._entries(plane, device, obj))
         return shown
 
     def _traffic(self, device: Device) -> dict[str, Any]:
@@ -53,12 +53,16 @@ class StatsDocuments:
             return device.engine.store.children(route.spec.path, route.parent.as_parent)
         return device.engine.store.top(route.spec.path, call.query.partition)
 
-    def _entry(self, plane: DataPlane, device: Device, obj: Obj) -> tuple[str, dict[str, Any]]:
-        builder = entries.BUILDERS[obj.key.type]
-        link = f"{HOST}/{item_uri(obj.key)}/stats"
-        shown = {
-            "kind": f"{device.engine.spec(obj.key.type).kind}stats",
-            "selfLink": f"{link}?ver={device.renderer.version}",
-            "entries": builder(entries.View(plane, device.engine), obj),
-        }
-        return link, {"nestedStats": shown}
+    def _entries(self, plane: DataPlane, device: Device, obj: Obj) -> Iterator[tuple[str, dict[str, Any]]]:
+        view = entries.View(plane, device.engine)
+        if obj.key.type in scripts.SEVERAL:
+            found = scripts.SEVERAL[obj.key.type](view, obj)
+        else:
+            found = iter([(f"{HOST}/{item_uri(obj.key)}/stats", entries.BUILDERS[obj.key.type](view, obj))])
+        for link, values in found:
+            shown = {
+                "kind": f"{device.engine.spec(obj.key.type).kind}stats",
+                "selfLink": f"{link}?ver={device.renderer.version}",
+                "entries": values,
+            }
+            yield link, {"nestedStats": shown}

@@ -40,7 +40,8 @@ class Status(NamedTuple):
         }
 
 
-def _build(values: dict[str, object]) -> Entries:
+def built(values: dict[str, object]) -> Entries:
+    """Values as statistics show them: numbers as values, texts as descriptions."""
     return {
         name: {"value": value} if isinstance(value, int | float) else {"description": str(value)}
         for name, value in sorted(values.items())
@@ -184,7 +185,7 @@ def virtual_entries(view: View, virtual: Obj) -> Entries:
         "destination": f"{place.host}:{place.port}" if place else "any", "syncookieStatus": "not-activated",
         "tmName": virtual.key.path, "totRequests": counters.requests,
     }  # fmt: skip
-    return _build(values)
+    return built(values)
 
 
 def pool_entries(view: View, pool: Obj) -> Entries:
@@ -198,7 +199,7 @@ def pool_entries(view: View, pool: Obj) -> Entries:
         "minActiveMembers": pool.props.get("minActiveMembers", 0), "monitorRule": pool.props.get("monitor", "none"),
         "tmName": pool.key.path, "totRequests": counters.requests,
     }  # fmt: skip
-    return _build(values)
+    return built(values)
 
 
 def member_entries(view: View, member: Obj) -> Entries:
@@ -213,7 +214,7 @@ def member_entries(view: View, member: Obj) -> Entries:
         "nodeName": _node_key(member).path, "poolName": member.key.parent, "port": member_endpoint(member).port,
         "sessionStatus": "disabled" if is_disabled(member) else "enabled", "totRequests": counters.requests,
     }  # fmt: skip
-    return _build(values)
+    return built(values)
 
 
 def node_entries(view: View, node: Obj) -> Entries:
@@ -225,7 +226,7 @@ def node_entries(view: View, node: Obj) -> Entries:
         "sessionStatus": "disabled" if is_disabled(node) else "enabled", "tmName": node.key.path,
         "totRequests": counters.requests,
     }  # fmt: skip
-    return _build(values)
+    return built(values)
 
 
 def address_entries(view: View, address: Obj) -> Entries:
@@ -244,7 +245,7 @@ def address_entries(view: View, address: Obj) -> Entries:
         **_traffic("clientside", total), **status.entries(), "addr": address.props.get("address", ""),
         "tmName": address.key.path, "totRequests": total.requests,
     }  # fmt: skip
-    return _build(values)
+    return built(values)
 
 
 def client_ssl_entries(view: View, profile: Obj) -> Entries:
@@ -255,7 +256,7 @@ def client_ssl_entries(view: View, profile: Obj) -> Entries:
         "common.nonHwAcceleratedConns": counters.total, "common.totNativeConns": counters.total,
         "tmName": profile.key.path, "typeId": "ltm profile client-ssl", "vsName": "N/A",
     }  # fmt: skip
-    return _build(values)
+    return built(values)
 
 
 BUILDERS: dict[str, Callable[[View, Obj], Entries]] = {

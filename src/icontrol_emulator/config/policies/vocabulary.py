@@ -115,11 +115,12 @@ def _verb(one_of: str = "", optional: str = "") -> tuple[frozenset[str], frozens
 _NAMED = {
     "replace": _verb("tmName", "value"), "insert": _verb("tmName", "value"), "remove": _verb("tmName"),
 }  # fmt: skip
+_KEYED = _verb("key", "timeout")
 _SWITCH = {"enable": _verb(), "disable": _verb()}
 TARGETS: Mapping[str, ActionTarget] = {
     "forward": ActionTarget(
         events=("request", "clientAccepted", "sslClientHello"), needs=("tcp",), word="tcp",
-        verbs={"select": _verb("pool node virtual", "port snat snatpool"), "reset": _verb()},
+        verbs={"select": _verb("pool node virtual", "port"), "reset": _verb()},
     ),
     "httpReply": ActionTarget(events=("request", "response"), verbs={"redirect": _verb("location", "code")}),
     "httpHeader": ActionTarget(events=("request", "response"), verbs=_NAMED),
@@ -133,6 +134,13 @@ TARGETS: Mapping[str, ActionTarget] = {
     ),
     "httpSetCookie": ActionTarget(
         events=("response",), verbs={"insert": _verb("tmName", "value domain path"), "remove": _verb("tmName")},
+    ),
+    "persist": ActionTarget(
+        events=("request", "clientAccepted"), controls="persistence", needs=("tcp",), word="tcp",
+        verbs={
+            "sourceAddress": _verb("", "netmask timeout"), "destinationAddress": _verb("", "netmask timeout"),
+            "universal": _KEYED, "hash": _KEYED, "carp": _KEYED, "disable": _verb(),
+        },
     ),
     "log": ActionTarget(
         events=_EVERY, verbs={"write": _verb("", "message facility priority ipAddress port")}, controls="", word="",
@@ -153,12 +161,12 @@ TARGETS: Mapping[str, ActionTarget] = {
 
 NOT_EMULATED_OPERANDS = names("cpuUsage geoip httpConnect httpProxy httpUserAgent sslCert websocket classification")
 NOT_EMULATED_TARGETS = names(
-    "asm avr botDefense cache ce classification compress decompress http l7dos pem persist requestAdapt "
+    "asm avr botDefense cache ce classification compress decompress http l7dos pem requestAdapt "
     "responseAdapt wam websocket"
 )
 NOT_EMULATED_SELECTORS = names("mss rtt vlan vlanId routeDomain npn normalized internal")
-NOT_EMULATED_VERBS = names("cookieRewrite cookiePassive cookieHash classify drop reject")
-NOT_EMULATED_PARAMETERS = names("clonePool member nexthop rateclass vlan snat snatpool")
+NOT_EMULATED_VERBS = names("cookieInsert cookieRewrite cookiePassive cookieHash classify drop reject")
+NOT_EMULATED_PARAMETERS = names("clonePool member netmask nexthop rateclass vlan snat snatpool")
 
 SELECTORS = frozenset(name for operand in OPERANDS.values() for name in operand.selectors)
 VERBS = frozenset(verb for target in TARGETS.values() for verb in target.verbs)

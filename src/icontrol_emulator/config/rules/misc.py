@@ -1,8 +1,7 @@
-"""Small rules of single types: monitors, SNAT, data groups, iRules, VLANs, users."""
+"""Small rules of single types: monitors, SNAT, VLANs, users."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +11,7 @@ from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import split_path
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
-from icontrol_emulator.irules.syntax import SyntaxFault, handlers
 
-STRING_BYTES_MAX = 65_520
 VLAN_TAG_MAX = 4094
 
 
@@ -73,53 +70,6 @@ class AddressNamedRules(TypeRules):
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         return [Target(f"#{self._unique}", str(props[self._field]))] if self._unique else []
-
-
-class DataGroupRules(BuiltInRules):
-    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        records = props.get("records") or []
-        if isinstance(records, Mapping):
-            records = [{"name": name, **(value or {})} for name, value in records.items()]
-        shown = [
-            {"name": str(r["name"]), "data": str(r.get("data") or "")}
-            for r in ({"name": r} if isinstance(r, str) else r for r in records)
-        ]
-        for record in shown:
-            size = len(record["data"].encode())
-            if size > STRING_BYTES_MAX:
-                text = (
-                    "Max string size exceeded during update of attribute:data type:class_value_item "
-                    f"max:{STRING_BYTES_MAX} received:{size}"
-                )
-                raise errors.mcpd(400, "01070712", text)
-        props["records"] = sorted(shown, key=lambda record: record["name"])
-        if not shown:
-            props.pop("records")
-
-
-_EVENT = re.compile(r"^\s*when\s+\w+", re.MULTILINE)
-_CLASS = re.compile(r"class\s+(?:match|search|lookup|exists|get|size|names)\b[^\n\]]*?(/[\w./-]+)")
-
-
-class RuleRules(BuiltInRules):
-    """iRules: validates events and braces; references to data groups are full paths."""
-
-    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        code = str(props.get("apiAnonymous", ""))
-        try:
-            handlers(code)
-        except SyntaxFault as error:
-            line = code.count("\n") + 1
-            text = f'Rule [{draft.key.path}] error: {draft.key.path}:{line}: error: ["{error}"][]'
-            raise errors.mcpd(400, "01070151", text) from error
-
-    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        code = str(props.get("apiAnonymous", ""))
-        found = (Target("ltm/data-group", path) for path in _CLASS.findall(code))
-        return [target for target in dict.fromkeys(found) if ctx.store.find(target) is not None]
-
-    def check(self, ctx: Context, obj: Obj) -> None:
-        check_users(ctx, "ltm/rule", obj)
 
 
 class VlanRules(TypeRules):

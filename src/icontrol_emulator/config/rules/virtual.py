@@ -19,6 +19,7 @@ from icontrol_emulator.config.names import (
     split_path,
 )
 from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.rules.irules import check_rules
 from icontrol_emulator.config.rules.partition import effective
 from icontrol_emulator.config.rules.policy import check_attached
 from icontrol_emulator.config.rules.virtual_tls import check_tls
@@ -212,22 +213,10 @@ class VirtualRules(TypeRules):
             raise errors.configuration_error("Required profile profile_http not present")
         sides = [str(child.props.get("context", "all")) for child in attached]
         check_transport(obj, [Attached(kind, side) for kind, side in zip(kinds, sides, strict=True)])
-        self._check_rules(ctx, obj, kinds)
+        check_rules(ctx, obj, kinds)
         policies = [child.key.path for child in ctx.store.children(POLICIES, obj.key.path)]
         check_attached(ctx, obj, policies, kinds)
         check_tls(ctx, obj, profiles)
-
-    def _check_rules(self, ctx: Context, obj: Obj, kinds: list[str]) -> None:
-        for path in obj.props.get("rules") or ():
-            rule = ctx.store.get(Key("ltm/rule", "", path))
-            code = str(rule.props.get("apiAnonymous", "")) if rule else ""
-            for event in ("HTTP_REQUEST", "HTTP_RESPONSE"):
-                if f"when {event} " in code and not {"http", "fasthttp"} & set(kinds):
-                    text = (
-                        f"{event} event in rule ({path}) requires an associated HTTP or FASTHTTP profile "
-                        f"on the virtual-server ({obj.key.path})."
-                    )
-                    raise errors.mcpd(400, "01071912", text)
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
         shown["creationTime"] = obj.props.get("_created", "")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from icontrol_emulator.config.rules.ciphers import CipherGroupRules, CipherRuleRules
+from icontrol_emulator.config.rules.data_groups import DataGroupRules
+from icontrol_emulator.config.rules.irules import RuleRules
 from icontrol_emulator.config.rules.misc import (
     AddressNamedRules,
-    DataGroupRules,
-    RuleRules,
     SnatPoolRules,
 )
 from icontrol_emulator.config.rules.pool import MemberRules, NodeRules, PoolRules
@@ -184,6 +184,7 @@ RULE = TypeSpec(
 DATA_GROUP = TypeSpec(
     path="ltm/data-group/internal", word="value list", family="ltm/data-group", rules=DataGroupRules(),
     required=("type",), create_only=names("type"), optional=names("records type"),
+    choices={"type": names("integer ip string")},
 )  # fmt: skip
 DATA_GROUP_EXTERNAL = TypeSpec(
     path="ltm/data-group/external", word="value list", family="ltm/data-group",

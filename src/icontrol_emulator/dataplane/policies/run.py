@@ -17,11 +17,17 @@ from icontrol_emulator.config.policies.checks import TCL
 from icontrol_emulator.dataplane.policies.matching import Sight, holds
 from icontrol_emulator.dataplane.policies.program import Action, Condition, Program, Rule
 from icontrol_emulator.irules.http import redirection, set_query, write_cookie
+from icontrol_emulator.irules.persistence import PersistRequest
 from icontrol_emulator.irules.state import Decision, Message
 
 log = structlog.get_logger(__name__)
 
 _OPERATORS = ("equals", "matches", "startsWith", "endsWith", "contains", "exists")
+_MODES = {
+    "sourceAddress": "source_addr", "destinationAddress": "dest_addr", "universal": "uie", "hash": "hash",
+    "carp": "carp", "disable": "none",
+}  # fmt: skip
+"""Kinds of persistence in actions, as rules call them."""
 _SINGLE = frozenset({"forward", "httpReply"})
 """Targets of which one action counts."""
 
@@ -120,6 +126,10 @@ class PolicyRun:
             case "tcl":
                 name = str(action.props.get("tmName") or "")
                 self._assign(name, self._expand(str(action.props["expression"]).removeprefix(TCL)))
+            case "persist":
+                mode = _MODES[action.verb]
+                timeout = int(action.props.get("timeout", 0))
+                effects.decision.persist = PersistRequest(mode, self._text(action, "key"), timeout or None)
             case "ltmPolicy":
                 effects.disabled = True
             case "serverSsl":
