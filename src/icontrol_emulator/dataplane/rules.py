@@ -166,8 +166,9 @@ class Rules:
                 raise RuleFailed("rejected")
 
     def collected_data(self) -> bytes:
-        """What was collected, for the server."""
-        return self._commands.stream.data.encode("latin-1", "replace")
+        """Take what was collected, for the server."""
+        data, self._commands.stream.data = self._commands.stream.data, ""
+        return data.encode("latin-1", "replace")
 
     def said(self, *, to_server: bool) -> bytes:
         """What `TCP::respond` said since the last call."""
