@@ -69,6 +69,7 @@ def test_refused_rules(rule: str, line: int, reason: str, source: str) -> None:
         "when HTTP_REQUEST\n{\n  if {1}{ set a 1 }\n  else { set a 2 }\n}",
         in_request("if { ([HTTP::path] starts_with {/a}) and not ([HTTP::method] eq {GET}) } { drop; return }"),
         in_request("eval $x\n  $command a"),
+        "when SERVER_CONNECTED { SCTP::respond [SCTP::client_port] }",
     ],
 )
 def test_accepted_rules(rule: str) -> None:

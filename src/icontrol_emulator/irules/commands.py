@@ -60,8 +60,9 @@ class DeviceCommands:
             self.table["persist"] = PersistCommand(records, self._persist)
 
     def _network(self) -> dict[str, Do]:
+        """Addresses and ports; those of SCTP and UDP are commands of their own names."""
         flow = self._flow
-        return {
+        own: dict[str, Do] = {
             "IP::client_addr": lambda tcl, words: flow.client[0],
             "IP::remote_addr": self._remote_address,
             "IP::local_addr": lambda tcl, words: flow.local[0],
@@ -74,6 +75,8 @@ class DeviceCommands:
             "TCP::close": self._reject, "TCP::respond": self._respond, "TCP::collect": self._collect,
             "TCP::release": self._release, "TCP::payload": lambda tcl, words: self.stream.command(words),
         }  # fmt: skip
+        shared = ("client_port", "local_port", "remote_port", "respond", "server_port")
+        return own | {f"{word}::{name}": own[f"TCP::{name}"] for word in ("SCTP", "UDP") for name in shared}
 
     def _remote_address(self, tcl: Interpreter, words: list[str]) -> str:
         return self._flow.client[0]
