@@ -9,7 +9,7 @@ from sqlalchemy import select
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.caller import Caller
 from evenkeel.cmd.capabilities import load_capabilities
-from evenkeel.core.capabilities import EVERYTHING
+from evenkeel.core.capabilities import EVERYTHING, Capabilities
 from evenkeel.core.control import Environment
 from evenkeel.core.model import Subnet
 from evenkeel.network.builtin import BuiltinNetwork
@@ -27,7 +27,18 @@ SIX = Subnet(
     allocation_start="2001:db8:1::10",
     allocation_end="2001:db8:1::ffff",
 )
-PROVIDERS = {"big": "bigip", "hap": "haproxy", "odd": "of-somebody-else"}
+PROVIDERS = {"big": "bigip", "few": "limited", "hap": "haproxy", "odd": "of-somebody-else"}
+LIMITED = Capabilities(
+    protocol_pairs={"HTTP": ("HTTP",), "TCP": ("HTTP", "HTTPS", "TCP"), "HTTPS": ("HTTPS", "TCP")},
+    lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"),
+    session_persistence={"SOURCE_IP": ("HTTP", "TCP", "HTTPS"), "HTTP_COOKIE": ("HTTP",)},
+    health_monitor_types=("HTTP", "HTTPS", "TCP", "PING"),
+    options=("listener.connection_limit", "listener.timeout_client_data", "listener.timeout_member_data"),
+    refused_values={"listener.connection_limit": (0,)},
+    l7policy_actions=(),
+    l7rule_types=(),
+)
+"""Of a device type that can do little."""
 
 
 @pytest.fixture
@@ -36,7 +47,7 @@ async def api(store: SqlStore, sink: Sink) -> AsyncIterator[Client]:
     for name, driver in PROVIDERS.items():
         await store.operators.add_environment(Environment(name=name, device_driver=driver))
     await store.operators.add_subnet(SIX)
-    tables = load_capabilities()
+    tables = {**load_capabilities(), "limited": LIMITED}
     assert tables.keys() >= {"bigip", "haproxy", "noop"}
     app = create_app(
         store=store, network=BuiltinNetwork(store.operators), driver=sink, default_provider="dev", capabilities=tables
@@ -177,9 +188,9 @@ async def test_what_the_device_type_can_do_is_stored_and_shown(api: Client, prov
 async def test_what_it_cannot_do_is_refused_by_name_and_changes_no_row(
     api: Client, store: SqlStore, case: Case
 ) -> None:
-    there = await made(api, "big")
+    there = await made(api, "few")
     before = await rows(store)
-    asked = [("POST", *creating(case, there)), ("POST", "/loadbalancers", populated(case, "big"))]
+    asked = [("POST", *creating(case, there)), ("POST", "/loadbalancers", populated(case, "few"))]
     if case.changeable:
         asked.append(("PUT", *changing(case, there)))
     if case.kind == "member":
@@ -189,7 +200,7 @@ async def test_what_it_cannot_do_is_refused_by_name_and_changes_no_row(
         asked[-1][2]["pool"]["members"] = batch["members"]
     for method, path, body in asked:
         answer = await api.call(method, path, 501, body)
-        assert answer["faultstring"].startswith("Provider 'big' does not support a requested option: ")
+        assert answer["faultstring"].startswith("Provider 'few' does not support a requested option: ")
         assert case.words in answer["faultstring"] and "Allowed: " in answer["faultstring"]
         assert answer["faultcode"] == "Server" and answer["debuginfo"] is None
     assert await rows(store) == before
@@ -197,7 +208,7 @@ async def test_what_it_cannot_do_is_refused_by_name_and_changes_no_row(
 
 @pytest.mark.parametrize("attribute", ["timeout_member_connect", "connection_limit", "insert_headers"])
 async def test_what_is_set_to_what_it_can_do_passes(api: Client, attribute: str) -> None:
-    there = await made(api, "big")
+    there = await made(api, "few")
     value = {"timeout_member_connect": 5000, "connection_limit": 5, "insert_headers": {"X-Forwarded-For": "true"}}
     body = {attribute: value[attribute], "allowed_cidrs": [], "timeout_tcp_inspect": 0}
     await api.put(f"/listeners/{there.listener}", {"listener": body})
@@ -209,12 +220,12 @@ HOLES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("words", HOLES)
-async def test_what_a_bigip_would_refuse_later_is_refused_at_once(api: Client, words: str) -> None:
-    there = await made(api, "big")
+async def test_what_a_device_would_refuse_later_is_refused_at_once(api: Client, words: str) -> None:
+    there = await made(api, "few")
     case = Case("listener", HOLES[words], words)
     for method, (path, body) in {"POST": creating(case, there), "PUT": changing(case, there)}.items():
         assert words in (await api.call(method, path, 501, body))["faultstring"]
-    assert words in (await api.post("/loadbalancers", populated(case, "big"), 501))["faultstring"]
+    assert words in (await api.post("/loadbalancers", populated(case, "few"), 501))["faultstring"]
 
 
 @pytest.mark.parametrize("provider", ["big", "hap"])
@@ -271,13 +282,13 @@ async def test_what_other_projects_have_is_not_told(store: SqlStore, sink: Sink,
         async def identify(self, headers: Any, scope: object) -> Caller:
             return Caller(project_id=headers[b"x-project-id"].decode(), roles=("member",))
 
-    there = await made(api, "big")
+    there = await made(api, "few")
     app = create_app(
         store=store,
         network=BuiltinNetwork(store.operators),
         driver=sink,
-        default_provider="big",
-        capabilities=load_capabilities(),
+        default_provider="few",
+        capabilities={"limited": LIMITED},
         identity=Member(),
     )
     async with Client.of(app) as client:
@@ -308,15 +319,15 @@ async def test_a_table_is_looked_up_once_for_each_object(api: Client, store: Sql
     assert not storing[0].startswith("SELECT"), "a load balancer that was made here is known"
 
 
-@pytest.mark.parametrize("provider", ["dev", "big", "hap", "odd"])
+@pytest.mark.parametrize("provider", ["dev", "big", "few", "hap", "odd"])
 async def test_the_table_of_a_provider_is_shown(api: Client, provider: str) -> None:
     driver = {"dev": "noop", **PROVIDERS}[provider]
     shown = (await api.get(f"/v2.0/lbaas/providers/{provider}/capabilities"))["capabilities"]
     assert (shown["provider"], shown["device_driver"]) == (provider, driver)
-    table = load_capabilities().get(driver, EVERYTHING)
+    table = {**load_capabilities(), "limited": LIMITED}.get(driver, EVERYTHING)
     assert shown["lb_algorithms"] == list(table.lb_algorithms) and shown["options"] == list(table.options)
     assert shown["protocol_pairs"] == {name: list(pools) for name, pools in table.protocol_pairs.items()}
-    assert ("SOURCE_IP_PORT" in shown["lb_algorithms"]) == (provider != "big")
+    assert ("SOURCE_IP_PORT" in shown["lb_algorithms"]) == (provider != "few")
 
 
 async def test_the_table_of_no_provider_is_refused_by_name(api: Client) -> None:
@@ -343,6 +354,8 @@ OF_NOOP: dict[str, Case] = {
 
 OF_EVERY_DEVICE = {"TERMINATED_HTTPS", "tls_enabled", "ca_tls_container_ref", "tls_versions"}
 """What all of them can do."""
+OF_ONE = {("hap", "PROMETHEUS"), ("big", "UDP"), ("big", "SCTP"), ("big", "UDP pool")}
+"""What the other one cannot do."""
 
 
 @pytest.mark.parametrize(
@@ -351,7 +364,7 @@ OF_EVERY_DEVICE = {"TERMINATED_HTTPS", "tls_enabled", "ca_tls_container_ref", "t
         (provider, name)
         for provider in ("big", "hap")
         for name in OF_NOOP
-        if name not in OF_EVERY_DEVICE and (provider, name) != ("hap", "PROMETHEUS")
+        if name not in OF_EVERY_DEVICE and (provider, name) not in OF_ONE
     ],
 )
 async def test_what_a_device_cannot_do_is_refused_by_name(

@@ -7,7 +7,6 @@ import pytest
 
 from evenkeel.api.app import create_app
 from evenkeel.core.ports import Store
-from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
@@ -296,7 +295,11 @@ async def test_policies_go_with_their_listener(api: Client, root: dict[str, Any]
 @pytest.mark.parametrize(
     ("table", "rule", "words"),
     [
-        (BIGIP, RULE, ["Provider 'dev'", "l7policy action REJECT", "Allowed: none"]),
+        (
+            msgspec.structs.replace(HAPROXY, l7policy_actions=()),
+            RULE,
+            ["Provider 'dev'", "l7policy action REJECT", "Allowed: none"],
+        ),
         (
             msgspec.structs.replace(HAPROXY, l7rule_types=("HOST_NAME",)),
             {"type": "SSL_CONN_HAS_CERT", "compare_type": "EQUAL_TO", "value": "true"},

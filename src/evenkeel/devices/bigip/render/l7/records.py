@@ -32,12 +32,15 @@ from evenkeel.devices.bigip.render.l7.values import (
     comparison,
     redirect_code,
     redirect_url,
+    regex_atoms,
 )
 from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
 from evenkeel.devices.errors import Unrenderable
 
 RULES_MAX = 1000
 """Rules of one listener that a request may be compared with, so that a tenant cannot occupy the device."""
+PATTERN_ATOMS_MAX = 2000
+"""Of all regular expressions of one listener: a request may be compared with each."""
 NEVER = "never"
 """The operand of rules about certificates where there is no TLS."""
 _ACTIONS = {"REJECT": "reject", "REDIRECT_TO_POOL": "pool", "REDIRECT_TO_URL": "url", "REDIRECT_PREFIX": "prefix"}
@@ -61,6 +64,7 @@ def data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) 
 
 
 def group_name(routing: Routing, names: BigIpNames) -> str:
+    """The data group's name."""
     return names.helper("l7", routing.listener.id)
 
 
@@ -72,6 +76,12 @@ def records(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> 
     count = sum(len(each.rules) for each in routing.policies)
     if count > RULES_MAX:
         raise Unrenderable(f"listener {routing.listener.id}: {count} enabled l7rules: {RULES_MAX} are possible")
+    atoms = sum(regex_atoms(rule) for each in routing.policies for rule in each.rules)
+    if atoms > PATTERN_ATOMS_MAX:
+        raise Unrenderable(
+            f"listener {routing.listener.id}: the regular expressions of its l7rules have {atoms} characters after"
+            f" their counts are unrolled; {PATTERN_ATOMS_MAX} are possible on a BIG-IP"
+        )
     choice = _Choice(service, routing, names)
     found = choice.records(0, routing.default) if routing.default else {"0.action": "unserved"}
     for number, each in enumerate(routing.policies, start=1):

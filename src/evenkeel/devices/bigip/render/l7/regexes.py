@@ -1,9 +1,10 @@
 r"""Regular expressions of L7 rules, as Tcl's advanced regular expressions. Pure.
 
 iRules have Tcl's flavour, HAProxy has PCRE's. What both have is accepted, and written so that Tcl reads it as PCRE
-would: ``\b`` is Tcl's ``\y``, ``\z`` its ``\Z``, ``\x2f`` a character by four digits. What only PCRE has (look-around,
-named groups, possessive and atomic matching) is refused by name, and so are back references, which make Tcl leave its
-linear automaton. Whether a repetition is lazy makes no difference to whether there is a match.
+would: ``\b`` is Tcl's ``\y``, ``\z`` its ``\Z``, ``\x2f`` a character by four digits. What only PCRE has (look-behind,
+named groups, possessive and atomic matching) is refused by name, and so are back references and look-ahead, for which
+Tcl leaves its linear automaton: at 16 KB a look-ahead takes more than a second. Whether a repetition is lazy makes no
+difference to whether there is a match.
 
 Tcl unrolls counted repetitions, so their product is bounded (:data:`ATOMS_MAX`).
 """
@@ -40,6 +41,13 @@ def tcl_regex(text: str) -> str:
     if parser.atoms > ATOMS_MAX:
         raise NotPossible(f"it has {parser.atoms} atoms after its counted repetitions; {ATOMS_MAX} are possible")
     return f"(?i){found}" if body != text else found
+
+
+def atoms_of(text: str) -> int:
+    """Atoms of an expression that :func:`tcl_regex` takes, after counted repetitions are unrolled."""
+    parser = _Parser(text.removeprefix("(?i)"))
+    parser.alternatives(0)
+    return parser.atoms
 
 
 class _Parser:

@@ -21,7 +21,7 @@ import warnings
 
 from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule
 from evenkeel.core.values import Value
-from evenkeel.devices.bigip.render.l7.regexes import NotPossible, tcl_regex
+from evenkeel.devices.bigip.render.l7.regexes import NotPossible, atoms_of, tcl_regex
 from evenkeel.devices.errors import Unrenderable
 
 COMPARISONS = {
@@ -138,6 +138,11 @@ def _regex(rule: ServiceL7Rule) -> str:
     except NotPossible as error:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is not possible on a BIG-IP: {error}") from error
     return f"(?i){found.removeprefix('(?i)')}" if rule.type == "HOST_NAME" else found
+
+
+def regex_atoms(rule: ServiceL7Rule) -> int:
+    """The size of the rule's regular expression; 0 for other comparisons."""
+    return atoms_of(rule.value) if rule.compare_type == "REGEX" else 0
 
 
 def _key(rule: ServiceL7Rule) -> str:
