@@ -27,6 +27,40 @@ async def test_a_busy_device_is_asked_again(rig: BigIpRig) -> None:
     assert not outcome.outcomes[0].error
 
 
+async def test_a_restart_of_the_rest_daemon_is_waited_out_and_nothing_counts_as_absent(rig: BigIpRig) -> None:
+    agent = rig.owner(retry_time="60")
+    await agent.apply(batch(service(), service(2), complete=True))
+    content = await rig.content()
+    for kind in (
+        "busy",
+        "unregistered",
+    ):  # first the web server answers for it, then it has not registered its paths yet
+        add(rig, kind=kind, count=6)
+    assert (await agent.apply(batch(service(), service(2), complete=True))).writes == 0
+    assert await rig.content() == content
+    for kind in ("busy", "unregistered"):
+        add(rig, kind=kind, count=4, method="POST|PATCH")
+    outcome = await agent.apply(batch(service(members=1)))
+    assert outcome.writes == 1 and not outcome.outcomes[0].error
+    assert len(rig.commits()) == 3  # takeover, first batch, change
+
+
+@pytest.mark.parametrize("connections", [1, 3])
+async def test_no_more_requests_are_in_flight_than_the_option_allows(rig: BigIpRig, connections: int) -> None:
+    agent = rig.owner(connections_max=str(connections))
+    await agent.apply(batch(service(), complete=True))
+    fault = add(rig, kind="hold", method="GET", path="/mgmt/tm/(ltm|auth|sys)")
+    observing = asyncio.create_task(agent.observe())
+    reading = asyncio.create_task(agent.apply(batch(service(), complete=True)))
+    await eventually(lambda: sum(bool(one["held"]) for one in rig.emulator.write_log.in_flight()) == connections)
+    for _ in range(20):
+        await asyncio.sleep(0)
+        assert len(rig.emulator.write_log.in_flight()) <= connections
+    rig.emulator.faults.remove(fault)
+    await observing
+    assert not (await reading).outcomes[0].error
+
+
 @pytest.mark.parametrize("kind", ["busy", "mcpd_lost", "refuse", "unregistered", "drop_before"])
 async def test_a_device_that_cannot_tell_is_unavailable_and_nothing_is_removed(rig: BigIpRig, kind: str) -> None:
     await rig.owner().apply(batch(service()))

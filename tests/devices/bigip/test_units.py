@@ -112,6 +112,7 @@ def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool
         (404, {"code": 404, "message": "01020036:3: The requested Pool (/P/X) was not found.", "apiError": 3}, Absent),
         (404, {"code": 404, "message": "Object not found - /Common/10.0.0.1:80", "apiError": 1}, Absent),
         (404, {"code": 404, "message": "Public URI path not registered: /tm/ltm/pool"}, DeviceUnavailable),
+        (404, {"code": 404, "message": "URI path /x not registered.  Please wait for /available suffix"}, Busy),
         (404, "<html>Not Found</html>", DeviceUnavailable),
         (409, {"code": 409, "message": "already exists", "apiError": 3}, Exists),
         (400, {"code": 400, "message": "transaction failed:x", "apiError": 2}, DeviceRejected),

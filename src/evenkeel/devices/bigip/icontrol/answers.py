@@ -12,6 +12,8 @@ from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, EvenKeelErro
 
 REASON_CHARACTERS_MAX = 500
 BUSY = 503
+RESTARTING = "wait for /available"
+"""In the 404 of a REST daemon that is starting: it has carried nothing out."""
 
 
 class Absent(DeviceRejected):
@@ -54,6 +56,8 @@ def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> 
     if status == 401:
         return LoginLost(device, reason)
     if status == BUSY:
+        return Busy(device, reason)
+    if status == 404 and RESTARTING in str(found.get("message", "")):
         return Busy(device, reason)
     if status == 404:
         return Absent(device, reason) if _is_configuration(found) else DeviceUnavailable(device, reason)
