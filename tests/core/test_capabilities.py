@@ -16,6 +16,7 @@ from evenkeel.core.capabilities import (
     listener_problems,
     member_problems,
     monitor_problems,
+    monitored_problems,
     needs_check,
     pair_problems,
     pool_problems,
@@ -247,3 +248,29 @@ def test_changes_that_no_table_refuses_need_no_look(changes: dict[str, Any]) -> 
 )
 def test_changes_that_a_table_may_refuse_need_a_look(changes: dict[str, Any]) -> None:
     assert needs_check(changes)
+
+
+def test_a_pool_may_have_fewer_types_of_monitors_and_http_over_tls_is_https() -> None:
+    table = Capabilities(pool_monitors={"PROXY": ("HTTP", "TCP")})
+    for pool_protocol, type_, over_tls, refused in (
+        ("PROXY", "HTTP", False, False),
+        ("PROXY", "HTTPS", False, True),
+        ("PROXY", "HTTP", True, True),
+        ("PROXY", "TCP", True, False),
+        ("HTTP", "HTTPS", True, False),
+    ):
+        found = [*monitored_problems(table, pool_protocol, type_, over_tls=over_tls)]
+        assert bool(found) is refused
+        assert all("PROXY" in problem and "HTTP, TCP" in problem for problem in found)
+
+
+def test_an_attribute_may_be_fixed_for_a_protocol() -> None:
+    table = Capabilities(fixed_attributes={"SCTP": ("timeout_member_connect",)})
+    for attributes, refused in (
+        ({"protocol": "SCTP", "timeout_member_connect": 7}, True),
+        ({"protocol": "SCTP", "timeout_member_connect": 5_000}, False),
+        ({"protocol": "TCP", "timeout_member_connect": 7}, False),
+        ({"timeout_member_connect": 7}, False),
+    ):
+        found = [*listener_problems(table, attributes)]
+        assert found == (["timeout_member_connect 7 of protocol SCTP. Allowed: 5000."] if refused else [])

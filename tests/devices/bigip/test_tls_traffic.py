@@ -13,8 +13,9 @@ from tests.certificates import by_sha256, certificate, referring
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.traffic import TrafficSite
 from tests.devices.service_behaviour import VIP
-from tests.devices.services import member, pool, service
+from tests.devices.services import listener, member, monitor, pool, service
 from tests.devices.tls_behaviour import (
+    MEMBER,
     NAMED,
     PORT,
     RENEWED,
@@ -26,6 +27,7 @@ from tests.devices.tls_behaviour import (
     problems,
     tls_listener,
 )
+from tests.waiting import eventually
 
 
 class BigIpSite:
@@ -53,7 +55,27 @@ class TestBigIpTls(TlsBehaviour):
         answer = await clients.ask(tls=clients.context(alpn=["h2", "http/1.1"]))
         assert (answer.status, answer.protocol) == (200, None)
 
-    # TLS-HELLO monitors are refused by name: see capabilities
+    async def test_a_hello_tells_members_that_speak_tls(self, site: Site, clients: Clients, plain: Member) -> None:
+        secure = clients.member("secure", MEMBER)
+        await secure.start()
+        places = tuple(
+            member(place=place, address="127.0.0.1", protocol_port=one.port)
+            for place, one in enumerate((secure, plain), 1)
+        )
+        hello = monitor(type="TLS-HELLO", delay=1, timeout=1, max_retries=1, max_retries_down=1)
+        wanted = service(
+            listeners=(listener(protocol="HTTPS"),), pools=(pool(protocol="HTTPS", members=places, monitor=hello),)
+        )
+        assert not problems(await site.apply(wanted, {}))
+
+        async def told() -> bool:
+            found = {one.id: one.status.value for one in (await site.observe()).statuses}
+            return (found["member-1-1"], found["member-1-2"]) == ("ONLINE", "ERROR")
+
+        await eventually(told)
+        await secure.stop()
+
+    # a TLS-HELLO monitor verifies no certificate
 
     @pytest.mark.parametrize("type_", ["HTTPS"])
     async def test_monitors_verify_members_as_clients_requests_do(
