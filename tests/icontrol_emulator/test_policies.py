@@ -10,6 +10,7 @@ import pytest
 import trustme
 
 from tests.icontrol_emulator.client import Answer, Backend, Client, exchange, fetch
+from tests.icontrol_emulator.test_tls_traffic import SecureMember
 from tests.icontrol_emulator.test_traffic import VIP, site
 from tests.icontrol_emulator.tls_site import NEW, believing, client_ssl, get, https, run
 
@@ -360,3 +361,18 @@ async def test_server_names_choose_the_pool_also_over_http2(device: Client, back
     url = f"https://127.0.8.9:{port}"
     assert (await run("curl", "-ksS", "--http2", f"{url}/x")).text == "own"
     assert "location: /over" in (await run("curl", "-ksSi", "--http2", f"{url}/old")).text.lower()
+
+
+async def test_server_names_choose_the_pool_of_connections_whose_tls_is_passed_through(device: Client) -> None:
+    authority = trustme.CA()
+    own, other = (SecureMember(name, authority.issue_cert(f"{name}.test")) for name in ("own", "other"))
+    for member in (own, other):
+        await member.start()
+    await device.post("ltm/pool", {"name": "q", "partition": "P", "members": [f"127.0.0.1:{other.port}"]})
+    named = {"sslExtension": True, "serverName": True, "endsWith": True, "values": ["b.test"], "sslClientHello": True}
+    await publish(device, [rule([named], [{**TO_Q, "sslClientHello": True}])])
+    await device.post("ltm/persistence/ssl", {"name": "by_session", "partition": "P"})
+    port = await https(device, [own], ["tcp"], persist=["by_session"], policies=["l7"])
+    assert [await get(port, believing(), name) for name in ("a.test", "www.b.test")] == ["own", "other"]
+    for member in (own, other):
+        await member.stop()

@@ -190,6 +190,10 @@ class Carrier:
 
     async def _carry_bytes(self, client: Stream, counters: ClientSide, rules: Rules, chooser: Chooser) -> None:
         """Copy in both directions, after the bytes that rules collected; again with each member that it moves to."""
+        while rules.awaits_hello:
+            data = await client.reader.read(streams.CHUNK_BYTES)
+            counters.took_in(len(data))
+            rules.hello(data)
         while rules.collects:
             data = await client.reader.read(streams.CHUNK_BYTES)
             counters.took_in(len(data))

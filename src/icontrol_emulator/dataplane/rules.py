@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 from OpenSSL import SSL
@@ -22,7 +22,7 @@ from icontrol_emulator.dataplane.policies.run import Effects, Pending, PolicyRun
 from icontrol_emulator.dataplane.script_counters import ScriptCounters
 from icontrol_emulator.dataplane.session import ServerSide, Session
 from icontrol_emulator.dataplane.streams import Stream
-from icontrol_emulator.dataplane.tls.transport import TlsTransport
+from icontrol_emulator.dataplane.tls.transport import HELLO_BYTES_MAX, TlsTransport, server_name
 from icontrol_emulator.irules.commands import DeviceCommands
 from icontrol_emulator.irules.expressions import Failed
 from icontrol_emulator.irules.interpreter import Exhausted, Interpreter, Unknown
@@ -33,6 +33,9 @@ from icontrol_emulator.irules.syntax import Handler, SyntaxFault, handlers, part
 from icontrol_emulator.irules.tables import SessionTable
 
 log = structlog.get_logger(__name__)
+
+
+SSL_HELLO = "sslClientHello"
 
 
 class RuleFailed(BadMessage):
@@ -84,6 +87,10 @@ class Rules:
         self._handlers.sort(key=lambda each: each[1].priority)
         self._policies = PolicyRun(scripts.programs.of(virtual), self._expand, self._assign, scripts.counters)
         self._pending = Pending()
+        self.awaits_hello = not self._flow.secure and any(
+            rule.event == SSL_HELLO for program in self._policies.programs for rule in program.rules
+        )
+        """Whether policies look at the ClientHello of a connection whose TLS is passed through."""
 
     def _take(self, path: str) -> None:
         rule = self._engine.store.get(Key("ltm/rule", "", path))
@@ -135,7 +142,7 @@ class Rules:
         self._policy_event("clientAccepted", Effects(self._commands.decision))
         self._run("CLIENT_ACCEPTED")
         if secure:
-            self._policy_event("sslClientHello", Effects(self._commands.decision))
+            self._policy_event(SSL_HELLO, Effects(self._commands.decision))
             self._run("CLIENTSSL_CLIENTHELLO")
             if asked_for_certificate:
                 self._run("CLIENTSSL_CLIENTCERT")
@@ -147,6 +154,19 @@ class Rules:
 
     def has(self, event: str) -> bool:
         return any(each.event == event for _, each in self._handlers)
+
+    def hello(self, data: bytes) -> None:
+        """Take bytes of the client, kept for the server; decides policies once its ClientHello is complete."""
+        stream = self._commands.stream
+        stream.data += data.decode("latin-1")
+        name = server_name(stream.data.encode("latin-1"))
+        if name is None and data and len(stream.data) < HELLO_BYTES_MAX:
+            return
+        self.awaits_hello = False
+        self._flow = replace(self._flow, server_name=name or "")
+        self._policy_event(SSL_HELLO, Effects(self._commands.decision))
+        if self._commands.decision.rejected:
+            raise RuleFailed("rejected")
 
     @property
     def collects(self) -> bool:
