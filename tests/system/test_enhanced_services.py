@@ -1,0 +1,99 @@
+"""An operator's files while agents and controllers run: reported, applied, changed, removed and put back."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenkeel.core.enhanced_services import offered
+from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.model import Listener
+from evenkeel.core.ports import Device
+from icontrol_emulator import Emulator
+from tests.devices.bigip.rig import BigIpRig
+from tests.system.world import ENVIRONMENT, World
+from tests.waiting import eventually
+
+PARTITION = f"{ENVIRONMENT}_a"
+CODE = 'when HTTP_REQUEST { HTTP::header insert "X-Added" "yes" }'
+
+
+class EnhancedWorld(World):
+    """Agents of one BIG-IP that read one directory."""
+
+    device_driver = "bigip"
+    rig: BigIpRig
+    directory: Path
+
+    def _device_of(self, host: str) -> Device:
+        return self.rig.agent(environment=ENVIRONMENT, esd_dir=str(self.directory))
+
+    def write(self, **definitions: Any) -> None:
+        (self.directory / "esd.json").write_text(json.dumps(definitions))
+
+    async def rules(self) -> list[str]:
+        """Of the only virtual server."""
+        virtuals = await self.rig.hands.items("ltm/virtual", PARTITION)
+        return [rule for virtual in virtuals.values() for rule in virtual.get("rules", ())]
+
+    async def has_rules(self, *names: str) -> bool:
+        return await self.rules() == [f"/Common/{name}" for name in names]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[EnhancedWorld]:
+    async with Emulator(devices=["bigip-1"], users={"admin": "admin"}, data_plane=False) as emulator:
+        made = EnhancedWorld(tmp_path)
+        made.rig = BigIpRig(emulator, "standalone")
+        made.directory = tmp_path / "esd"
+        made.directory.mkdir()
+        for name in ("one", "two"):
+            rule = {"name": name, "partition": "Common", "apiAnonymous": CODE}
+            await made.rig.hands.call("POST", "ltm/rule", rule)
+        yield made
+        await made.close()
+        await made.rig.close()
+
+
+async def test_changes_of_the_files_reach_the_device_and_trouble_stands_on_the_load_balancer(
+    world: EnhancedWorld,
+) -> None:
+    world.write(web={"lbaas_irule": ["one"]})
+    await world.start()
+
+    async def all_offer_it() -> bool:
+        agents = await world.store.operators.enhanced_services(ENVIRONMENT)
+        return [list(offered(agent.services)) for agent in agents] == [["web"], ["web"]]
+
+    await eventually(all_offer_it)
+    load_balancer_id = await world.create("a")
+    listener = Listener(
+        id="listener",
+        load_balancer_id=LoadBalancerId(load_balancer_id),
+        project_id=ProjectId("a"),
+        protocol="HTTP",
+        protocol_port=80,
+        tags=("esd:web",),
+    )
+    change = await world.store.tenants.add_listener(listener, project_id=None)
+    await world.controllers["c1"].driver.accepted(change)
+    await eventually(lambda: world.has_rules("one"))
+    await eventually(lambda: world.active(load_balancer_id))
+
+    world.write(web={"lbaas_irule": ["two", "one"]})
+    await eventually(lambda: world.has_rules("two", "one"))
+
+    world.write()
+
+    async def in_error() -> bool:
+        return "enhanced service 'web' is in no file" in (await world.root(load_balancer_id)).status_reason
+
+    await eventually(in_error)
+    assert await world.has_rules("two", "one")
+
+    world.write(web={"lbaas_irule": ["two"]})
+    await eventually(lambda: world.has_rules("two"))
+    await eventually(lambda: world.active(load_balancer_id))
+    assert (await world.root(load_balancer_id)).status_reason == ""
