@@ -165,15 +165,15 @@ def test_the_operators_irules_come_after_ours() -> None:
 
 def test_policies_are_named_on_the_virtual_server() -> None:
     assert virtual(esd(policy=["p", "folder/q"]))["policies"] == [
-        {"name": "p", "partition": "Common"},
-        {"name": "q", "partition": "Common/folder"},
+        {"name": "/Common/p"},
+        {"name": "/Common/folder/q"},
     ]
 
 
 def test_persistence_and_fallback() -> None:
     types = {"lbaas_persist": "ltm/persistence/hash", "lbaas_fallback_persist": "ltm/persistence/source-addr"}
     found = virtual(esd(persist="hash", fallback_persist="source_addr", types=types))
-    assert found["persist"] == [{"name": "hash", "partition": "Common", "tmDefault": "yes"}]
+    assert found["persist"] == [{"name": "/Common/hash", "tmDefault": "yes"}]
     assert found["fallbackPersistence"] == "/Common/source_addr"
 
 

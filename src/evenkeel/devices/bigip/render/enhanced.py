@@ -26,7 +26,6 @@ Definitions = Mapping[str, Definition]
 
 _FAST_L4, _TCP, _HTTP, _UDP = "ltm/profile/fastl4", "ltm/profile/tcp", "ltm/profile/http", "ltm/profile/udp"
 _ONE_CONNECT, _COMPRESSION = "ltm/profile/one-connect", "ltm/profile/http-compression"
-_CLIENT_SSL, _SERVER_SSL = "ltm/profile/client-ssl", "ltm/profile/server-ssl"
 _BUILT_IN = {
     "/Common/fastL4": _FAST_L4,
     "/Common/tcp": _TCP,
@@ -34,7 +33,6 @@ _BUILT_IN = {
     "/Common/udp": _UDP,
     "/Common/oneconnect": _ONE_CONNECT,
     "/Common/httpcompression": _COMPRESSION,
-    "/Common/serverssl": _SERVER_SSL,
 }
 """Types of the built-in profiles that listeners have."""
 _TCP_BASED = ("HTTP", "TCP", "HTTPS", TLS_PROTOCOL)
@@ -80,6 +78,9 @@ class _Virtual:
         self.own = list(own)
         self.partition = str(virtual.attributes["destination"]).split("/")[1]
         self.profiles: list[dict[str, str]] = [dict(one) for one in virtual.attributes["profiles"]]
+        theirs = (one["name"] for one in self.profiles if one["context"] == "serverside")
+        self.encrypts_again = any(self.type_of(name) != _TCP for name in theirs)
+        """Connections to members use TLS by the settings of a pool."""
 
     # -- profiles
 
@@ -267,11 +268,10 @@ def _tls(made: _Virtual, found: Mapping[str, _Setting]) -> None:
             )
         made.add(client.path, "clientside")
     if server is not None:
-        if made.pool is not None and made.pool.tls_enabled:
-            raise made.refuse(t.SERVER_TLS, server, f"pool {made.pool.id} has TLS settings of its own (tls_enabled)")
+        if made.encrypts_again:
+            raise made.refuse(t.SERVER_TLS, server, "a pool of the listener has TLS settings of its own (tls_enabled)")
         if made.listener.protocol == "HTTPS" and client is None:
             raise made.refuse(t.SERVER_TLS, server, f"clients of an HTTPS listener bring TLS; {t.CLIENT_TLS} is needed")
-        made.remove(_SERVER_SSL)
         made.add(server.path, "serverside")
 
 
@@ -317,8 +317,7 @@ def _persistence(made: _Virtual, found: Mapping[str, _Setting]) -> None:
             raise made.refuse(t.PERSISTENCE, setting, reason)
         if setting.definition.types.get(t.PERSISTENCE) == "ltm/persistence/cookie":
             _need_http(made, t.PERSISTENCE, setting, found)
-        folder, _, name = setting.path.rpartition("/")
-        made.attributes["persist"] = [{"name": name, "partition": folder.strip("/"), "tmDefault": "yes"}]
+        made.attributes["persist"] = [{"name": setting.path, "tmDefault": "yes"}]
     if fallback is not None:
         if not made.attributes.get("persist"):
             raise made.refuse(t.FALLBACK, fallback, f"it needs session persistence: of the pool, or {t.PERSISTENCE}")
@@ -331,13 +330,8 @@ def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
         made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
     if t.POLICIES in found:
         ours = made.attributes.get("policies", ())
-        theirs = [_policy(path) for path in found[t.POLICIES].paths]
+        theirs = [{"name": path} for path in found[t.POLICIES].paths]
         made.attributes["policies"] = [*ours, *theirs]
-
-
-def _policy(path: str) -> dict[str, str]:
-    folder, _, name = path.rpartition("/")
-    return {"name": name, "partition": folder.strip("/")}
 
 
 def digest_of(listeners: Iterable[ServiceListener], known: Definitions) -> str:
