@@ -98,6 +98,44 @@ async def test_weighing_by_connection_limits_needs_limits(device: Client) -> Non
     await device.patch("ltm/pool/~P~p", mode)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "m", "interval": 0}, {"name": "m", "timeout": 86_401}, {"name": "m", "destination": "web:80"},
+        {"name": "m", "reverse": "yes"}, {"name": "m", "upInterval": -1},
+    ],
+)  # fmt: skip
+async def test_values_of_monitors(device: Client, body: dict[str, Any]) -> None:
+    name = list(body)[-1]
+    status, _, message = await refused(device, "POST", "ltm/monitor/http", {"partition": "P", **body})
+    assert (status, message) == (400, f'invalid property value "{name}":"{body[name]}"')
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("https", {"sslProfile": "/Common/clientssl"}), ("http", {"recvDisable": "HTTP/1.1 404"}),
+    ],
+)  # fmt: skip
+async def test_settings_of_monitors_that_do_not_fit(device: Client, kind: str, body: dict[str, Any]) -> None:
+    status, _, message = await refused(device, "POST", f"ltm/monitor/{kind}", {"name": "m", "partition": "P", **body})
+    assert status == 400
+    assert "/P/m" in message
+
+
+async def test_a_monitor_without_a_port_is_not_for_nodes(device: Client) -> None:
+    expected = (
+        "01070622:3: The monitor /Common/http has a wildcard destination service and cannot be associated with a node "
+        "that has a zero service."
+    )
+    node = {"name": "10.1.0.9", "partition": "P", "monitor": "/Common/http"}
+    assert await refused(device, "POST", "ltm/node", node) == (400, 3, expected)
+    pool = {"name": "q", "partition": "P", "monitor": "/Common/http", "members": ["10.1.0.9:0"]}
+    assert await refused(device, "POST", "ltm/pool", pool) == (400, 3, expected)
+    await device.post("ltm/monitor/http", {"name": "m", "partition": "P", "destination": "*:80"})
+    await device.post("ltm/node", {**node, "monitor": "/P/m"})
+
+
 async def test_hash_of_a_cookie_needs_its_name(device: Client) -> None:
     body = {"name": "x", "partition": "P", "method": "hash"}
     assert (await refused(device, "POST", "ltm/persistence/cookie", body))[0] == 400

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,14 @@ from icontrol_emulator import Emulator
 from tests.icontrol_emulator.client import Backend, Client, exchange, fetch, free_port
 from tests.icontrol_emulator.virtual_site import VIP, Start, count, member_is, site, stats
 from tests.waiting import eventually
+
+
+def has_sctp() -> bool:
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP).close()
+    except OSError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("profiles", [["tcp"], ["http"], []])
@@ -23,6 +32,81 @@ async def test_ratio(device: Client, backend: Start) -> None:
     await device.patch("ltm/pool/~P~p", {"loadBalancingMode": "ratio-member"})
     await device.patch(f"ltm/pool/~P~p/members/~P~127.0.0.1:{first.port}", {"ratio": 3})
     assert await count(port, 8) == {"a": 6, "b": 2}
+
+
+@pytest.mark.parametrize("mode", ["ratio-node", "dynamic-ratio-member", "dynamic-ratio-node"])
+async def test_weights_of_nodes_and_measured_weights(device: Client, backend: Start, mode: str) -> None:
+    first, second = await backend("a"), await backend("b", "127.0.0.2")
+    port = await site(device, [first, second], ["tcp"])
+    await device.patch("ltm/pool/~P~p", {"loadBalancingMode": mode})
+    name = "dynamicRatio" if mode.startswith("dynamic") else "ratio"
+    member = f"ltm/pool/~P~p/members/~P~127.0.0.1:{first.port}"
+    await device.patch("ltm/node/~P~127.0.0.1" if mode.endswith("node") else member, {name: 3})
+    assert await count(port, 8) == {"a": 6, "b": 2}
+
+
+@pytest.mark.parametrize("mode", ["ratio-least-connections-member", "weighted-least-connections-member"])
+async def test_connections_in_relation_to_weights(device: Client, backend: Start, mode: str) -> None:
+    """Two open connections of a member with a threefold weight are less than one of the other."""
+    servers = [await backend("a"), await backend("b")]
+    port = await site(device, servers, ["tcp"])
+    for server, weight in zip(servers, (3, 1), strict=True):
+        path = f"ltm/pool/~P~p/members/~P~127.0.0.1:{server.port}"
+        await device.patch(path, {"ratio": weight, "connectionLimit": weight * 10})
+    await device.patch("ltm/pool/~P~p", {"loadBalancingMode": mode})
+    said, writers = [], []
+    for _ in range(4):
+        reader, writer = await asyncio.open_connection(VIP, port)
+        said.append((await exchange(reader, writer))[1])
+        writers.append(writer)
+    assert sorted(said) == ["a", "a", "a", "b"]
+    for writer in writers:
+        writer.close()
+
+
+@pytest.mark.parametrize("mode", ["fastest-app-response", "observed-member", "predictive-node", "least-sessions"])
+async def test_methods_that_measure_prefer_idle_members(device: Client, backend: Start, mode: str) -> None:
+    port = await site(device, [await backend("a"), await backend("b", "127.0.0.2")], ["tcp"])
+    await device.patch("ltm/pool/~P~p", {"loadBalancingMode": mode})
+    reader, writer = await asyncio.open_connection(VIP, port)
+    _, busy = await exchange(reader, writer)
+    assert (await fetch(VIP, port))[1] != busy
+    writer.close()
+
+
+async def test_port_of_members_for_any_port(device: Client, backend: Start) -> None:
+    server = await backend("a", "127.0.0.2")
+    port = server.port
+    await device.post("ltm/pool", {"name": "p", "partition": "P", "members": ["127.0.0.2:0"]})
+    body = {"name": "v", "partition": "P", "destination": f"{VIP}:{port}", "pool": "p", "profiles": ["tcp"]}
+    await device.post("ltm/virtual", body)
+    assert (await fetch(VIP, port))[1] == "a"
+    await device.post("ltm/pool", {"name": "q", "partition": "P", "members": ["127.0.0.2:1"]})
+    await device.patch("ltm/virtual/~P~v", {"pool": "q", "translatePort": "disabled"})
+    assert (await fetch(VIP, port))[1] == "a"
+
+
+@pytest.mark.skipif(not has_sctp(), reason="the kernel has no SCTP")
+async def test_sctp(device: Client) -> None:
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP) as server:
+        server.setblocking(False)
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = free_port(VIP)
+        members = [f"127.0.0.1:{server.getsockname()[1]}"]
+        await device.post("ltm/pool", {"name": "p", "partition": "P", "members": members})
+        body = {"name": "v", "partition": "P", "destination": f"{VIP}:{port}", "pool": "p", "profiles": ["sctp"]}
+        await device.post("ltm/virtual", body)
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP) as client:
+            client.setblocking(False)
+            await loop.sock_connect(client, (VIP, port))
+            conn, _ = await loop.sock_accept(server)
+            with conn:
+                await loop.sock_sendall(client, b"ping")
+                assert await loop.sock_recv(conn, 100) == b"ping"
+                await loop.sock_sendall(conn, b"pong")
+                assert await loop.sock_recv(client, 100) == b"pong"
 
 
 @pytest.mark.parametrize("mode", ["least-connections-member", "least-connections-node"])

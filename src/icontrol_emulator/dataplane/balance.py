@@ -9,13 +9,16 @@ from itertools import groupby
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.names import strip_domain
-from icontrol_emulator.config.rules.pool import MEMBERS, member_endpoint, member_node
+from icontrol_emulator.config.rules.pool import MEMBERS, NEEDS_LIMITS, member_endpoint, member_node
 from icontrol_emulator.dataplane.counters import CounterBook
 from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.persist import Found
 from icontrol_emulator.dataplane.status import MemberStatus
 
 SHARES_MAX = 10_000
+BY_LOAD = ("least-", "fastest-", "observed-", "predictive-")
+"""Methods that choose the least loaded member. The last three measure response times and trends on a device; here the
+number of connections stands for them."""
 
 
 def member_path(member: Obj) -> str:
@@ -120,7 +123,7 @@ class Balancer:
                 self._rates.count(_rated(obj), _rate_limit(obj))
 
     def _pick(self, pool_path: str, mode: str, members: list[Obj]) -> Obj:
-        if "least-connections" in mode or mode == "least-sessions":
+        if mode.startswith(BY_LOAD) or "least-connections" in mode:
             loads = {member.key: self._load(member, mode) for member in members}
             least = min(loads.values())
             members = [member for member in members if loads[member.key] == least]
@@ -141,18 +144,25 @@ class Balancer:
         self._shares[pool_path] = {**before, **shares}
         return chosen
 
+    def _measured(self, member: Obj, mode: str) -> Obj:
+        """What a method looks at: the member or its node."""
+        node = member_node(self._engine, member) if mode.endswith("node") else None
+        return member if node is None else node
+
     def _weight(self, member: Obj, mode: str) -> float:
-        if not mode.startswith(("ratio", "dynamic-ratio")):
-            return 1.0
-        source: Obj | None = member_node(self._engine, member) if mode.endswith("node") else member
-        return float(source.props.get("ratio", 1)) if source is not None else 1.0
+        """The share of connections: by `ratio`, by `dynamicRatio`, or of each the same."""
+        if mode.startswith("dynamic-ratio"):
+            return float(self._measured(member, mode).props.get("dynamicRatio", 1))
+        return float(self._measured(member, mode).props.get("ratio", 1)) if mode.startswith("ratio") else 1.0
 
     def _load(self, member: Obj, mode: str) -> float:
-        if mode.endswith("node"):
-            count = self._counters.of("node", self.node_path(member)).current
-        else:
-            count = self._counters.of("member", member_path(member)).current
-        return count / self._weight(member, mode) if mode.startswith("ratio") else float(count)
+        """Connections, of methods with weights in relation to the `ratio` or the `connectionLimit`."""
+        measured = self._measured(member, mode)
+        kind = "member" if measured.key.type == MEMBERS else "node"
+        count = self._counters.peek(kind, member_path(member) if kind == "member" else measured.key.path).current
+        if mode.startswith(NEEDS_LIMITS):
+            return count / float(measured.props.get("connectionLimit", 0) or 1)
+        return count / self._weight(member, mode)
 
     def node_path(self, member: Obj) -> str:
         node = member_node(self._engine, member)

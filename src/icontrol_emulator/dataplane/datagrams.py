@@ -17,7 +17,6 @@ import structlog
 
 from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.dataplane import streams
-from icontrol_emulator.dataplane.balance import address_of
 from icontrol_emulator.dataplane.counters import Counters
 from icontrol_emulator.dataplane.listener import Carrier
 from icontrol_emulator.dataplane.persist import Addresses
@@ -219,7 +218,7 @@ def _reach(session: Session) -> tuple[Obj, socket.socket, tuple[Counters, ...]] 
     for member in session.candidates(session.pool):
         try:
             source = session.source_of(member)
-            host, port = address_of(member)
+            host, port = session.target_of(member)
             sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
         except OSError:
             continue

@@ -195,6 +195,14 @@ class Persistence:
         name = cookies.cookie_name(props, pool)
         return cookies.set_cookie(props, name, cookies.cookie_value(member), secure=secure, now=self.table.clock())
 
+    def rewritten_cookie(self, member: Obj, value: str, *, secure: bool) -> str | None:
+        """The cookie in place of the place holder that a server sends for the method `rewrite`."""
+        props = next((props for kind, props in self.profiles if kind == "cookie"), {})
+        if props.get("method") != "rewrite" or value.partition("=")[0].strip() != cookies.REWRITTEN:
+            return None
+        name = cookies.cookie_name(props, member.key.parent)
+        return cookies.set_cookie(props, name, cookies.cookie_value(member), secure=secure, now=self.table.clock())
+
     def _key_of(self, kind: str, props: Mapping[str, Any], pool: str, cookie: str) -> PersistKey | None:
         """The key under which a profile of this kind knows the client; None if it knows it by something else."""
         if kind in ("source-addr", "dest-addr"):

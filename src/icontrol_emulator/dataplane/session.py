@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.rules.virtual import PROFILES
+from icontrol_emulator.config.rules.virtual import PROFILES, destination
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer, address_of, member_path
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
@@ -179,6 +179,11 @@ class Session:
     def pool(self) -> str:
         return str(self.virtual.props.get("pool") or "")
 
+    def rewritten_cookie(self, member: Obj | None, value: str) -> str | None:
+        """A server's Set-Cookie value as the persistence method `rewrite` changes it; None: unchanged."""
+        secure = "client-ssl" in self.profiles.by_kind
+        return None if member is None else self.persistence.rewritten_cookie(member, value, secure=secure)
+
     def set_cookie(self, member: Obj | None, cookies: str) -> str | None:
         """The Set-Cookie value to add to a response, if any."""
         if member is None:
@@ -204,7 +209,7 @@ class Session:
                 counted = self.counted(member) + source.counters
                 for counters in counted:
                     counters.opened()
-                sock = await streams.dial(*address_of(member), source.host)
+                sock = await streams.dial(*self.target_of(member), source.host, self._protocol)
             except (OSError, TimeoutError):
                 for counters in counted:
                     counters.closed()
@@ -238,6 +243,18 @@ class Session:
             for counters in counted:
                 counters.gave_out(len(first))
         return await streams.talk(sock, self._plan())
+
+    @property
+    def _protocol(self) -> int:
+        return socket.IPPROTO_SCTP if self.virtual.props.get("ipProtocol") == "sctp" else socket.IPPROTO_TCP
+
+    def target_of(self, member: Obj) -> tuple[str, int]:
+        """Where to connect: the member's port, unless it has none (any) or ports are not translated."""
+        host, port = address_of(member)
+        place = destination(self.virtual)
+        if place is not None and (not port or self.virtual.props.get("translatePort") == "disabled"):
+            return host, place.port
+        return host, port
 
     def source_of(self, member: Obj) -> Source:
         return self.sources.choose(self.virtual, member.key.parent, self.client, address_of(member)[0])

@@ -38,15 +38,16 @@ async def wrap(sock: socket.socket, chooser: Chooser | None) -> Stream:
     return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
 
-async def dial(host: str, port: int, source: str | None = None) -> socket.socket:
+async def dial(host: str, port: int, source: str | None = None, protocol: int = socket.IPPROTO_TCP) -> socket.socket:
     """A connected socket; from the source address if this host has it."""
-    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, protocol)
     try:
         sock.setblocking(False)
         bind_source(sock, source)
         async with asyncio.timeout(CONNECT_SECONDS):
             await asyncio.get_running_loop().sock_connect(sock, (host, port))
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if protocol == socket.IPPROTO_TCP:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except BaseException:
         sock.close()
         raise

@@ -32,18 +32,6 @@ class BuiltInRules(TypeRules):
             raise errors.mcpd(400, "01070635", f"The system {word} ({obj.key.path}) may not be deleted.")
 
 
-class MonitorRules(BuiltInRules):
-    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        if props.get("defaultsFrom") == draft.key.path:
-            raise errors.configuration_error("A monitor may not default from itself")
-        password = props.get("password")
-        if isinstance(password, str) and not password.startswith("$M$"):
-            props["password"] = f"$M$em$ {len(password)}".replace(" ", "")
-
-    def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
-        return errors.mcpd(400, "01070083", f"Monitor {obj.key.path} is in use.")
-
-
 class SnatPoolRules(TypeRules):
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
         members = props.get("members") or []

@@ -9,6 +9,7 @@ from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import SERVICE_NAMES, Endpoint, is_address, join_endpoint, split_endpoint
 from icontrol_emulator.config.references import qualify
+from icontrol_emulator.config.rules.monitor import check_has_port
 from icontrol_emulator.config.schema import Context, TypeRules, names
 from icontrol_emulator.errors import IControlError
 
@@ -80,7 +81,18 @@ SHOWN_SESSIONS = names("user-enabled user-disabled monitor-enabled monitor-disab
 
 class PoolRules(MonitoredRules):
     def check(self, ctx: Context, obj: Obj) -> None:
-        _check_limits(ctx, obj, ctx.store.children(MEMBERS, obj.key.path))
+        members = ctx.store.children(MEMBERS, obj.key.path)
+        _check_limits(ctx, obj, members)
+        for member in members:
+            _check_ports(ctx, obj, member)
+
+
+def _check_ports(ctx: Context, pool: Obj, member: Obj) -> None:
+    """The monitors that apply to a member find their port there."""
+    own = member.props.get("monitor")
+    rule = pool.props.get("monitor") if own in (None, "default") else own
+    for path in monitor_paths(str(rule or "")):
+        check_has_port(ctx, path, member_endpoint(member).port)
 
 
 def _store_user_state(props: dict[str, Any]) -> None:
@@ -141,6 +153,10 @@ class NodeRules(MonitoredRules):
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
         text = f"Node address '{obj.key.path}' is referenced by a member of pool '{user.key.parent}'."
         return errors.mcpd(400, "01070110", text)
+
+    def check(self, ctx: Context, obj: Obj) -> None:
+        for path in monitor_paths(str(obj.props.get("monitor") or "")):
+            check_has_port(ctx, path, 0)
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
         _show_state(obj, shown, ctx.status.node_state(obj))
@@ -204,6 +220,7 @@ class MemberRules(MonitoredRules):
         pool = ctx.store.get(obj.key.owner) if obj.key.owner is not None else None
         if pool is not None:
             _check_limits(ctx, pool, [obj])
+            _check_ports(ctx, pool, obj)
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
         _show_state(obj, shown, ctx.status.monitor_state(obj))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from icontrol_emulator.config.rules.misc import MonitorRules
+from icontrol_emulator.config.rules.monitor import TIMES, MonitorRules
 from icontrol_emulator.config.schema import TypeSpec
 
 _TIMES = {"interval": 10, "manualResume": "disabled", "timeUntilUp": 0, "timeout": 31, "upInterval": 0}
@@ -21,6 +21,7 @@ def _monitor(path: str, root: str, defaults: dict[str, Any]) -> TypeSpec:
     return TypeSpec(
         path=f"ltm/monitor/{path}", word="monitor", family="monitor", rules=MonitorRules(), defaults=defaults,
         inherits=True, root=f"/Common/{root}", open=True,
+        ranges={name: limits for name, limits in TIMES.items() if name in defaults},
     )  # fmt: skip
 
 

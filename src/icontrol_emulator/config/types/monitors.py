@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from icontrol_emulator.config.rules.misc import MonitorRules
+from icontrol_emulator.config.rules.monitor import TIMES, MonitorRules
 from icontrol_emulator.config.schema import Ref, TypeSpec, names
 
 _TIMES = {"interval": 5, "manualResume": "disabled", "timeUntilUp": 0, "timeout": 16, "upInterval": 0}
@@ -15,6 +15,11 @@ _ADAPTIVE = {
     "adaptiveLimit": 200, "adaptiveSamplingTimespan": 300,
 }  # fmt: skip
 _STREAM = {**_BASE, **_ADAPTIVE, "ipDscp": 0, "reverse": "disabled"}
+_ON_OFF = names("enabled disabled")
+_CHOICES = {
+    "adaptive": _ON_OFF, "manualResume": _ON_OFF, "reverse": _ON_OFF, "transparent": _ON_OFF,
+    "compatibility": _ON_OFF,
+}  # fmt: skip
 _OPTIONAL = "recv recvDisable username password cert key sslProfile send"
 _MORE = (
     "cipherlist compatibility debug secret mandatoryAttributes accountingNode authRealm filter filterNeg "
@@ -31,6 +36,7 @@ def _monitor(path: str, root: str, defaults: Mapping[str, Any], *, more: bool = 
         path=f"ltm/monitor/{path}", word="monitor", family="monitor", rules=MonitorRules(), defaults=defaults,
         optional=optional - defaults.keys(), inherits=True, root=f"/Common/{root}",
         refs=(Ref(name="sslProfile", family="profile"),),
+        ranges={name: limits for name, limits in TIMES.items() if name in defaults}, choices=_CHOICES,
     )  # fmt: skip
 
 
@@ -47,7 +53,7 @@ SPECS = [
     _monitor("tcp", "tcp", _STREAM),
     _monitor("tcp-half-open", "tcp_half_open", _BASE, more=False),
     _monitor("tcp-echo", "tcp_echo", {**_BASE, **_ADAPTIVE}, more=False),
-    _monitor("udp", "udp", {**_STREAM, "debug": "no", "send": "default send string"}),
+    _monitor("udp", "udp", {**_BASE, **_ADAPTIVE, "reverse": "disabled", "debug": "no", "send": "default send string"}),
     _monitor("icmp", "icmp", {**_BASE, **_ADAPTIVE}, more=False),
     _monitor("gateway-icmp", "gateway_icmp", {**_BASE, **_ADAPTIVE}, more=False),
     _monitor("inband", "inband", {"failureInterval": 30, "failures": 3, "responseTime": 10, "retryTime": 300}),
