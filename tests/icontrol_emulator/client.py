@@ -102,6 +102,7 @@ class Backend:
         self.last_head = ""
         self.last_peer = ""
         self.status = "200 OK"
+        self.headers = ""
         self.hold: asyncio.Event | None = None
         self._server: asyncio.Server | None = None
 
@@ -130,7 +131,9 @@ class Backend:
                 if self.hold is not None and "/monitor" not in head:
                     await self.hold.wait()
                 text = self.name.encode() + body
-                writer.write(f"HTTP/1.1 {self.status}\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text)
+                writer.write(
+                    f"HTTP/1.1 {self.status}\r\nContent-Length: {len(text)}\r\n{self.headers}\r\n".encode() + text
+                )
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             pass

@@ -119,6 +119,31 @@ async def test_a_cookie_that_names_no_member_is_no_choice(device: Client, backen
         assert len(await cookies_of(port, Cookie=f"BIGipServer~P~p={value}")) == 1
 
 
+async def test_a_servers_place_holder_is_rewritten(device: Client, backend: Start) -> None:
+    await profile(device, "cookie", method="rewrite")
+    servers = [await backend("a"), await backend("b")]
+    port = await site(device, servers, ["http"], persist=["own"])
+    assert await cookies_of(port) == []
+    for server in servers:
+        server.headers = f"Set-Cookie: BIGipCookie={'0' * 120}; path=/\r\nSet-Cookie: sid=1\r\n"
+    head, said = await fetch(VIP, port)
+    [cookie, other] = [line[12:] for line in head.split("\r\n") if line.startswith("Set-Cookie: ")]
+    assert cookie.startswith("BIGipServer~P~p=16777343.")
+    assert other == "sid=1"
+    for _ in range(3):
+        assert (await fetch(VIP, port, Cookie=cookie.split(";")[0]))[1] == said
+
+
+async def test_a_passive_cookie_is_the_servers_own(device: Client, backend: Start) -> None:
+    await profile(device, "cookie", method="passive", cookieName="where")
+    servers = {"a": await backend("a"), "b": await backend("b")}
+    port = await site(device, list(servers.values()), ["http"], persist=["own"])
+    assert await cookies_of(port) == []
+    swapped = int.from_bytes(servers["b"].port.to_bytes(2, "big"), "little")
+    for _ in range(3):
+        assert (await fetch(VIP, port, Cookie=f"where=16777343.{swapped}.0000"))[1] == "b"
+
+
 async def test_hash_of_a_servers_cookie(device: Client, backend: Start) -> None:
     await profile(device, "cookie", method="hash", cookieName="sid")
     port = await site(device, [await backend("a"), await backend("b")], ["http"], persist=["own"])

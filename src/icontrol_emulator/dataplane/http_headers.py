@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from icontrol_emulator.dataplane.cookies import REWRITTEN
 from icontrol_emulator.dataplane.http_wire import Head
 from icontrol_emulator.dataplane.session import Session
 from icontrol_emulator.irules.state import Answer
@@ -18,12 +19,19 @@ def add_to_request(session: Session, head: Head) -> None:
 
 
 def add_to_response(session: Session, head: Head, cookie: str | None) -> None:
-    if cookie is not None:
+    if cookie is not None and session.persistence.rewrites:
+        head.lines = [f"Set-Cookie: {cookie}".encode() if _is_place_holder(line) else line for line in head.lines]
+    elif cookie is not None:
         head.add("Set-Cookie", cookie)
     security = session.profiles.transport_security
     if security:
         head.remove(b"strict-transport-security")
         head.add("Strict-Transport-Security", security)
+
+
+def _is_place_holder(line: bytes) -> bool:
+    name, _, value = line.decode("latin-1").partition(":")
+    return name.strip().lower() == "set-cookie" and value.partition("=")[0].strip() == REWRITTEN
 
 
 def own_head(answer: Answer) -> Head:

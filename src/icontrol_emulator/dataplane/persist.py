@@ -183,24 +183,25 @@ class Persistence:
             if key is not None and props.get("hashAlgorithm") != CARP:
                 self.add(key, member)
 
+    @property
+    def _cookie_profile(self) -> Mapping[str, Any]:
+        return next((props for kind, props in self.profiles if kind == "cookie"), {})
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether a server's own cookie, a place holder, is rewritten (method `rewrite`)."""
+        return self._cookie_profile.get("method") == "rewrite"
+
     def set_cookie(self, member: Obj, cookie: str, *, secure: bool) -> str | None:
-        """The Set-Cookie value to add to a response, if any."""
-        props = next((props for kind, props in self.profiles if kind == "cookie"), None)
+        """The Set-Cookie value to add to a response, if any, or to put in place of the server's (method `rewrite`)."""
+        props = self._cookie_profile
         pool = member.key.parent
-        if props is None or props.get("method") != "insert":
+        if props.get("method") not in ("insert", "rewrite"):
             return None
-        found = self._by_cookie(props, pool, cookie)
+        found = self._by_cookie(props, pool, cookie) if not self.rewrites else None
         if found is not None and found.member == member.key and props.get("alwaysSend") != "enabled":
             return None
         name = cookies.cookie_name(props, pool)
-        return cookies.set_cookie(props, name, cookies.cookie_value(member), secure=secure, now=self.table.clock())
-
-    def rewritten_cookie(self, member: Obj, value: str, *, secure: bool) -> str | None:
-        """The cookie in place of the place holder that a server sends for the method `rewrite`."""
-        props = next((props for kind, props in self.profiles if kind == "cookie"), {})
-        if props.get("method") != "rewrite" or value.partition("=")[0].strip() != cookies.REWRITTEN:
-            return None
-        name = cookies.cookie_name(props, member.key.parent)
         return cookies.set_cookie(props, name, cookies.cookie_value(member), secure=secure, now=self.table.clock())
 
     def _key_of(self, kind: str, props: Mapping[str, Any], pool: str, cookie: str) -> PersistKey | None:

@@ -179,11 +179,6 @@ class Session:
     def pool(self) -> str:
         return str(self.virtual.props.get("pool") or "")
 
-    def rewritten_cookie(self, member: Obj | None, value: str) -> str | None:
-        """A server's Set-Cookie value as the persistence method `rewrite` changes it; None: unchanged."""
-        secure = "client-ssl" in self.profiles.by_kind
-        return None if member is None else self.persistence.rewritten_cookie(member, value, secure=secure)
-
     def set_cookie(self, member: Obj | None, cookies: str) -> str | None:
         """The Set-Cookie value to add to a response, if any."""
         if member is None:
