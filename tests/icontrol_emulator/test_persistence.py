@@ -41,6 +41,21 @@ async def test_a_client_that_stays_away_for_the_timeout_is_forgotten(
     assert (await fetch(VIP, port))[1] != first
 
 
+async def test_records_are_shown(device: Client, backend: Start, clock: FakeClock) -> None:
+    path = "ltm/persistence/persist-records"
+    nothing = "Sys::Persistent Connections\nTotal records returned: 0\n"
+    shown = await device.get(path)
+    assert (shown["kind"], shown["apiRawValues"]) == (f"tm:{path.replace('/', ':')}:persist-recordsstats", {
+        "apiAnonymous": nothing})  # fmt: skip
+    server = await backend("a")
+    port = await site(device, [server], ["tcp"], persist=["source_addr"])
+    await fetch(VIP, port)
+    text = (await device.get(path))["apiRawValues"]["apiAnonymous"]
+    assert f"source-address  127.0.0.1  {VIP}:{port}  127.0.0.1:{server.port}  (tmm: 0)\n" in text
+    clock.now += 180
+    assert (await device.get(path))["apiRawValues"]["apiAnonymous"] == nothing
+
+
 async def test_clients_of_one_network_stay_together(device: Client, backend: Start) -> None:
     await profile(device, "source-addr", mask="255.255.255.0")
     port = await site(device, [await backend("a"), await backend("b")], ["tcp"], persist=["own"])

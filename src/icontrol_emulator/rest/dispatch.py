@@ -16,7 +16,8 @@ from icontrol_emulator.rest.message import WRITES, Call, Reply
 from icontrol_emulator.rest.route import resolve
 
 UNPROVISIONED = {"vcmp": "vcmp", "gtm": "gtm", "security": "afm", "asm": "asm", "apm": "apm", "pem": "pem"}
-TRAFFIC = "sys/traffic"
+MEASURED = frozenset({"sys/traffic", "ltm/persistence/persist-records"})
+"""Paths without configuration: what is there is measured."""
 StatsSource = Callable[[Device, Call, list[str]], dict[str, Any] | None]
 
 
@@ -53,7 +54,7 @@ class Dispatcher:
         if source is not None:
             entries = source(device, self._cluster)
             return Reply(document=system_reads.stats_document(device, path.removesuffix("/stats"), entries))
-        if segments[-1:] == ["stats"] or path == TRAFFIC:
+        if segments[-1:] == ["stats"] or path in MEASURED:
             document = self._stats(device, call, segments)
             if document is not None:
                 return Reply(document=document)

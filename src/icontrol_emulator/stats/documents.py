@@ -12,7 +12,7 @@ from icontrol_emulator.device import Device
 from icontrol_emulator.rest.config_api import find
 from icontrol_emulator.rest.message import Call
 from icontrol_emulator.rest.route import Route, resolve
-from icontrol_emulator.stats import entries, scripts, system
+from icontrol_emulator.stats import entries, persist_records, scripts, system
 
 
 class StatsDocuments:
@@ -21,8 +21,11 @@ class StatsDocuments:
 
     def document(self, device: Device, call: Call, segments: list[str]) -> dict[str, Any] | None:
         """The response to a path ending in `stats`, and to the device's own statistics; None if its type has none."""
-        if "/".join(segments).removesuffix("/stats") == system.PATH:
+        path = "/".join(segments).removesuffix("/stats")
+        if path == system.PATH:
             return self._traffic(device)
+        if path == persist_records.PATH:
+            return persist_records.records_document(device, self._planes[device.name].records.records())
         route = resolve(device.engine.registry, segments)
         if route is None or route.spec.path not in {*entries.BUILDERS, *scripts.SEVERAL}:
             return None
