@@ -15,7 +15,7 @@ SECONDS_MAX = 86_400
 """The greatest time-out, as a device was seen to refuse a greater one (sapcc/octavia-f5-provider-driver, pull 197)."""
 TIMES = {
     "interval": (1, SECONDS_MAX), "timeout": (1, SECONDS_MAX), "upInterval": (0, SECONDS_MAX),
-    "timeUntilUp": (0, SECONDS_MAX),
+    "timeUntilUp": (0, 2**32 - 1),
 }  # fmt: skip
 OF_SERVICES = frozenset({"http", "https", "http2", "tcp", "tcp-half-open", "udp"})
 """Kinds that probe a port."""
