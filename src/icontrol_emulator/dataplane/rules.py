@@ -82,7 +82,7 @@ class Rules:
         self._flow = _flow(self, virtual, client, peer)
         self._commands = DeviceCommands(self._flow, table=scripts.table, records=self)
         self._tcl = Interpreter(self._commands.table, scripts.static)
-        for path in virtual.props.get("rules") or ():
+        for path in rule_paths(self._engine, virtual):
             self._take(path)
         self._handlers.sort(key=lambda each: each[1].priority)
         self._policies = PolicyRun(scripts.programs.of(virtual), self._expand, self._assign, scripts.counters)
@@ -402,3 +402,14 @@ def _cipher(connection: SSL.Connection) -> dict[str, str]:
         "version": connection.get_protocol_version_name(),
         "bits": str(connection.get_cipher_bits() or 0),
     }
+
+
+def rule_paths(engine: Engine, virtual: Obj) -> list[str]:
+    """The rules that a virtual server runs: its own, then those that its persistence profiles name."""
+    paths = [str(path) for path in virtual.props.get("rules") or ()]
+    for entry in virtual.props.get("persist") or ():
+        profile = engine.store.find(Target("persistence", f"/{entry['partition']}/{entry['name']}"))
+        named = str(engine.props(profile).get("rule") or "none") if profile is not None else "none"
+        if named not in ("none", *paths):
+            paths.append(named)
+    return paths

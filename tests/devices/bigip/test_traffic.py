@@ -10,16 +10,8 @@ from tests.devices.bigip.traffic import TrafficSite, traffic_site
 from tests.devices.service_behaviour import VIP, Clients, Server, ServiceBehaviour, members
 from tests.devices.services import listener, pool, service
 
-NEEDS_COMMANDS = ("SOURCE_IP_PORT", "test_the_members_own_cookie", "test_members_may_be_told_by_the_proxy_protocol")
-"""Of tests whose iRules the emulator does not run: ``persist`` and ``TCP::respond``."""
-
 
 class TestBigIpServices(ServiceBehaviour):
-    @pytest.fixture(autouse=True)
-    def known_commands(self, request: pytest.FixtureRequest) -> None:
-        if any(words in request.node.name for words in NEEDS_COMMANDS):
-            pytest.skip("the emulator lacks the iRule commands persist and TCP::respond")
-
     @pytest.fixture
     async def site(self) -> AsyncIterator[TrafficSite]:
         async with traffic_site() as made:
