@@ -106,6 +106,13 @@ def headers() -> Iterable[tuple[str, Cell]]:
         yield name, cell
 
 
+def l7_rules() -> Iterable[tuple[str, Cell]]:
+    """Each type, and what not every device type compares with."""
+    for name in get_args(L7RuleType):
+        yield name, lambda table, name=name: yes(name in table.l7rule_types)
+    yield "REGEX with look-ahead", lambda table: yes(bool(table.l7rule_types) and table.pattern_limits.look_ahead)
+
+
 def tls_versions() -> Iterable[tuple[str, Cell]]:
     """Each version, where TLS is possible at all."""
 
@@ -155,7 +162,7 @@ SECTIONS: list[tuple[str, str, Callable[[], Iterable[tuple[str, Cell]]]]] = [
     (
         "L7 rules",
         "`type`",
-        lambda: ((name, lambda table, name=name: yes(name in table.l7rule_types)) for name in get_args(L7RuleType)),
+        l7_rules,
     ),
     ("TLS versions", "`tls_versions`", tls_versions),
     ("Attributes", "attribute", options),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from evenkeel.core.patterns import PatternRefused, check_pattern
 from evenkeel.core.patterns.costs import size_of, ways_of
+from evenkeel.core.patterns.limits import PatternLimits, limit_problems
 from evenkeel.core.patterns.parser import parse
 from evenkeel.core.patterns.tree import (
     END,
@@ -184,3 +185,18 @@ def test_no_subject_takes_more_ways_than_were_told(text: str, subject: str) -> N
     matcher = Matcher(subject)
     next(matcher.ends(tree, 0), None)
     assert matcher.steps <= 4 * ways * (size_of(tree) + 2) * length
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("^/a(?=b)", "look-ahead"),
+        ("(a|[^b]{256})", "256 times; at most 255"),
+        ("([ab]{100}){11}", "1100 characters; at most 1000"),
+        ("^/a{2,255}(b|c)?$", ""),
+    ],
+)
+def test_a_device_type_may_have_narrower_limits(text: str, words: str) -> None:
+    limits = PatternLimits(look_ahead=False, count_max=255, size_max=1000)
+    assert words in "; ".join(limit_problems(text, limits)) and bool(list(limit_problems(text, limits))) == bool(words)
+    assert not list(limit_problems(text, PatternLimits()))

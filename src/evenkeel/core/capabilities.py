@@ -31,6 +31,7 @@ from evenkeel.core.model import (
     TlsVersion,
     Vip,
 )
+from evenkeel.core.patterns import PatternLimits, PatternRefused, limit_problems
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 
@@ -117,6 +118,10 @@ class Capabilities(Value):
     l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
     """Empty: L7 policies are not supported."""
     l7rule_types: tuple[str, ...] = get_args(L7RuleType)
+    l7rule_dn_fields: tuple[str, ...] = ()
+    """Keys that a rule of type SSL_DN_FIELD may have, in any case; empty: all."""
+    pattern_limits: PatternLimits = PatternLimits()
+    """Of L7 rules that compare by REGEX."""
     tls_versions: tuple[str, ...] = get_args(TlsVersion)
     """Towards clients and members."""
     tls_version_gaps: bool = True
@@ -217,6 +222,11 @@ def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[s
 def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     """What of an L7 rule is not supported."""
     yield from _not_among("l7rule type", attributes.get("type"), table.l7rule_types)
+    key = attributes.get("key")
+    if attributes.get("type") == "SSL_DN_FIELD" and table.l7rule_dn_fields and key is not None:
+        yield from () if key.upper() in table.l7rule_dn_fields else (_problem("key", key, table.l7rule_dn_fields),)
+    if attributes.get("compare_type") == "REGEX" and attributes.get("value"):
+        yield from _pattern_problems(table.pattern_limits, attributes["value"])
 
 
 def pair_problems(
@@ -308,6 +318,14 @@ RANGED = frozenset({"delay", "timeout", "max_retries", "max_retries_down"})
 def _not_among(name: str, value: str | None, allowed: Collection[str]) -> Iterator[str]:
     if value is not None and value not in allowed:
         yield _problem(name, value, allowed)
+
+
+def _pattern_problems(limits: PatternLimits, value: str) -> Iterator[str]:
+    try:
+        for problem in limit_problems(value, limits):
+            yield f"value {_shown(value)} of compare type REGEX. Allowed: other expressions; {problem}."
+    except PatternRefused:
+        return  # refused for every device type
 
 
 def _header_problems(table: Capabilities, headers: Mapping[str, str]) -> Iterator[str]:

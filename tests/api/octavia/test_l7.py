@@ -7,6 +7,7 @@ import pytest
 
 from evenkeel.api.app import create_app
 from evenkeel.core.ports import Store
+from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
@@ -299,6 +300,13 @@ async def test_policies_go_with_their_listener(api: Client, root: dict[str, Any]
             msgspec.structs.replace(HAPROXY, l7policy_actions=()),
             RULE,
             ["Provider 'dev'", "l7policy action REJECT", "Allowed: none"],
+        ),
+        (BIGIP, RULE | {"compare_type": "REGEX", "value": "^/a(?=b)"}, ["^/a(?=b)", "look-ahead"]),
+        (BIGIP, RULE | {"compare_type": "REGEX", "value": "^/a{256}"}, ["^/a{256}", "at most 255"]),
+        (
+            BIGIP,
+            {"type": "SSL_DN_FIELD", "key": "emailAddress", "compare_type": "EQUAL_TO", "value": "x"},
+            ["key emailAddress", "CN"],
         ),
         (
             msgspec.structs.replace(HAPROXY, l7rule_types=("HOST_NAME",)),

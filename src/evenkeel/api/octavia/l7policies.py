@@ -107,8 +107,8 @@ async def change_l7rule(
     scope = call.caller.scope
     current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=scope)
     changes = rule_changes(body, current)
-    if "type" in changes:
+    if changes.keys() & {"type", "compare_type", "key", "value"}:
         served = await services.providers.of(LoadBalancer, current.load_balancer_id, scope)
-        served.refuse(l7rule_problems(served.table, changes))
+        served.refuse(l7rule_problems(served.table, {**asdict(current), **changes}))
     row: L7Rule = await changed(services, call, L7RULES, rule_id, changes, policy_id)
     return row

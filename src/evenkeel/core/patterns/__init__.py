@@ -9,10 +9,11 @@ and a bracket in Python), and its tree is not public; syntax that they interpret
 """
 
 from evenkeel.core.patterns.costs import check_costs
+from evenkeel.core.patterns.limits import PatternLimits, limit_problems
 from evenkeel.core.patterns.parser import parse
 from evenkeel.core.patterns.tree import ALLOWED_WORDS, PatternRefused
 
-__all__ = ["ALLOWED_WORDS", "PatternRefused", "check_pattern"]
+__all__ = ["ALLOWED_WORDS", "PatternLimits", "PatternRefused", "check_pattern", "limit_problems"]
 
 
 def check_pattern(text: str) -> None:

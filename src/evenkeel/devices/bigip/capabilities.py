@@ -2,6 +2,7 @@
 
 from evenkeel.core.capabilities import ADDITIONAL_VIPS, INSERT_HEADERS, TLS_INSERT_HEADERS, Capabilities
 from evenkeel.core.enhanced_services import FLAVOR_KEY
+from evenkeel.core.patterns import PatternLimits
 
 PROXY_PROTOCOLS = ("PROXY", "PROXYV2")
 """Of pools whose members are told the client's address by the PROXY protocol."""
@@ -61,6 +62,10 @@ CAPABILITIES = Capabilities(
         "member.monitor_address",
         "member.monitor_port",
     ),
+    # those whose spelling in text is standard (RFC 4514)
+    l7rule_dn_fields=("C", "CN", "DC", "L", "O", "OU", "ST", "STREET", "UID"),
+    # an iRule's Tcl unrolls counts, and needs a time for look-ahead that grows with the square of a request's length
+    pattern_limits=PatternLimits(look_ahead=False, count_max=255, size_max=1000),
     enhanced_services=True,
     flavor_metadata={FLAVOR_KEY: "A list of names of enhanced services, which all listeners of a load balancer get."},
     availability_zone_metadata={},

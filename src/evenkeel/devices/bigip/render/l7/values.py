@@ -21,6 +21,7 @@ import warnings
 
 from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule
 from evenkeel.core.values import Value
+from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.render.l7.regexes import NotPossible, atoms_of, tcl_regex
 from evenkeel.devices.errors import Unrenderable
 
@@ -51,8 +52,6 @@ _COMPARED_AS = {
     "SSL_CONN_HAS_CERT": ("EQUAL_TO",),
     "SSL_VERIFY_RESULT": ("EQUAL_TO",),
 }
-_FIELDS = ("C", "CN", "DC", "L", "O", "OU", "ST", "STREET", "UID")
-"""Fields of a name whose spelling in text is standard (RFC 4514)."""
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~][A-Za-z0-9!#$%&'*+.^_`|~-]{0,254}")
 _URL = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -148,8 +147,9 @@ def regex_atoms(rule: ServiceL7Rule) -> int:
 def _key(rule: ServiceL7Rule) -> str:
     key = rule.key or ""
     if rule.type == "SSL_DN_FIELD":
-        if key.upper() not in _FIELDS:
-            raise Unrenderable(f"l7rule {rule.id}: key {key!r}: {', '.join(_FIELDS)} are possible on a BIG-IP")
+        if key.upper() not in CAPABILITIES.l7rule_dn_fields:
+            allowed = ", ".join(CAPABILITIES.l7rule_dn_fields)
+            raise Unrenderable(f"l7rule {rule.id}: key {key!r}: {allowed} are possible on a BIG-IP")
         return key.upper()
     if not _TOKEN.fullmatch(key):
         raise Unrenderable(

@@ -1,0 +1,45 @@
+"""What of the accepted expressions a device type's engine does not match, or not in a bounded time."""
+
+from collections.abc import Iterator
+
+from evenkeel.core.patterns.costs import SIZE_MAX, size_of
+from evenkeel.core.patterns.parser import parse
+from evenkeel.core.patterns.tree import COUNT_MAX, Alternation, Lookahead, Node, Quantifier, Sequence
+from evenkeel.core.values import Value
+
+
+class PatternLimits(Value):
+    """Of a device type. The defaults are those of the API."""
+
+    look_ahead: bool = True
+    count_max: int = COUNT_MAX
+    """Of a counted repetition."""
+    size_max: int = SIZE_MAX
+    """Characters, with all counted repetitions expanded."""
+
+
+def limit_problems(text: str, limits: PatternLimits) -> Iterator[str]:
+    """What is beyond the limits. Raises :class:`PatternRefused` for an expression that is not accepted at all."""
+    tree = parse(text)
+    nodes = list(_nodes(tree))
+    if not limits.look_ahead and any(isinstance(node, Lookahead) for node in nodes):
+        yield "it has a look-ahead"
+    counts = [max(node.minimum, node.maximum or 0) for node in nodes if isinstance(node, Quantifier)]
+    if max(counts, default=0) > limits.count_max:
+        yield f"something is repeated {max(counts)} times; at most {limits.count_max} is allowed"
+    if (size := size_of(tree)) > limits.size_max:
+        yield f"with its repetitions written out it has {size} characters; at most {limits.size_max} are allowed"
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
+    inner: tuple[Node, ...] = ()
+    match node:
+        case Quantifier() | Lookahead():
+            inner = (node.body,)
+        case Sequence():
+            inner = node.items
+        case Alternation():
+            inner = node.branches
+    for each in inner:
+        yield from _nodes(each)
