@@ -159,3 +159,18 @@ async def test_virtual_servers_of_one_address_for_different_clients(
     silent.tell(b"1")
     assert [await asker(port, host).ask() for host in ("127.0.4.1", "127.0.4.200")] == ["a?", "b?"]
     assert silent.hears_nothing()
+
+
+async def test_rules_decide_when_a_flow_begins(device: Client, echo: Start, asker: Callable[..., Asker]) -> None:
+    first, second = await echo("a"), await echo("b")
+    await device.post("ltm/pool", {"name": "q", "partition": "P", "members": [f"127.0.0.1:{second.port}"]})
+    code = """when CLIENT_ACCEPTED {
+        if { [IP::addr [IP::client_addr] equals 127.0.4.0/24] } { drop }
+        if { [IP::client_addr] equals "127.0.3.2" } { pool q }
+    }"""
+    await device.post("ltm/rule", {"name": "r", "partition": "P", "apiAnonymous": code})
+    port = await site(device, [first], rules=["r"])
+    refused = asker(port, "127.0.4.1")
+    refused.tell(b"1")
+    assert [await asker(port, host).ask() for host in ("127.0.3.1", "127.0.3.2")] == ["a?", "b?"]
+    assert refused.hears_nothing()

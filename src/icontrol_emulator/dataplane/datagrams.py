@@ -20,6 +20,7 @@ from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.counters import Counters
 from icontrol_emulator.dataplane.listener import Carrier
 from icontrol_emulator.dataplane.persist import Addresses
+from icontrol_emulator.dataplane.rules import RuleFailed, Rules
 from icontrol_emulator.dataplane.session import Session
 from icontrol_emulator.dataplane.sockets import Address
 
@@ -181,7 +182,8 @@ class DatagramListener:
         udp = session.profiles.by_kind.get("udp", {})
         if not data and udp and udp.get("allowNoPayload") != "enabled":
             return None
-        reached = _reach(session)
+        pool = self._decided(session, peer)
+        reached = _reach(session, pool) if pool is not None else None
         if reached is None:
             return None
         member, upstream, counted = reached
@@ -201,6 +203,16 @@ class DatagramListener:
         self._all.add(flow)
         return flow
 
+    def _decided(self, session: Session, peer: Peer) -> str | None:
+        """The pool that rules and policies select when a flow begins (CLIENT_ACCEPTED), None if they refuse it."""
+        try:
+            rules = Rules(self._carrier.scripts, session, None, peer[:2], (self.address.host, self.address.port))
+            if not rules.connected(secure=False, asked_for_certificate=False):
+                return None
+        except RuleFailed:
+            return None
+        return rules.decision.pool or session.pool
+
     def _answer(self, data: bytes, peer: Peer) -> None:
         with contextlib.suppress(OSError):
             self._sock.sendto(data, peer)
@@ -213,9 +225,9 @@ class DatagramListener:
         self._all.remove(flow)
 
 
-def _reach(session: Session) -> tuple[Obj, socket.socket, tuple[Counters, ...]] | None:
+def _reach(session: Session, pool: str) -> tuple[Obj, socket.socket, tuple[Counters, ...]] | None:
     """The member for a flow, a socket towards it, and the counters of the connection; None if there is none."""
-    for member in session.candidates(session.pool):
+    for member in session.candidates(pool):
         try:
             source = session.source_of(member)
             host, port = session.target_of(member)

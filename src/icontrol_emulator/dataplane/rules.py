@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import structlog
 from OpenSSL import SSL
@@ -71,7 +72,11 @@ class Exchange:
 class Rules:
     """Event handlers of all rules of a virtual server, by priority and then in the virtual server's order."""
 
-    def __init__(self, scripts: Scripts, session: Session, client: Stream, peer: tuple[str, int]) -> None:
+    def __init__(
+        self, scripts: Scripts, session: Session, client: Stream | None, peer: tuple[str, int],
+        local: tuple[str, int] = ("", 0),
+    ) -> None:  # fmt: skip
+        """`client` is None for datagrams, which come to `local`."""
         virtual = session.virtual
         self._engine = scripts.engine
         self._scripts = scripts
@@ -79,7 +84,7 @@ class Rules:
         self._member: Obj | None = None
         self._persistence = session.persistence
         self._handlers: list[tuple[str, Handler]] = []
-        self._flow = _flow(self, virtual, client, peer)
+        self._flow = _flow(self, virtual, client, peer, local)
         self._commands = DeviceCommands(self._flow, table=scripts.table, records=self)
         self._tcl = Interpreter(self._commands.table, scripts.static)
         for path in rule_paths(self._engine, virtual):
@@ -382,9 +387,13 @@ def _write(head: Head, message: Message) -> None:
     head.lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in message.headers]
 
 
-def _flow(rules: Rules, virtual: Obj, client: Stream, peer: tuple[str, int]) -> Flow:
-    local = client.writer.get_extra_info("sockname") or ("", 0)
-    tls = client.writer.get_extra_info("tls")
+def _flow(
+    rules: Rules, virtual: Obj, client: Stream | None, peer: tuple[str, int], local: tuple[str, int]
+) -> Flow:  # fmt: skip
+    tls: Any = None
+    if client is not None:
+        local = client.writer.get_extra_info("sockname") or local
+        tls = client.writer.get_extra_info("tls")
     secure = isinstance(tls, TlsTransport)
     return Flow(
         client=peer, local=local[:2], virtual=virtual.key.path, group=rules.group,
