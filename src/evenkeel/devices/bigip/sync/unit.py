@@ -3,8 +3,8 @@
 - The guard is moved on every reachable device directly, by the takeover. The written device refuses stale owners in
   each transaction, wherever a stale agent writes; and before each push the agent reads the guards of the other devices,
   so one that wrote a device its successor could not reach does not push over the successor's.
-- The written device stays the same, whichever is active, until it is out of reach. Then another one is written; when
-  the first is back it gets the configuration by config-sync, and is not written before.
+- The written device is the same for all agents, whichever is active: the first by address. While it is out of reach
+  another one is written; when it is back it gets the configuration by config-sync, and is not written before.
 - A group with changes pending that no journal explains (:mod:`evenkeel.devices.bigip.sync.journal`) is neither written
   nor pushed over, unless an operator forces it for a limited time (``sync_force_until``).
 """
@@ -46,7 +46,7 @@ class SyncUnit:
     """The named devices of one sync-failover group."""
 
     def __init__(self, devices: Sequence[BigIpDevice], options: BigIpOptions, now: Callable[[], datetime]) -> None:
-        self.devices = tuple(devices)
+        self.devices = tuple(sorted(devices, key=lambda device: device.host))
         self._options = options
         self._now = now
         self._writer: BigIpDevice | None = None
@@ -124,7 +124,8 @@ class SyncUnit:
             return writer
 
     async def _elect(self) -> BigIpDevice:
-        """The device with unsynchronised changes of ours, else the active one, else the first: of those in reach."""
+        """The device with unsynchronised changes of ours, else the first: of those in reach. So all agents choose the
+        same one, whatever they have seen before."""
         found: list[tuple[BigIpDevice, Unsynced]] = []
         errors: list[DeviceUnavailable] = []
         for device in self.devices:
@@ -135,8 +136,7 @@ class SyncUnit:
                 errors.append(error)
         if not found:
             raise errors[0]
-        active = {device.host for device, _ in found if device.cluster.own.get("failoverState") == "active"}
-        found.sort(key=lambda item: (not item[1].content, item[0].host not in active))
+        found.sort(key=lambda item: not item[1].content)
         writer = found[0][0]
         self._overruled = frozenset(device.host for device, unsynced in found[1:] if unsynced.content)
         if self._overruled:
@@ -261,6 +261,8 @@ class SyncUnit:
         self.pending = False
         self._overruled = frozenset()
         self.problem = ""
+        if self._writer is not self.devices[0] and self.devices[0].reach.doubt is None:
+            self._writer = None  # it is back, and has everything: written again, as by other agents
         for device in self.devices:
             if device.reach.doubt is None:
                 try:
