@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.agent.plans import WAITING_MAX, PlanDesk
 from evenkeel.core import messages as m
@@ -27,6 +28,10 @@ class Device(NoopGroup):
         self.free = asyncio.Event()
         self.failure: Exception | None = None
         self.batches: list[PartitionBatch] = []
+        self.adopted: list[str] = []
+
+    async def adopt(self, project_id: str) -> None:
+        self.adopted.append(project_id)
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
         self.batches.append(batch)
@@ -106,3 +111,15 @@ async def test_only_so_many_wait_and_none_outlives_the_session(scene: tuple[Plan
     desk.ask(question(99), SHARD)
     await eventually(lambda: controllers.reports)
     assert [report.inquiry_id for report in controllers.reports] == ["q99"]
+
+
+async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+    desk, device, controllers = scene
+    device.free.set()
+    looked: list[str] = []
+    for count, adopt in enumerate((False, True), 1):
+        hint = replace(question(load_balancer_id=""), adopt=adopt)
+        desk.ask(hint, SHARD, on_adopted=lambda: looked.append("again"))
+        await eventually(lambda count=count: len(controllers.reports) == count)  # type: ignore[misc]
+        assert device.adopted == (["p1"] if adopt else [])
+    assert all(batch.complete and not batch.services for batch in device.batches) and looked == ["again"]

@@ -19,6 +19,8 @@ class Sink:
     def __init__(self) -> None:
         self.changes: list[Change] = []
         self.failure: Exception | None = None
+        self.adopted: list[bool] = []
+        """Of each question to an agent, whether it is to adopt."""
         self.on_question: Callable[[ShardOwner, str, str], Awaitable[None]] | None = None
 
     async def accepted(self, change: Change) -> None:
@@ -29,7 +31,8 @@ class Sink:
     async def failed_over(self, change: Change) -> None:
         await self.accepted(change)
 
-    async def asked(self, owner: ShardOwner, load_balancer_id: str, inquiry_id: str) -> None:
+    async def asked(self, owner: ShardOwner, load_balancer_id: str, inquiry_id: str, *, adopt: bool = False) -> None:
+        self.adopted.append(adopt)
         if self.on_question is None:
             raise BusUnavailable("no agent is within reach")
         await self.on_question(owner, load_balancer_id, inquiry_id)

@@ -116,6 +116,7 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "L7PolicyChangeBody": {"l7policy": {"name": "changed"}},
         "L7RuleNewBody": {"rule": {"type": "PATH", "compare_type": "EQUAL_TO", "value": "/"}},
         "L7RuleChangeBody": {"rule": {"value": "/changed"}},
+        "AdoptionBody": {"adoption": {"apply": True}},
         "QuotaSetBody": {"quota": {"pool": -1}},
         "FlavorNewBody": {"flavor": {"name": "another", "flavor_profile_id": known.flavor_profile}},
         "FlavorChangeBody": {"flavor": {"description": "changed"}},

@@ -99,8 +99,9 @@ def expected(route: Route, persona: Persona) -> set[int]:
         return looked_up(route)
     if CERTIFICATES.fullmatch(route.path):
         return {501}  # no key manager is configured
-    if route.path.startswith("/v2/octavia/amphorae/") or route.path.endswith("/{enhanced_service}"):
-        return {404}  # there are none
+    there_are_none = ("/v2/octavia/amphorae/", "/evenkeel/v1/shards/{id}")
+    if route.path.startswith(there_are_none) or route.path.endswith("/{enhanced_service}"):
+        return {404}
     if str(route) in REFUSED_FOR_OTHER_REASONS:
         return {409}
     return good

@@ -7,11 +7,11 @@ from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
 ATTRIBUTE = {"name": "lbMode", "present": "round-robin", "wanted": "ratio-member"}
-STEP = {"verb": "modify", "type": "ltm/pool", "name": "/dev_p1/dev_x\u202e", "attributes": [ATTRIBUTE]}
+STEP = {"verb": "modify", "type": "ltm/pool", "note": "", "name": "/dev_p1/dev_x\u202e", "attributes": [ATTRIBUTE]}
 
 
 def planned(*devices: dict[str, Any]) -> dict[str, Any]:
-    every = [{"operations": [], "more": 0, "problem": "", **one} for one in devices]
+    every = [{"operations": [], "more": 0, "left": [], "problem": "", **one} for one in devices]
     return {"plan": {"load_balancer_id": "lb-1", "agent_id": "a", "host": "h", "devices": every}}
 
 
@@ -51,3 +51,37 @@ def test_a_load_balancer_that_is_gone_and_a_refusal(stub: Stub, evenkeel: Run) -
     assert evenkeel("plan", "lb-1").out == "nothing: the load balancer is gone\n"
     ran = evenkeel("plan", "lb-2")
     assert ran.code == 1 and "lb-2" in ran.err
+
+
+SHARDS = [
+    {"id": "s-1", "project_id": "p1", "environment": "dev", "group_number": 1},
+    {"id": "s-2", "project_id": "p2", "environment": "dev", "group_number": 1},
+    {"id": "s-3", "project_id": "p2", "environment": "gold", "group_number": 1},
+]
+
+
+def test_an_adoption_is_planned_and_carried_out_only_when_told(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/shards", {"shards": SHARDS})
+    replaced = {**STEP, "verb": "delete", "name": "/dev_p1/x", "note": "made anew", "attributes": []}
+    device = {"device": "a", "operations": [replaced], "left": ["ltm/policy /dev_p1/wrapper"]}
+    stub.on("POST", "/shards/s-1/adoption", {"adoption": planned(device)["plan"]})
+    assert evenkeel("adopt", "p1").out.splitlines() == [
+        "a: 1 operations",
+        "  delete ltm/pool /dev_p1/x (made anew)",
+        "  stays, no load balancer needs it: ltm/policy /dev_p1/wrapper",
+        "nothing is changed yet: --yes adopts the partition",
+    ]
+    assert evenkeel("adopt", "p1", "--yes").out.endswith("adopted: the next pass changes this\n")
+    assert json.loads(evenkeel("adopt", "p1", "--json").out)["devices"][0]["left"] == device["left"]
+    assert [body for method, _, body in stub.asked if method == "POST"] == [
+        {"adoption": {"apply": apply}} for apply in (False, True, False)
+    ]
+
+
+def test_a_tenant_on_no_or_several_device_groups_is_asked_about(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/shards", {"shards": SHARDS})
+    stub.on("GET", "/shards?environment=gold", {"shards": SHARDS[2:]})
+    stub.on("POST", "/shards/s-3/adoption", {"adoption": planned()["plan"]})
+    assert "dev/1, gold/1" in evenkeel("adopt", "p2", "--yes").err
+    assert "no load balancer" in evenkeel("adopt", "p3", "--yes").err
+    assert evenkeel("adopt", "p2", "--environment", "gold").code == 0

@@ -43,3 +43,5 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
                 return await world.acting(lb) not in ("", former)
 
             await eventually(moved)
+            await world.rename(lb, "served by the other one")
+            await eventually(lambda: world.active(lb))

@@ -232,7 +232,7 @@ class Ownership:
         if entry is not None and isinstance(entry[0], ShardWorker):
             worker = entry[0]
             shard = m.Assignment(shard_id=worker.shard_id, project_id=worker.project_id, epoch=worker.epoch)
-            self._plans.ask(hint, shard)
+            self._plans.ask(hint, shard, worker.look_again)
 
     @property
     def queue_depth(self) -> int:

@@ -1,6 +1,9 @@
-"""Answers operators' questions what the next pass over a load balancer would change. Reads devices, writes nothing."""
+"""Answers operators' questions what the next pass over a load balancer would change. Reads devices, and writes nothing
+unless an operator has a partition adopted.
+"""
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
@@ -36,12 +39,12 @@ class PlanDesk:
         self._turns = asyncio.Semaphore(PLANS_AT_ONCE)
         self._tasks: dict[asyncio.Task[None], None] = {}
 
-    def ask(self, hint: m.PlanHint, shard: m.Assignment) -> None:
-        """Answer later. ``shard``: as this agent serves it."""
+    def ask(self, hint: m.PlanHint, shard: m.Assignment, on_adopted: Callable[[], None] = lambda: None) -> None:
+        """Answer later. ``shard``: as this agent serves it. ``on_adopted``: called when its partition was adopted."""
         if len(self._tasks) >= WAITING_MAX:
             log.warning("too many questions at once; dropped", load_balancer=hint.load_balancer_id)
             return
-        task = asyncio.create_task(self._answer(hint, shard))
+        task = asyncio.create_task(self._answer(hint, shard, on_adopted))
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
@@ -51,12 +54,15 @@ class PlanDesk:
             task.cancel()
         self._tasks.clear()
 
-    async def _answer(self, hint: m.PlanHint, shard: m.Assignment) -> None:
+    async def _answer(self, hint: m.PlanHint, shard: m.Assignment, on_adopted: Callable[[], None]) -> None:
         devices: tuple[DevicePlan, ...] = ()
         problem = ""
         try:
             async with asyncio.timeout(PLAN_SECONDS), self._turns:
                 devices = await self._plan(hint, shard)
+                if hint.adopt:
+                    await self._device.adopt(shard.project_id)
+                    on_adopted()
         except TimeoutError:
             problem = f"the devices did not answer within {PLAN_SECONDS:g} s"
         except (BusUnavailable, CallRefused, SessionLost, DeviceUnavailable, DeviceRejected) as error:
@@ -86,8 +92,12 @@ class PlanDesk:
             settings=self._settings,
             carries_traffic=self._device.facts.carries_traffic,
         )
-        services = await client.fetch((hint.load_balancer_id,))
+        services = await client.fetch((hint.load_balancer_id,) if hint.load_balancer_id else None)
         batch = PartitionBatch(
-            project_id=shard.project_id, epoch=shard.epoch, session_id=self._session.id, services=services
+            project_id=shard.project_id,
+            epoch=shard.epoch,
+            session_id=self._session.id,
+            services=services,
+            complete=not hint.load_balancer_id,
         )
-        return await self._device.plan(batch) if services else ()
+        return await self._device.plan(batch) if services or batch.complete else ()

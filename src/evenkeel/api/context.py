@@ -85,9 +85,11 @@ class Services:
         """The same for a failover."""
         await self._tell(self._driver.failed_over, change)
 
-    async def ask(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+    async def ask(
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+    ) -> None:
         """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
-        await self._driver.asked(owner, load_balancer_id, inquiry_id)
+        await self._driver.asked(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
     async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
         try:

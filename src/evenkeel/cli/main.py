@@ -47,6 +47,7 @@ COMMANDS: dict[str, type[Command]] = {
     "agent rebind": agent_moves.Rebind,
     "agent delete": agents.DeleteAgent,
     "device list": devices.ListDevices,
+    "adopt": plans.Adopt,
     "plan": plans.ShowPlan,
     "loadbalancer list-on-agent": placement.ListOnAgent,
     "loadbalancer show-agent": placement.ShowAgentOfLoadBalancer,

@@ -1,4 +1,4 @@
-"""``evenkeel plan``: what the next pass over a load balancer would change on each device."""
+"""``evenkeel plan`` and ``evenkeel adopt``: what the next pass would change on each device."""
 
 import json
 from argparse import Namespace
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, tell_problems
-from evenkeel.cli.client import API, segment
+from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import escaped
 
+PLANNED = "nothing is changed yet: --yes adopts the partition\n"
+ADOPTED = "adopted: the next pass changes this\n"
 ANSWER_SECONDS = 40.0
 """The agent reads its devices before the controller answers."""
 
@@ -36,6 +38,46 @@ class ShowPlan(ApiCommand):
         tell_problems(self, problems_of(found))
 
 
+class Adopt(ApiCommand):
+    """Take over the partition that another program, such as F5's agent, made for a tenant on its devices.
+
+    Shows what would be changed. With --yes the partition is marked as ours, and objects that are named as ours would be
+    are changed in place by the next pass.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The tenant."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("project", metavar="PROJECT", help="Id of the tenant's project.")
+        parser.add_argument("--environment", help="Of the devices, if the tenant has load balancers in several.")
+        parser.add_argument("--yes", action="store_true", help="Adopt it; without this nothing is changed.")
+        parser.add_argument("--json", action="store_true", help="As JSON.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Ask and show."""
+        shard = self._shard(parsed_args.project, parsed_args.environment)
+        path, body = f"{API}/shards/{segment(shard)}/adoption", {"adoption": {"apply": parsed_args.yes}}
+        found = self.client.post(path, body, timeout_seconds=ANSWER_SECONDS)["adoption"]
+        if parsed_args.json:
+            self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
+        else:
+            self.app.stdout.writelines(f"{escaped(line)}\n" for line in lines_of(found))
+            self.app.stdout.write(ADOPTED if parsed_args.yes else PLANNED)
+        tell_problems(self, problems_of(found))
+
+    def _shard(self, project: str, environment: str | None) -> str:
+        """Raises :class:`ApiRefused` unless the tenant has exactly one."""
+        query = {"environment": environment} if environment else None
+        rows = [row for row in self.client.get(f"{API}/shards", query)["shards"] if row["project_id"] == project]
+        if not project or not rows:
+            raise ApiRefused(404, f"project {project!r} has no load balancer in any device group")
+        if len(rows) > 1:
+            named = ", ".join(f"{row['environment']}/{row['group_number']}" for row in rows)
+            raise ApiRefused(409, f"project {project!r} is on several device groups: {named}; use --environment")
+        return str(rows[0]["id"])
+
+
 def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
     """The plans for readers."""
     if not found["devices"]:
@@ -43,11 +85,13 @@ def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
     for plan in found["devices"]:
         yield f"{plan['device']}: {_summary(plan)}"
         for step in plan["operations"]:
-            yield f"  {step['verb']} {step['type']} {step['name']}"
+            note = f" ({step['note']})" if step["note"] else ""
+            yield f"  {step['verb']} {step['type']} {step['name']}{note}"
             for attribute in step["attributes"]:
                 yield f"    {attribute['name']}: {_change(step, attribute)}"
         if plan["more"]:
             yield f"  and {plan['more']} more operations"
+        yield from (f"  stays, no load balancer needs it: {thing}" for thing in plan["left"])
 
 
 def problems_of(found: Mapping[str, Any]) -> Iterator[str]:

@@ -72,9 +72,11 @@ class ThreadedChangeSink:
         """Notify the driver of a failover in the controller's event loop."""
         await self._tell(lambda: self._sink.failed_over(change))
 
-    async def asked(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+    async def asked(
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+    ) -> None:
         """Send a question to an agent in the controller's event loop."""
-        await self._tell(lambda: self._sink.asked(owner, load_balancer_id, inquiry_id))
+        await self._tell(lambda: self._sink.asked(owner, load_balancer_id, inquiry_id, adopt=adopt))
 
     async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._in_turn(tell), self._loop))

@@ -35,9 +35,11 @@ class Driver:
             except Exception as error:  # the write is committed; the tenant must not get an error
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
 
-    async def asked(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+    async def asked(
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+    ) -> None:
         """Send an operator's question to the agent. Raises :class:`BusUnavailable`."""
-        await self._hints.ask(owner, load_balancer_id, inquiry_id)
+        await self._hints.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
     async def failed_over(self, change: Change) -> None:
         """Have another agent serve it; if there is none, its agent applies it to the device again."""

@@ -62,10 +62,12 @@ class Hints:
         self._assignments.add(agent_queue(owner.environment, owner.group_number, owner.host))
         self._wake.set()
 
-    async def ask(self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str) -> None:
+    async def ask(
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+    ) -> None:
         """Send an operator's question at once. Raises :class:`BusUnavailable`: then there will be no answer."""
         queue = agent_queue(owner.environment, owner.group_number, owner.host)
-        hint = PlanHint(shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id)
+        hint = PlanHint(shard_id=owner.shard_id, load_balancer_id=load_balancer_id, inquiry_id=inquiry_id, adopt=adopt)
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._bus.send(queue, hint)

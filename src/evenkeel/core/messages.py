@@ -380,7 +380,10 @@ class PlanHint(Message, tag="plan_hint"):
 
     shard_id: ShardId
     load_balancer_id: LoadBalancerId
+    """Empty: the next complete pass over the shard."""
     inquiry_id: str
+    adopt: bool = False
+    """After the answer, take over what another program made in the tenant's partition, and make a complete pass."""
 
 
 # -- replies

@@ -13,6 +13,7 @@ from evenkeel.core.values import Wire
 PLAN_BYTES_MAX = 48 * 1024
 """The most that the plans of one answer take, so that databases store it in an ordinary text column."""
 ATTRIBUTES_MAX = 50
+LEFT_MAX = 50
 TEXT_CHARACTERS_MAX = 200
 HIDDEN_TEXT = "(not shown)"
 _SECRET_NAME = re.compile(r"pass(word|phrase|wd)?|secret|credential|private", re.IGNORECASE)
@@ -36,14 +37,19 @@ class PlannedOperation(Wire):
     """As the device's own documentation calls it, such as ``ltm/pool`` or ``backend``."""
     name: str
     attributes: tuple[AttributeChange, ...] = ()
+    note: str = ""
+    """Why it is done in this way (human-readable)."""
 
 
 class DevicePlan(Wire):
-    """What would be changed on one device, in this order; ``more``: operations that are not listed."""
+    """What would be changed on one device, in this order; ``more``: operations that are not listed. ``left``: objects
+    that no load balancer needs and nobody removes, because they have no mark of ours; at most :data:`LEFT_MAX`.
+    """
 
     device: str
     operations: tuple[PlannedOperation, ...] = ()
     more: int = 0
+    left: tuple[str, ...] = ()
     problem: str = ""
     """Why nothing would be changed, or why it is unknown (human-readable)."""
 

@@ -63,23 +63,24 @@ async def test_the_agents_answer_is_shown(api: Client, store: Store, sink: Sink)
             "verb": "modify",
             "type": "ltm/pool",
             "name": "/dev_p1/x",
+            "note": "",
             "attributes": [{"name": "a", "present": "1", "wanted": "2"}],
         }
     ]
     assert (first["more"], first["problem"]) == (2, "")
-    assert second == {"device": "b", "operations": [], "more": 0, "problem": "away"}
+    assert second == {"device": "b", "operations": [], "more": 0, "left": [], "problem": "away"}
 
 
 async def test_who_cannot_answer_is_named(api: Client, store: Store, sink: Sink) -> None:
     unplaced = (await api.load_balancer(project_id="p2"))["id"]
-    assert "no agent" in (await api.post(f"{BASE}/{unplaced}/plan", None, status=409))["faultstring"]
+    assert "No agent" in (await api.post(f"{BASE}/{unplaced}/plan", None, status=409))["faultstring"]
     lb = await placed(api, store)
     assert "within reach" in (await api.post(f"{BASE}/{lb}/plan", None, status=503))["faultstring"]
     sink.on_question = answering(store, problem="the devices did not answer")
     told = (await api.post(f"{BASE}/{lb}/plan", None, status=503))["faultstring"]
     assert "agent host-1: the devices did not answer" in told
     await store.ownership.end_session("a-1", "s-1")
-    assert "no agent" in (await api.post(f"{BASE}/{lb}/plan", None, status=409))["faultstring"]
+    assert "No agent" in (await api.post(f"{BASE}/{lb}/plan", None, status=409))["faultstring"]
     nobody = "4cdf1d5c-5d5b-4f0e-9a57-0e0b5a9d7c11"
     await api.post(f"{BASE}/{nobody}/plan", None, status=404)
 
@@ -94,3 +95,17 @@ async def test_who_does_not_answer_is_not_waited_for_for_ever(
 
     sink.on_question = silence
     assert "did not answer" in (await api.post(f"{BASE}/{lb}/plan", None, status=503))["faultstring"]
+
+
+async def test_a_partition_is_adopted_by_the_agent_only_when_told(api: Client, store: Store, sink: Sink) -> None:
+    await placed(api, store)
+    (shard,) = [one for one in await store.operators.shards() if one.project_id]
+    (common,) = [one for one in await store.operators.shards() if not one.project_id]
+    sink.on_question = answering(store, devices=(DevicePlan(device="a", left=("ltm/policy /dev_p1/x",)),))
+    for body in ({}, {"apply": True}):
+        answer = await api.post(f"/evenkeel/v1/shards/{shard.id}/adoption", {"adoption": body}, status=200)
+        assert answer["adoption"]["devices"][0]["left"] == ["ltm/policy /dev_p1/x"]
+        assert answer["adoption"]["load_balancer_id"] == ""
+    assert sink.adopted == [False, True]
+    await api.post(f"/evenkeel/v1/shards/{common.id}/adoption", {"adoption": {}}, status=409)
+    await api.post("/evenkeel/v1/shards/nobody/adoption", {"adoption": {}}, status=404)

@@ -10,9 +10,10 @@ from typing import Literal
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import INQUIRIES_MAX, Call, Services
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.control import ShardOwner
+from evenkeel.api.operators.requests import AdoptionBody
+from evenkeel.core.control import Shard, ShardOwner
 from evenkeel.core.errors import Conflict, Unavailable
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ShardId
 from evenkeel.core.plans import DevicePlan, PlanAnswer
 from evenkeel.core.values import Value
 
@@ -35,6 +36,8 @@ class OperationView(Value):
     verb: Literal["create", "modify", "delete"]
     type: str
     name: str
+    note: str
+    """Why it is done in this way."""
     attributes: list[AttributeView]
 
 
@@ -45,12 +48,14 @@ class DevicePlanView(Value):
     operations: list[OperationView]
     more: int
     """Operations that are not listed."""
+    left: list[str]
+    """Of a whole partition: objects without our mark that no load balancer needs. They stay."""
     problem: str
     """Why nothing would be changed, or why it is unknown."""
 
 
 class PlanView(Value):
-    """The plan of each device of a load balancer."""
+    """The plan of each device. ``load_balancer_id`` empty: of a tenant's whole partition."""
 
     load_balancer_id: str
     agent_id: str
@@ -67,34 +72,50 @@ async def plan(services: Services, call: Call) -> Answer:
     """Ask the acting agent, and wait."""
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))
     shard = await services.operators.hosting(load_balancer_id)
+    return json_answer({"plan": await _plan(services, shard, load_balancer_id, adopt=False)})
+
+
+async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
+    """The plan of a tenant's whole partition; with ``apply`` the agent adopts it then."""
+    shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
+    if shard.project_id == COMMON_PROJECT:
+        raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
+    shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply)
+    return json_answer({"adoption": shown}, 200)
+
+
+async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:
+    """Raises :class:`Conflict` without a live agent, :class:`AgentSilent` without an answer."""
+    what = f"load balancer {load_balancer_id}" if load_balancer_id else "the shard"
     if shard is None or shard.acting_agent_id is None:
-        raise Conflict(f"Load balancer {load_balancer_id} has no agent: nobody reads its devices.")
+        raise Conflict(f"No agent serves {what}: nobody reads its devices.")
     agent = await services.operators.agent(shard.acting_agent_id)
     if not agent.alive:
-        raise Conflict(f"Agent {agent.host}, which serves load balancer {load_balancer_id}, is not alive.")
+        raise Conflict(f"Agent {agent.host}, which serves {what}, is not alive.")
     owner = ShardOwner(
         shard_id=shard.id, environment=shard.environment, group_number=shard.group_number, host=agent.host
     )
     if services.inquiries.locked():
         raise AgentSilent(f"{INQUIRIES_MAX} plans are being waited for already")
     async with services.inquiries:
-        answer = await _answer(services, owner, load_balancer_id)
+        answer = await _answer(services, owner, load_balancer_id, adopt=adopt)
     if answer.problem:
         raise AgentSilent(f"agent {agent.host}: {answer.problem}")
-    shown = PlanView(
+    return PlanView(
         load_balancer_id=load_balancer_id,
         agent_id=agent.id,
         host=agent.host,
         devices=[_view(one) for one in answer.devices],
     )
-    return json_answer({"plan": shown})
 
 
-async def _answer(services: Services, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> PlanAnswer:
+async def _answer(
+    services: Services, owner: ShardOwner, load_balancer_id: LoadBalancerId, *, adopt: bool
+) -> PlanAnswer:
     """The agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`."""
     inquiry_id = services.new_id()
     await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
-    await services.ask(owner, load_balancer_id, inquiry_id)
+    await services.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
     for _ in range(LOOKS):
         if (answer := await services.operators.plan_answer(inquiry_id)) is not None:
             return answer
@@ -110,8 +131,11 @@ def _view(one: DevicePlan) -> DevicePlanView:
             verb=step.verb,
             type=step.type,
             name=step.name,
+            note=step.note,
             attributes=[AttributeView(name=a.name, present=a.present, wanted=a.wanted) for a in step.attributes],
         )
         for step in one.operations
     ]
-    return DevicePlanView(device=one.device, operations=operations, more=one.more, problem=one.problem)
+    return DevicePlanView(
+        device=one.device, operations=operations, more=one.more, left=list(one.left), problem=one.problem
+    )

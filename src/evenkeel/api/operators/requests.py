@@ -176,3 +176,15 @@ class CertificateNewBody(Request):
     """Body of POST /certificates."""
 
     certificate: CertificateNew
+
+
+class Adoption(Request):
+    """Whether to adopt the partition, or only to plan it."""
+
+    apply: bool = False
+
+
+class AdoptionBody(Request):
+    """Body of POST /shards/{id}/adoption."""
+
+    adoption: Adoption

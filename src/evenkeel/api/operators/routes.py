@@ -274,6 +274,16 @@ _OTHERS = (
         errors=(404, 409, 503),
     ),
     Operation(
+        method="POST",
+        path="/shards/{id}/adoption",
+        handle=plans.adoption,
+        summary="Plan the adoption of a partition that another program made for the tenant; with apply, adopt it",
+        rule=own("shard", "adopt"),
+        body=requests.AdoptionBody,
+        answer=wrapped("adoption", plans.PlanView),
+        errors=(404, 409, 503),
+    ),
+    Operation(
         method="GET",
         path="/subnets",
         handle=handlers.subnets,

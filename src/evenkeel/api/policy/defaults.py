@@ -116,6 +116,12 @@ _OWN = (
     ("reference", "get", _OPERATOR, "List references of listeners and pools to the key manager"),
     ("reference", "refresh", _OPERATOR, "Read references again now"),
     ("shard", "get", _WATCHER, "List shards"),
+    (
+        "shard",
+        "adopt",
+        _OPERATOR,
+        "Have the partition adopted that another program made for a shard's tenant, or plan it",
+    ),
     ("event", "get", _OPERATOR, "List events"),
     ("status", "get", _WATCHER, "Show a summary of the whole system"),
     ("request", "unlimited", _OPERATOR, "Send requests without a rate limit, which is for tenants"),

@@ -53,6 +53,16 @@ class Device(Protocol):
         """
         ...
 
+    async def adopt(self, project_id: ProjectId) -> None:
+        """Let :meth:`take_over` accept a partition in which another program made objects, on every reachable device.
+        From then on, objects with the names of ours are changed in place, and get our mark. No effect on a partition
+        that is ours.
+
+        Raises :class:`DeviceRejected` if the partition is another owner's; :class:`DeviceUnavailable` if no device is
+        reachable.
+        """
+        ...
+
     async def observe(self) -> Observation:
         """Statuses and statistics of all objects that this driver created, by a constant number of bulk reads."""
         ...

@@ -111,6 +111,10 @@ class OperatorStore(Protocol):
         """The agent's answer; None if there is none yet."""
         ...
 
+    async def shard(self, shard_id: ShardId) -> Shard:
+        """Raises :class:`NotFound`."""
+        ...
+
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         """Shards, by environment, group and tenant."""
         ...

@@ -136,7 +136,14 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             observed, _ = await read_all(self.icontrol, partition)
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
         todo = plan(observed, complete, partition=partition, names=self._names, complete=batch.complete)
-        return describe(self.host, todo, observed, partition)
+        wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
+        return describe(self.host, todo, observed, partition, frozenset(wanted))
+
+    async def adopt(self, project_id: ProjectId) -> None:
+        """Mark the partition as ours, if it exists. Raises :class:`DeviceRejected` if it is another owner's;
+        :class:`DeviceUnavailable`."""
+        async with self._alone(project_id) as partition:
+            await guard.adopt_partition(self.icontrol, partition, self._names)
 
     async def check_owner(self, batch: PartitionBatch) -> None:
         """Check that the device holds no newer guard than the batch's. Raises :class:`StaleOwner`,

@@ -213,6 +213,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
 
+    async def adopt(self, project_id: ProjectId) -> None:
+        """Mark the partition as ours on every reachable device."""
+        await on_all(self._devices, lambda device: device.adopt(project_id))
+
     async def changed(self) -> None:
         """Never returns: a BIG-IP sends no notifications."""
         await asyncio.Event().wait()

@@ -70,6 +70,9 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         rendered = tuple(render(service, batch.certificates) for service in batch.services)
         return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
 
+    async def adopt(self, project_id: ProjectId) -> None:
+        """No effect: no other program makes partitions of a daemon."""
+
     async def changed(self) -> None:
         """Return when a daemon reports a status change since the last :meth:`observe`."""
         await watching.changed(self._devices, self._names)

@@ -117,6 +117,9 @@ class NoopGroup:
         """Empty: a device that configures nothing has nothing to change."""
         return (DevicePlan(device=NAME, problem="" if self._memory.reachable else "out of reach"),)
 
+    async def adopt(self, project_id: ProjectId) -> None:
+        """No effect: there is no other program."""
+
     async def observe(self) -> Observation:
         """The device, and digests of what it holds; no statuses."""
         memory = self._reached()

@@ -6,8 +6,9 @@ from sqlalchemy import Connection, func, or_, select
 
 from evenkeel.core.control import Event, ListQuery, Page, Shard
 from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_of, shard_of
@@ -33,6 +34,14 @@ def read_hosting(connection: Connection, load_balancer_id: LoadBalancerId) -> Sh
     if row is None:
         raise NotFound(LOAD_BALANCER.title, load_balancer_id)
     return None if row.id is None else shard_of(row)
+
+
+def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
+    """Raises :class:`NotFound`. One query."""
+    row = connection.execute(select(*SHARD_COLUMNS).where(_shard.c.id == storable(shard_id))).first()
+    if row is None:
+        raise NotFound("Shard", shard_id)
+    return shard_of(row)
 
 
 def read_shards(connection: Connection, environment: str | None, agent_id: AgentId | None) -> tuple[Shard, ...]:

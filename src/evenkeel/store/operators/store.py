@@ -97,6 +97,9 @@ class SqlOperators:
     async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
         return await self._db.query(lambda connection: plans.read_answer(connection, inquiry_id))
 
+    async def shard(self, shard_id: ShardId) -> Shard:
+        return await self._db.read(lambda connection: reads.read_shard(connection, shard_id))
+
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         return await self._db.read(lambda connection: reads.read_shards(connection, environment, agent_id))
 

@@ -68,6 +68,9 @@ class JsonFileGroup:
         }
         return Observation(devices=await self.check(), configurations=digests)
 
+    async def adopt(self, project_id: str) -> None:
+        """No effect: files of other programs have other names."""
+
     async def changed(self) -> None:
         """Files do not tell."""
         await asyncio.Event().wait()

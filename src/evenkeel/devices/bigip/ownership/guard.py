@@ -20,25 +20,25 @@ import structlog
 
 from evenkeel.core.epochs import EPOCH_MAX, plausible
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
-from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
-from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, parse_mark, segment
-from evenkeel.devices.bigip.objects import DATA_GROUP
+from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, segment
+from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
+from evenkeel.devices.waiting import together
 
 log = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 5
 FIRST_EPOCH = 1
+_PARTITIONS = "/mgmt/tm/auth/partition"
 
 
 async def ensure_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
     """Create the tenant's partition. True: it did not exist, so it is empty."""
     try:
-        await device.write(
-            "POST", "/mgmt/tm/auth/partition", {"name": partition, "description": names.mark("partition")}
-        )
+        await device.write("POST", _PARTITIONS, {"name": partition, "description": names.mark("partition")})
     except Exists:
         return False
     return True
@@ -68,7 +68,7 @@ async def take_over(
             return new
         if not guards.held and not new:
             new = await ensure_partition(device, partition, names)
-            if not new:
+            if not new and not guards.sentinel:
                 await _refuse_strangers_partition(device, partition, names)
         if guards.absurd:
             log.error(
@@ -94,11 +94,41 @@ async def take_over(
 
 
 async def _refuse_strangers_partition(device: IControl, partition: str, names: BigIpNames) -> None:
-    """Check the partition's own mark where no guard shows its owner. Raises :class:`DeviceRejected`."""
-    found = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description"})
+    """Check the partition's own mark where no guard shows its owner. Raises :class:`DeviceRejected`, also for a
+    partition that another program filled and no operator has had adopted.
+    """
+    if await _partition_mark(device, partition, names) is None and await _is_filled(device, partition):
+        reason = f"partition {partition} holds objects that another program made: 'evenkeel adopt' takes them over"
+        raise DeviceRejected(device.host, reason)
+
+
+async def adopt_partition(device: IControl, partition: str, names: BigIpNames) -> None:
+    """Mark a partition without a mark as ours. No effect if it does not exist, or is ours. Raises
+    :class:`DeviceRejected` if it is another owner's.
+    """
+    try:
+        mark = await _partition_mark(device, partition, names)
+    except Absent:
+        return
+    if mark is None:
+        body = {"description": names.mark("partition")}
+        await device.write("PATCH", f"{_PARTITIONS}/{partition}", body)
+        log.warning("partition adopted", device=device.host, partition=partition)
+
+
+async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:
+    """The mark in the partition's description. Raises :class:`DeviceRejected` if it is another owner's."""
+    found = await device.get(f"{_PARTITIONS}/{partition}", **{"$select": "description"})
     mark = parse_mark(found.get("description"))
     if mark is not None and not names.owns(mark):
         raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
+    return mark
+
+
+async def _is_filled(device: IControl, partition: str) -> bool:
+    """Whether the partition holds anything that serves, or could serve, traffic."""
+    kinds = (VIRTUAL_ADDRESS, VIRTUAL, POOL)
+    return any(await together(*(device.collection(kind, partition=partition) for kind in kinds)))
 
 
 def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:

@@ -4,11 +4,11 @@ The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with t
 of files are not part of it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from evenkeel.core.plans import DevicePlan, PlannedOperation, attribute_changes
-from evenkeel.devices.bigip.objects import FILES, MEMBER, POOL, ConfigOperation, Key, Observed, Verb
+from evenkeel.core.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
+from evenkeel.devices.bigip.objects import FILES, MEMBER, NODE, POOL, ConfigOperation, Key, Observed, Verb
 from evenkeel.devices.bigip.reconcile.plan import Plan
 
 _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
@@ -16,25 +16,42 @@ _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.MODIFY: "modify",
     Verb.DELETE: "delete",
 }
+_UNMARKED = (*FILES, NODE)
+"""Types of which ours have no mark either."""
 _IMPLIED = ("name", "partition")
 """Attributes that the object's path shows."""
 
 
-def describe(device: str, todo: Plan, observed: Observed, partition: str) -> DevicePlan:
-    """What the plan would change on the device."""
+def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted: Iterable[Key] = ()) -> DevicePlan:
+    """What the plan would change on the device. ``wanted``: of a plan for the whole partition, all wanted objects; what
+    has no mark and is none of them is ``left``.
+    """
+    made = {step.key for step in todo.operations if step.verb is Verb.CREATE}
     return DevicePlan(
         device=device,
         operations=tuple(
             one
             for step in todo.operations
-            for one in (_operation(step, observed, partition), *_new_members(step, partition))
+            for one in (_operation(step, observed, partition, made), *_new_members(step, partition))
         ),
+        left=tuple(_left(observed, frozenset(wanted), partition)) if wanted else (),
         problem="; ".join(dict.fromkeys(todo.problems.values())),
     )
 
 
-def _operation(step: ConfigOperation, observed: Observed, partition: str) -> PlannedOperation:
+def _left(observed: Observed, wanted: frozenset[Key], partition: str) -> list[str]:
+    strangers = (
+        key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
+    )
+    return sorted(f"{key.type} {_path(key, partition)}" for key in strangers)[:LEFT_MAX]
+
+
+def _operation(
+    step: ConfigOperation, observed: Observed, partition: str, made: frozenset[Key] | set[Key]
+) -> PlannedOperation:
+    replaced = step.verb is Verb.DELETE and step.key in made
     return PlannedOperation(
+        note="an attribute of it cannot be changed in place; it is made anew" if replaced else "",
         verb=_WORDS[step.verb],
         type=step.key.type,
         name=_path(step.key, partition),

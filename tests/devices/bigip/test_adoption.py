@@ -1,0 +1,152 @@
+"""Partitions that F5's agent made: refused until an operator has them adopted, then changed in place under traffic."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.core.errors import DeviceRejected
+from evenkeel.core.service import ServiceDefinition
+from icontrol_emulator import Emulator
+from tests.devices.bigip.rig import PARTITION, BigIpRig
+from tests.devices.owner import Owner
+from tests.devices.services import PROJECT, batch, listener, member, pool, service, session_of
+from tests.icontrol_emulator.client import Backend, fetch, free_port
+from tests.waiting import eventually
+
+VIP = f"127.{os.getpid() % 250 + 2}.77.9"
+SEVEN_LAYERS = [{"name": name, "partition": "Common"} for name in ("http", "oneconnect", "tcp")]
+
+
+class AdoptionScene:
+    """A device with a tenant's partition as F5's agent leaves it in global routed mode, and its clients."""
+
+    def __init__(self, rig: BigIpRig, servers: list[Backend], port: int) -> None:
+        self.rig = rig
+        self.servers = servers
+        self.port = port
+        self.failed = 0
+        self.answered = 0
+
+    @property
+    def wanted(self) -> ServiceDefinition:
+        members = tuple(
+            member(1, place, address="127.0.0.1", protocol_port=server.port)
+            for place, server in enumerate(self.servers, 1)
+        )
+        made = service(
+            listeners=(listener(protocol_port=self.port),),
+            pools=(pool(members=members, lb_algorithm="LEAST_CONNECTIONS", monitor=None),),
+        )
+        return replace(made, vip=replace(made.vip, address=VIP))
+
+    def owner(self) -> Owner:
+        return self.rig.owner(allow_loopback_addresses="true")
+
+    async def build(self) -> None:
+        """Objects with the names, the descriptions and the settings of F5's agent."""
+        call = self.rig.hands.call
+        place = {"partition": PARTITION}
+        await call("POST", "auth/partition", {"name": PARTITION})
+        address = {"name": "dev_lb-1", "address": VIP, "autoDelete": "false", "description": "web: a site"}
+        await call("POST", "ltm/virtual-address", {**place, **address})
+        members = [{**place, "name": f"127.0.0.1:{server.port}", "ratio": 1} for server in self.servers]
+        body = {"name": "dev_pool-1", "loadBalancingMode": "round-robin", "description": "p: ", "members": members}
+        await call("POST", "ltm/pool", {**place, **body})
+        await call(
+            "POST", "ltm/rule", {**place, "name": "app_cookie_dev_gone", "apiAnonymous": "when CLIENT_ACCEPTED { }"}
+        )
+        virtual = {
+            "name": "dev_listener-1",
+            "destination": f"/{PARTITION}/dev_lb-1:{self.port}",
+            "mask": "255.255.255.255",
+            "ipProtocol": "tcp",
+            "pool": f"/{PARTITION}/dev_pool-1",
+            "profiles": SEVEN_LAYERS,
+            "sourceAddressTranslation": {"type": "automap"},
+            "description": "l: ",
+        }
+        await call("POST", "ltm/virtual", {**place, **virtual})
+
+    async def browse(self) -> None:
+        """Requests, one after the other, until cancelled."""
+        while True:
+            try:
+                head, name = await fetch(VIP, self.port)
+                self.failed += name not in ("a", "b") or " 200 " not in f"{head} "
+            except (OSError, EOFError, ValueError):
+                self.failed += 1
+            self.answered += 1
+
+
+@pytest.fixture
+async def scene() -> AsyncIterator[AdoptionScene]:
+    async with Emulator(["bigip-1"], users={"admin": "admin"}, monitor_scale=0.1) as emulator:
+        servers = [Backend(name) for name in ("a", "b")]
+        for server in servers:
+            await server.start()
+        rig = BigIpRig(emulator, "standalone")
+        found = AdoptionScene(rig, servers, free_port())
+        await found.build()
+        yield found
+        await rig.close()
+        for server in servers:
+            await server.stop()
+
+
+async def named(scene: AdoptionScene, kind: str) -> dict[str, Any]:
+    return await scene.rig.hands.items(kind)
+
+
+async def test_it_is_refused_before_and_changed_in_place_after_an_adoption(scene: AdoptionScene) -> None:
+    agent, complete = scene.owner(), batch(scene.wanted, complete=True)
+    before = {kind: await named(scene, kind) for kind in ("ltm/virtual", "ltm/pool", "ltm/virtual-address")}
+    for _ in range(2):
+        with pytest.raises(DeviceRejected, match="'evenkeel adopt'"):
+            await agent.apply(complete)
+    (plan,) = await agent.plan(complete)
+    assert {(step.verb, step.type) for step in plan.operations if step.name.endswith("dev_pool-1")} == {
+        ("modify", "ltm/pool")
+    }
+    assert not [step for step in plan.operations if step.verb == "delete"]
+    assert plan.left == (f"ltm/rule /{PARTITION}/app_cookie_dev_gone",)
+    assert {kind: await named(scene, kind) for kind in before} == before
+
+    clients = [asyncio.create_task(scene.browse()) for _ in range(4)]
+    await eventually(lambda: scene.answered >= 20)
+    await agent.adopt(PROJECT)
+    await agent.adopt(PROJECT)
+    outcome = await agent.apply(complete)
+    answered = scene.answered
+    await eventually(lambda: scene.answered >= answered + 20)
+    for client in clients:
+        client.cancel()
+    await asyncio.gather(*clients, return_exceptions=True)
+    assert not outcome.outcomes[0].error and scene.failed == 0
+
+    (virtual,) = (await named(scene, "ltm/virtual")).values()
+    assert virtual["description"].startswith("evenkeel:dev/1:")
+    assert set(await named(scene, "ltm/pool")) == {"dev_pool-1"}
+    assert (await named(scene, "ltm/pool"))["dev_pool-1"]["loadBalancingMode"] == "least-connections-member"
+    assert "app_cookie_dev_gone" in await named(scene, "ltm/rule")
+    assert (await agent.apply(complete)).writes == 0
+    assert not (await agent.plan(complete))[0].operations
+
+
+async def test_nobody_else_adopts_it_afterwards(scene: AdoptionScene) -> None:
+    await scene.owner().adopt(PROJECT)
+    other = scene.rig.agent(group_number=2)
+    with pytest.raises(DeviceRejected, match="belongs to device group dev/1"):
+        await other.adopt(PROJECT)
+    with pytest.raises(DeviceRejected):
+        await other.take_over(PROJECT, 1, session_of(1))
+
+
+async def test_an_empty_partition_and_one_that_is_not_there_need_no_adoption(scene: AdoptionScene) -> None:
+    agent = scene.owner()
+    await agent.adopt("elsewhere")
+    await scene.rig.hands.call("POST", "auth/partition", {"name": "dev_elsewhere"})
+    await agent.take_over("elsewhere", 1, session_of(1))
