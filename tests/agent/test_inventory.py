@@ -207,3 +207,21 @@ def test_a_controller_that_cannot_say_what_is_expected_raises_no_alarm() -> None
         assert inventory.asks(now)
         inventory.expects(None, (), now)
         assert not inventory.findings()
+
+
+def test_what_is_held_and_not_expected_is_remembered_since_it_was_found() -> None:
+    looks = Looks("lb-1")
+    looks.look({"lb-1": "x", "orphan": "y"})
+    first = looks.now
+    looks.look({"lb-1": "x", "orphan": "y", "new": "z"}, seconds=ASK_SECONDS)
+    assert looks.inventory.unexpected(looks.now) == {"orphan": looks.now - first, "new": 0.0}
+    looks.expected.add("new")
+    looks.look({"lb-1": "x", "new": "z"}, seconds=ASK_SECONDS)
+    assert looks.inventory.unexpected(looks.now) == {}
+
+
+def test_nothing_is_unexpected_while_nobody_says_what_is_expected() -> None:
+    inventory = Inventory()
+    inventory.saw(Observation(configurations={"lb-1": "x"}, devices=(device(),)), 1000.0)
+    inventory.expects(None, (), 1000.0)
+    assert inventory.unexpected(1000.0) == {}

@@ -10,7 +10,7 @@ from evenkeel.agent.plans import WAITING_MAX, PlanDesk
 from evenkeel.core import messages as m
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.plans import DevicePlan
+from evenkeel.core.plans import ORPHAN, DevicePlan
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from tests.agent.fakes import SETTINGS, FakeSession
 from tests.devices.services import service
@@ -123,3 +123,12 @@ async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanD
         await eventually(lambda count=count: len(controllers.reports) == count)  # type: ignore[misc]
         assert device.adopted == (["p1"] if adopt else [])
     assert all(batch.complete and not batch.services for batch in device.batches) and looked == ["again"]
+
+
+async def test_what_no_controller_expected_is_told_longest_first(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+    desk, _, controllers = scene
+    desk.tell_unexpected(question(load_balancer_id=""), SHARD, {"lb-a": 2.0, "lb-b": 70.4, "lb-c": 2.0})
+    await eventually(lambda: controllers.reports)
+    (plan,) = controllers.reports[0].devices
+    assert [(step.name, step.note) for step in plan.operations] == [("lb-b", "70"), ("lb-a", "2"), ("lb-c", "2")]
+    assert {step.type for step in plan.operations} == {ORPHAN} and plan.device == "noop"

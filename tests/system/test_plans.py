@@ -1,12 +1,14 @@
 """An operator's question goes to the agent that serves the load balancer, and its answer into the database."""
 
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.plans import DevicePlan
+from evenkeel.devices.noop.memory import Partition
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
@@ -45,3 +47,31 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
             await eventually(moved)
             await world.rename(lb, "served by the other one")
             await eventually(lambda: world.active(lb))
+
+
+async def test_what_devices_hold_and_no_database_knows_is_found_by_the_observer(world: World) -> None:
+    await world.start(agents=1)
+    lb = await world.create("a")
+    await eventually(lambda: world.active(lb))
+    held = world.memory.partitions["a"].holds[lb]
+    world.memory.partitions["lost"] = Partition()
+    world.memory.partitions["lost"].holds["orphan"] = held
+    (common,) = [shard for shard in await world.store.operators.shards() if not shard.project_id]
+    owner = ShardOwner(shard_id=common.id, environment=ENVIRONMENT, group_number=1, host="h0")
+    numbers = count()
+
+    async def found() -> bool:
+        inquiry_id = f"q{next(numbers)}"
+        await world.store.operators.add_plan_inquiry(inquiry_id, common.id, "")
+        await world.controllers["c0"].driver.asked(owner, "", inquiry_id)
+
+        async def answered() -> bool:
+            return await world.store.operators.plan_answer(inquiry_id) is not None
+
+        await eventually(answered)
+        answer = await world.store.operators.plan_answer(inquiry_id)
+        assert answer is not None
+        named = [step.name for plan in answer.devices for step in plan.operations]
+        return "orphan" in named and await world.store.operators.known_load_balancers(named) <= {lb}
+
+    await eventually(found, within_seconds=150.0)

@@ -111,6 +111,11 @@ class CommonShardWorker:
         self._all_again_at = 0.0
         self._asked.set()
 
+    @property
+    def unexpected(self) -> dict[str, float]:
+        """As :meth:`Inventory.unexpected`."""
+        return self._inventory.unexpected(self._clock.monotonic())
+
     async def run(self) -> None:
         """Observe every ``status_interval_seconds``, and when a device notifies of a change, until finished or lost."""
         while not self._stopping.is_set() and not self.lost:

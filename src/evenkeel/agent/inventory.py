@@ -112,6 +112,8 @@ class Inventory:
         self._told_lacking = RepeatSchedule()
         self._told_changed = RepeatOnce()
         self._told_renewed = RepeatOnce()
+        self._unexpected_since: dict[str, float] = {}
+        """When held load balancers were first found not to be expected."""
         self._found = Findings()
         self._untold = Findings()
 
@@ -190,6 +192,8 @@ class Inventory:
             return
         self._ask_at = now + ASK_SECONDS
         self._asked_at = now
+        before = self._unexpected_since
+        self._unexpected_since = {id_: before.get(id_, now) for id_ in sorted(held.keys() - frozenset(expected))}
         missing = frozenset(expected) - held.keys()
         absent = missing & (self._suspects | self._absent)
         known = self._absent | set(shown_absent)
@@ -200,6 +204,12 @@ class Inventory:
             absent=self._told_absent.due(absent, now),
             present=tuple(sorted(known & held.keys())),
         )
+
+    def unexpected(self, now: float) -> dict[str, float]:
+        """Load balancers that the devices hold and controllers did not expect, and for how many seconds: orphans, or
+        just being created or deleted.
+        """
+        return {id_: now - since for id_, since in self._unexpected_since.items()}
 
     def findings(self) -> Findings:
         """The findings of the last observation."""

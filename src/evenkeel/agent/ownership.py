@@ -233,6 +233,10 @@ class Ownership:
             worker = entry[0]
             shard = m.Assignment(shard_id=worker.shard_id, project_id=worker.project_id, epoch=worker.epoch)
             self._plans.ask(hint, shard, worker.look_again)
+        elif entry is not None and isinstance(entry[0], CommonShardWorker):
+            observer = entry[0]
+            shard = m.Assignment(shard_id=observer.shard_id, project_id=observer.project_id, epoch=observer.epoch)
+            self._plans.tell_unexpected(hint, shard, observer.unexpected)
 
     @property
     def queue_depth(self) -> int:

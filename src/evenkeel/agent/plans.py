@@ -3,7 +3,8 @@ unless an operator has a partition adopted.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 import structlog
 
@@ -14,7 +15,7 @@ from evenkeel.agent.shard_client import ShardClient
 from evenkeel.core import messages as m
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
-from evenkeel.core.plans import DevicePlan, bounded
+from evenkeel.core.plans import ORPHAN, DevicePlan, PlannedOperation, bounded
 from evenkeel.core.ports import Device
 
 log = structlog.get_logger(__name__)
@@ -41,10 +42,25 @@ class PlanDesk:
 
     def ask(self, hint: m.PlanHint, shard: m.Assignment, on_adopted: Callable[[], None] = lambda: None) -> None:
         """Answer later. ``shard``: as this agent serves it. ``on_adopted``: called when its partition was adopted."""
+        self._later(hint, self._answer(hint, shard, on_adopted))
+
+    def tell_unexpected(self, hint: m.PlanHint, shard: m.Assignment, unexpected: Mapping[str, float]) -> None:
+        """Answer a question about the group's common shard: the load balancers that its devices hold and controllers
+        did not expect, longest first, each with its seconds.
+        """
+        longest = sorted(unexpected, key=lambda id_: (-unexpected[id_], id_))
+        operations = tuple(
+            PlannedOperation(verb="delete", type=ORPHAN, name=id_, note=f"{unexpected[id_]:.0f}") for id_ in longest
+        )
+        plan = DevicePlan(device=", ".join(self._device.facts.endpoints), operations=operations)
+        self._later(hint, self._report(hint, shard, (plan,)))
+
+    def _later(self, hint: m.PlanHint, answer: Coroutine[Any, Any, None]) -> None:
         if len(self._tasks) >= WAITING_MAX:
             log.warning("too many questions at once; dropped", load_balancer=hint.load_balancer_id)
+            answer.close()
             return
-        task = asyncio.create_task(self._answer(hint, shard, on_adopted))
+        task = asyncio.create_task(answer)
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
@@ -70,6 +86,11 @@ class PlanDesk:
         except Exception:
             log.exception("plan failed on an unexpected error", load_balancer=hint.load_balancer_id)
             problem = "unexpected error; the agent's log has it"
+        await self._report(hint, shard, devices, problem)
+
+    async def _report(
+        self, hint: m.PlanHint, shard: m.Assignment, devices: tuple[DevicePlan, ...], problem: str = ""
+    ) -> None:
         report = m.ReportPlan(
             agent_id=self._settings.agent_id,
             session_id=self._session.id,

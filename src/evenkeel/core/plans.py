@@ -15,6 +15,8 @@ PLAN_BYTES_MAX = 48 * 1024
 ATTRIBUTES_MAX = 50
 LEFT_MAX = 50
 TEXT_CHARACTERS_MAX = 200
+ORPHAN = "load balancer"
+"""Type of an operation that stands for all objects of a load balancer; its note: the seconds since it was found."""
 HIDDEN_TEXT = "(not shown)"
 _SECRET_NAME = re.compile(r"pass(word|phrase|wd)?|secret|credential|private", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")

@@ -4,7 +4,7 @@ from typing import Any
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.messages import Register, ReportPlan
-from evenkeel.core.plans import AttributeChange, DevicePlan, PlannedOperation
+from evenkeel.core.plans import ORPHAN, AttributeChange, DevicePlan, PlannedOperation
 from evenkeel.core.ports import Store
 from evenkeel.core.statuses import HaType
 from tests.api.client import Client, Sink
@@ -109,3 +109,21 @@ async def test_a_partition_is_adopted_by_the_agent_only_when_told(api: Client, s
     assert sink.adopted == [False, True]
     await api.post(f"/evenkeel/v1/shards/{common.id}/adoption", {"adoption": {}}, status=409)
     await api.post("/evenkeel/v1/shards/nobody/adoption", {"adoption": {}}, status=404)
+
+
+async def test_orphans_are_what_devices_hold_and_the_database_does_not_know(
+    api: Client, store: Store, sink: Sink
+) -> None:
+    known = await placed(api, store)
+    (shard,) = [one for one in await store.operators.shards() if one.project_id]
+    (common,) = [one for one in await store.operators.shards() if not one.project_id]
+    steps = tuple(
+        PlannedOperation(verb="delete", type=ORPHAN, name=name, note="65") for name in (known, "gone", "nul\0")
+    )
+    sink.on_question = answering(store, devices=(DevicePlan(device="a, b", operations=steps, more=1),))
+    found = await api.post(f"/evenkeel/v1/shards/{common.id}/orphans", None, status=200)
+    assert found == {
+        "orphans": [{"load_balancer_id": name, "devices": "a, b", "seconds": 65} for name in ("gone", "nul\0")],
+        "more": 1,
+    }
+    await api.post(f"/evenkeel/v1/shards/{shard.id}/orphans", None, status=409)

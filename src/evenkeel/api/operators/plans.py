@@ -14,7 +14,7 @@ from evenkeel.api.operators.requests import AdoptionBody
 from evenkeel.core.control import Shard, ShardOwner
 from evenkeel.core.errors import Conflict, Unavailable
 from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ShardId
-from evenkeel.core.plans import DevicePlan, PlanAnswer
+from evenkeel.core.plans import ORPHAN, DevicePlan, PlanAnswer
 from evenkeel.core.values import Value
 
 LOOK_SECONDS = 0.25
@@ -64,6 +64,16 @@ class PlanView(Value):
     devices: list[DevicePlanView]
 
 
+class OrphanView(Value):
+    """A load balancer whose objects carry the mark of a device group, and which is not in the database."""
+
+    load_balancer_id: str
+    devices: str
+    """The device group's devices: at least one of them holds it."""
+    seconds: int
+    """Since its first observation that it was not expected."""
+
+
 class AgentSilent(Unavailable):
     """The agent has not answered."""
 
@@ -82,6 +92,22 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
         raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
     shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply)
     return json_answer({"adoption": shown}, 200)
+
+
+async def orphans(services: Services, call: Call) -> Answer:
+    """The load balancers that devices hold and the database does not know."""
+    shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
+    if shard.project_id != COMMON_PROJECT:
+        raise Conflict(f"Shard {shard.id} is a tenant's: orphans are looked for by the common shard of a device group.")
+    shown = await _plan(services, shard, LoadBalancerId(""), adopt=False)
+    found = [(one.device, step) for one in shown.devices for step in one.operations if step.type == ORPHAN]
+    known = await services.operators.known_load_balancers([LoadBalancerId(step.name) for _, step in found])
+    rows = [
+        OrphanView(load_balancer_id=step.name, devices=device, seconds=int(step.note))
+        for device, step in found
+        if step.name not in known
+    ]
+    return json_answer({"orphans": rows, "more": sum(one.more for one in shown.devices)})
 
 
 async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:

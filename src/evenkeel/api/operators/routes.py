@@ -284,6 +284,15 @@ _OTHERS = (
         errors=(404, 409, 503),
     ),
     Operation(
+        method="POST",
+        path="/shards/{id}/orphans",
+        handle=plans.orphans,
+        summary="List load balancers that a group's devices hold and the database does not know (of a common shard)",
+        rule=own("shard", "get_orphans"),
+        answer=defstruct("OrphanList", [("orphans", list[plans.OrphanView]), ("more", int)], kw_only=True),
+        errors=(404, 409, 503),
+    ),
+    Operation(
         method="GET",
         path="/subnets",
         handle=handlers.subnets,

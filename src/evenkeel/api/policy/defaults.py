@@ -116,6 +116,7 @@ _OWN = (
     ("reference", "get", _OPERATOR, "List references of listeners and pools to the key manager"),
     ("reference", "refresh", _OPERATOR, "Read references again now"),
     ("shard", "get", _WATCHER, "List shards"),
+    ("shard", "get_orphans", _OPERATOR, "List load balancers that devices hold and the database does not know"),
     (
         "shard",
         "adopt",

@@ -1,6 +1,6 @@
 """The store port of the operators' API."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
@@ -109,6 +109,10 @@ class OperatorStore(Protocol):
 
     async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
         """The agent's answer; None if there is none yet."""
+        ...
+
+    async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+        """Those of these ids that are in the database, whatever their status."""
         ...
 
     async def shard(self, shard_id: ShardId) -> Shard:

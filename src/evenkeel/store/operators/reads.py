@@ -1,6 +1,6 @@
 """Shards, events and counts for operators."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, func, or_, select
 
@@ -8,7 +8,8 @@ from evenkeel.core.control import Event, ListQuery, Page, Shard
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.statuses import ProvisioningStatus
-from evenkeel.store.engine.in_list import storable
+from evenkeel.store.engine.in_list import in_list, storable
+from evenkeel.store.engine.statements import batches
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_of, shard_of
@@ -34,6 +35,14 @@ def read_hosting(connection: Connection, load_balancer_id: LoadBalancerId) -> Sh
     if row is None:
         raise NotFound(LOAD_BALANCER.title, load_balancer_id)
     return None if row.id is None else shard_of(row)
+
+
+def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+    """Those of these ids that are stored. One query per some hundred."""
+    found: set[LoadBalancerId] = set()
+    for batch in batches([storable(id_) for id_ in ids]):
+        found.update(connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch))))
+    return frozenset(found)
 
 
 def read_shard(connection: Connection, shard_id: ShardId) -> Shard:

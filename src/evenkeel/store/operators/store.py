@@ -1,6 +1,6 @@
 """Implements :class:`evenkeel.core.ports.OperatorStore`: each method is a transaction."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -96,6 +96,9 @@ class SqlOperators:
 
     async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
         return await self._db.query(lambda connection: plans.read_answer(connection, inquiry_id))
+
+    async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+        return await self._db.read(lambda connection: reads.read_known(connection, ids))
 
     async def shard(self, shard_id: ShardId) -> Shard:
         return await self._db.read(lambda connection: reads.read_shard(connection, shard_id))

@@ -1,0 +1,44 @@
+"""``evenkeel orphan list``: load balancers that devices hold and the database does not know."""
+
+from argparse import Namespace
+from typing import Any
+
+from evenkeel.cli.base import ListCommand, tell_problems
+from evenkeel.cli.client import API, ApiRefused, segment
+from evenkeel.cli.columns import listed
+from evenkeel.cli.plans import ANSWER_SECONDS
+
+COLUMNS = ("load_balancer_id", "environment", "group_number", "devices", "seconds")
+
+
+class ListOrphans(ListCommand):
+    """List load balancers whose objects carry our mark on the devices, and which are not in the database. Changes
+    nothing.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The filter."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--environment", help="Only on devices of this environment.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask each device group's observer."""
+        query = {"environment": parsed_args.environment} if parsed_args.environment else None
+        rows, problems = [], []
+        for shard in self.client.get(f"{API}/shards", query)["shards"]:
+            if shard["project_id"]:
+                continue
+            place = {"environment": shard["environment"], "group_number": shard["group_number"]}
+            named = f"device group {shard['environment']}/{shard['group_number']}"
+            try:
+                path = f"{API}/shards/{segment(shard['id'])}/orphans"
+                found = self.client.post(path, None, timeout_seconds=ANSWER_SECONDS)
+            except ApiRefused as error:
+                problems.append(f"{named}: {error}")
+                continue
+            rows += [{**row, **place} for row in found["orphans"]]
+            if found["more"]:
+                problems.append(f"{named}: {found['more']} more were not looked at")
+        tell_problems(self, problems)
+        return listed(COLUMNS, rows)

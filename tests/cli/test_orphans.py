@@ -1,0 +1,31 @@
+"""``evenkeel orphan list``"""
+
+import json
+
+from tests.cli.conftest import Run
+from tests.cli.stub import Stub
+
+SHARDS = [
+    {"id": "s-1", "project_id": "p1", "environment": "dev", "group_number": 1},
+    {"id": "c-1", "project_id": "", "environment": "dev", "group_number": 1},
+    {"id": "c-2", "project_id": "", "environment": "gold", "group_number": 3},
+]
+ROW = {"load_balancer_id": "lb-1", "devices": "a, b", "seconds": 65}
+
+
+def test_each_device_group_is_asked_and_one_without_an_answer_is_a_problem(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/shards", {"shards": SHARDS})
+    stub.on("POST", "/shards/c-1/orphans", {"orphans": [ROW], "more": 2})
+    ran = evenkeel("orphan", "list", "-f", "json")
+    assert json.loads(ran.out) == [{**ROW, "environment": "dev", "group_number": 1}]
+    assert ran.code == 5
+    first, second = ran.err.splitlines()
+    assert first == "problem: device group dev/1: 2 more were not looked at"
+    assert second.startswith("problem: device group gold/3: ")
+
+
+def test_only_one_environment_is_asked(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/shards?environment=dev", {"shards": SHARDS[:2]})
+    stub.on("POST", "/shards/c-1/orphans", {"orphans": [], "more": 0})
+    ran = evenkeel("orphan", "list", "--environment", "dev", "-f", "json")
+    assert (ran.code, json.loads(ran.out)) == (0, [])
