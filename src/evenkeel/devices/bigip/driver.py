@@ -5,7 +5,8 @@ repaired in full when it is back.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any
 
 import structlog
 from msgspec.structs import replace
@@ -65,11 +66,15 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the partition's guard on every reachable device."""
+        await self._on_reachable(lambda device: device.take_over(project_id, epoch, session_id))
+
+    async def adopt(self, project_id: ProjectId) -> None:
+        """Mark the partition as ours on every reachable device."""
+        await self._on_reachable(lambda device: device.adopt(project_id))
+
+    async def _on_reachable(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
+        """Write to each reachable device itself; in sync mode last to the one that the others get it from."""
         self._refuse_unfit()
-
-        async def work(device: BigIpDevice) -> None:
-            await device.take_over(project_id, epoch, session_id)
-
         if self._options.sync_mode is SyncMode.REPLICATE:
             await on_all(self._devices, work)
             return
@@ -212,10 +217,6 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """What the batch would change on each device."""
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
-
-    async def adopt(self, project_id: ProjectId) -> None:
-        """Mark the partition as ours on every reachable device."""
-        await on_all(self._devices, lambda device: device.adopt(project_id))
 
     async def changed(self) -> None:
         """Never returns: a BIG-IP sends no notifications."""
