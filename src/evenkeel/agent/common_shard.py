@@ -113,7 +113,7 @@ class CommonShardWorker:
 
     @property
     def unexpected(self) -> dict[str, float]:
-        """As :meth:`Inventory.unexpected`."""
+        """Load balancers that the devices hold and controllers did not expect, and for how many seconds."""
         return self._inventory.unexpected(self._clock.monotonic())
 
     async def run(self) -> None:
