@@ -9,7 +9,7 @@ from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.test_tls_traffic import BigIpSite
 from tests.devices.l7_behaviour import L7Behaviour
-from tests.devices.tls_behaviour import Clients, Site
+from tests.devices.tls_behaviour import Site
 
 
 class TestBigIpL7(L7Behaviour):
@@ -20,8 +20,5 @@ class TestBigIpL7(L7Behaviour):
             yield BigIpSite(rig)
             await rig.close()
 
-    async def test_a_pool_with_tls_beside_others(self, site: Site, members: Any, clients: Clients) -> None:
-        pytest.skip("the stand-in has no LB::detach, SSL::disable and SSL::profile yet")
-
     async def test_session_persistence_is_that_of_the_pool(self, site: Site, members: Any) -> None:
-        pytest.skip("the stand-in has no persist command for cookies and addresses yet")
+        pytest.skip("the stand-in has no persist cookie")

@@ -77,7 +77,7 @@ def _profile_list(
     if speaks_http2(listener):
         clients.append(paths.get(HTTP2_PROFILE, HTTP2))
     found.extend({"name": path, "context": "clientside"} for path in clients)
-    # of several, the iRule chooses another one or none for each connection
+    # of several, all have the same settings
     with_tls = [server_ssl_path(service, each, names) for each in routes.named if each.tls_enabled]
     found.extend({"name": path, "context": "serverside"} for path in with_tls[:1])
     return found

@@ -142,6 +142,8 @@ def test_pools_that_differ_in_what_only_a_listener_can_have_are_refused() -> Non
     assert "APP_COOKIE" in problem(judged(to_pool(1), pools=(pool(1), pool(2, session_persistence=cookie))))
     same = (pool(1, session_persistence=cookie), pool(2, session_persistence=cookie))
     assert not problem(judged(to_pool(1), pools=same))
+    safe = (pool(1, tls_enabled=True), pool(2, tls_enabled=True, tls_versions=("TLSv1.3",)))
+    assert "same tls_versions" in problem(judged(to_pool(1), pools=safe))
     many = [policy(place, *(rule(number) for number in range(50))) for place in range(21)]
     assert "1050" in problem(judged(*many))
 

@@ -8,8 +8,7 @@ A header's values are separated by commas, a cookie's by commas and semicolons, 
 Commands that could take text as an option, a list or an expression do not get text of a client or tenant that way.
 
 Without a OneConnect profile a connection stays with its member unless it is detached, so where there is none
-(:mod:`..sharing`), it is detached when the pool changes. ``SSL::profile`` in SERVER_CONNECTED, before the
-handshake, is from memory.
+(:mod:`..sharing`), it is detached when the pool changes.
 """
 
 from collections.abc import Collection, Iterator
@@ -31,8 +30,6 @@ def program_parts(service: ServiceDefinition, routing: Routing, names: BigIpName
     text = "".join((*_judging(routing), *_acting(routing)))
     text = text.replace("@GROUP@", group).replace("@COUNT@", str(len(routing.policies)))
     yield RulePart(event="HTTP_REQUEST", order=Order.ROUTING, lines=_lines(text))
-    if routing.uses_tls:
-        yield RulePart(event="SERVER_CONNECTED", order=Order.ROUTING, lines=_lines(_TLS_OR_NOT))
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -256,7 +253,11 @@ _DETACH = r"""
         set l7_last $l7_target
 """
 _TLS = r"""
-        set l7_ssl [class lookup "$l7_policy.ssl" @GROUP@]
+        if { [class lookup "$l7_policy.tls" @GROUP@] eq "" } {
+            SSL::disable serverside
+        } else {
+            SSL::enable serverside
+        }
 """
 _PERSISTENCE = r"""
         set l7_cookie [URI::decode [class lookup "$l7_policy.cookie" @GROUP@]]
@@ -301,12 +302,5 @@ _ANSWERS = r"""
         HTTP::respond 503 content "<h1>503 Service Unavailable</h1>" noserver "Content-Type" "text/html"
         return
     }
-}
-"""
-_TLS_OR_NOT = r"""
-if { $l7_ssl eq "" } {
-    SSL::disable
-} else {
-    SSL::profile $l7_ssl
 }
 """

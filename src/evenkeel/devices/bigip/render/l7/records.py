@@ -13,7 +13,7 @@ record                            data
 ``<policy>.<rule>.value``         what to compare with
 ``<policy>.<rule>.key``           the name of a header, cookie or field
 ``<policy>.persist``, ``.cookie`` the pool's session persistence, where pools differ
-``<policy>.ssl``                  the server-ssl profile, where a pool uses TLS
+``<policy>.tls``                  1: the pool's members are reached over TLS
 ================================  ===========================================================
 
 Policies are numbered from 1; 0 is what is done if none matches.
@@ -34,7 +34,6 @@ from evenkeel.devices.bigip.render.l7.values import (
     redirect_url,
     regex_atoms,
 )
-from evenkeel.devices.bigip.render.server_ssl import server_ssl_path
 from evenkeel.devices.errors import Unrenderable
 
 RULES_MAX = 1000
@@ -136,5 +135,5 @@ class _Choice:
             found[f"{number}.persist"] = word
             found |= {f"{number}.cookie": encoded(cookie)} if cookie else {}
         if self._tls and pool.tls_enabled:
-            found[f"{number}.ssl"] = server_ssl_path(self._service, pool, self._names)
+            found[f"{number}.tls"] = "1"
         return found

@@ -25,6 +25,7 @@ def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames) -
     if not routing.policies:
         return RenderedL7()
     _refuse_different_proxies(routing)
+    _refuse_different_tls(routing)
     if can_say(routing):
         return RenderedL7(objects=(policy_object(service, routing, names),))
     parts = tuple(program_parts(service, routing, names))
@@ -40,3 +41,25 @@ def _refuse_different_proxies(routing: Routing) -> None:
             f"listener {routing.listener.id}: pools that its l7policies choose among must all have the same of protocol"
             f" PROXY, PROXYV2, or neither, on a BIG-IP: {names}"
         )
+
+
+def _refuse_different_tls(routing: Routing) -> None:
+    """The virtual server has one server-ssl profile, which the iRule can only switch off."""
+    with_tls = [pool for pool in routing.named if pool.tls_enabled]
+    for name in _TLS_SETTINGS:
+        if len({getattr(pool, name) for pool in with_tls}) > 1:
+            ids = ", ".join(pool.id for pool in with_tls)
+            raise Unrenderable(
+                f"listener {routing.listener.id}: pools with tls_enabled that its l7policies choose among must all have"
+                f" the same {name} on a BIG-IP: {ids}"
+            )
+
+
+_TLS_SETTINGS = (
+    "tls_container_ref",
+    "ca_tls_container_ref",
+    "crl_container_ref",
+    "tls_ciphers",
+    "tls_versions",
+    "alpn_protocols",
+)
