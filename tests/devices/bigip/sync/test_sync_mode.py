@@ -109,7 +109,7 @@ async def test_nothing_is_pushed_over_a_device_whose_owner_cannot_be_verified(
     synced.emulator.faults.remove(away)
     with pytest.raises(StaleOwner):  # the stale agent reaches both
         await old.apply(batch(service(members=1), epoch=1))
-    assert not (await new.apply(batch(service(members=5), epoch=2, complete=True))).lagging
+    await eventually(lambda: in_step(new, service(members=5), epoch=2))
     content = await same_everywhere(synced)
     with pytest.raises(StaleOwner):
         await old.apply(batch(service(members=1), epoch=1))
