@@ -9,7 +9,7 @@ from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
 from evenkeel.devices.bigip.naming import guard_of
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, at
-from tests.devices.services import PROJECT, batch, gone, member, pool, service, session_of
+from tests.devices.services import PROJECT, batch, gone, monitor, pool, service, session_of
 from tests.waiting import eventually
 
 COMMIT = {"method": "PATCH", "path": r"/mgmt/tm/transaction/\d+$"}
@@ -248,7 +248,7 @@ async def test_an_object_that_bears_another_environments_mark_is_a_problem_and_s
 async def test_what_the_device_type_cannot_do_is_said_and_costs_nothing_else(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.apply(batch(service(2)))
-    odd = service(pools=(pool(members=(member(monitor_port=2),)),))
+    odd = service(pools=(pool(monitor=monitor(type="SCTP")),))
     outcome = await agent.apply(batch(odd, service(2, members=1), complete=True))
     assert [bool(one.error) for one in outcome.outcomes] == [True, False]
-    assert "monitor_port 2" in outcome.outcomes[0].error
+    assert "type SCTP" in outcome.outcomes[0].error
