@@ -47,6 +47,7 @@ SLOW = {
     "haproxyd/test_daemon_process.py": "a daemon's process",
     "haproxyd/test_own_addresses.py": "daemons' processes",
     "haproxyd/test_unit.py": "a daemon's process, and systemd",
+    "icontrol_emulator/test_strangers.py": "clients in an environment of their own, hundreds of requests",
     "key_managers/barbican/test_real_barbican.py": "a Barbican",
     "key_managers/barbican/test_with_keystone.py": "a Barbican and a Keystone",
     "key_managers/vault/test_key_manager.py": "an OpenBao",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from icontrol_emulator import errors
 from icontrol_emulator.config.builtins import install
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key
@@ -77,6 +78,8 @@ class Device:
         self.snapshots: dict[str, Snapshot] = {}
         self.uploads = Uploads()
         self.tasks: dict[int, Task] = {}
+        self.archives: dict[str, Any] = {}
+        self.disk_is_full = False
 
     def _changed(self, changes: ChangeSet) -> None:
         for listener in self.changed_listeners:
@@ -94,7 +97,13 @@ class Device:
         """Full paths of the objects of a type, from the store."""
         return [obj.key.path for obj in self.engine.store.top(type_path, partition)]
 
+    def check_disk(self) -> None:
+        """Raises an error if nothing can be written to the device's disk."""
+        if self.disk_is_full:
+            raise errors.disk_full()
+
     def save(self) -> None:
+        self.check_disk()
         self.saved = self.engine.store.snapshot()
         self.saved_commits = dict(self.commits)
 

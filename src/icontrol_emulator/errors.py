@@ -205,6 +205,11 @@ def foreign_partition(word: str, kind_plural: str, path: str, target: str) -> IC
     )
 
 
+def disk_full() -> IControlError:
+    """The file system that keeps the configuration has no space left; the wording is from memory."""
+    return mcpd(400, "01070712", "Caught configuration exception (0), No space left on device.")
+
+
 def busy() -> IControlError:
     return IControlError(503, "There is an active asynchronous task executing.", 32964609)
 

@@ -273,6 +273,9 @@ class DeviceServer:
             return web.Response(status=outcome.status, text=outcome.message, content_type="text/html", headers=headers)
         if isinstance(outcome, IControlError):
             return _json(outcome.status, outcome.body())
+        if outcome.content is not None:
+            headers = {**HEADERS, "Content-Range": outcome.content_range, "Content-Type": "application/octet-stream"}
+            return web.Response(status=outcome.status, body=outcome.content, headers=headers)
         if outcome.document is None:
             return web.Response(status=outcome.status, headers=HEADERS)
         return _json(outcome.status, outcome.document)

@@ -112,6 +112,7 @@ async def test_bare_name_means_common_and_percent_is_encoded(device: Client) -> 
     await device.post("ltm/pool", {"name": "web"})
     assert (await device.get("ltm/pool/web"))["fullPath"] == "/Common/web"
     assert "items" not in await device.get("ltm/pool/~Common~web/members/")
+    await device.post("net/route-domain", {"name": "rd5", "partition": "P", "id": 5})
     node = await device.post("ltm/node", {"name": "10.0.0.1%5", "partition": "P", "address": "10.0.0.1%5"})
     assert node["selfLink"] == f"{BASE}/ltm/node/~P~10.0.0.1%255?ver=16.1.2"
     assert (await device.get("ltm/node/~P~10.0.0.1%255"))["name"] == "10.0.0.1%5"
@@ -259,9 +260,10 @@ async def test_networks(device: Client) -> None:
     assert own["vlan"] == "/P/v"
     refused = await device.send("DELETE", "net/vlan/~P~v")
     assert (refused.status, "cannot be deleted because it is in use by a self IP" in refused.message) == (400, True)
+    await device.post("net/route", {"name": "r", "partition": "P", "gw": "10.0.0.254", "network": "default"})
+    await device.delete("net/route/~P~r")
     await device.delete("net/self/~P~s")
     await device.delete("net/vlan/~P~v")
-    await device.post("net/route", {"name": "r", "partition": "P", "gw": "10.0.0.254", "network": "default"})
 
 
 # -- queries

@@ -10,8 +10,9 @@ from icontrol_emulator.config import builtin_services, references
 from icontrol_emulator.config.ciphers import BUILT_IN_RULES
 from icontrol_emulator.config.db_variables import DB_VARIABLES
 from icontrol_emulator.config.engine import Engine
-from icontrol_emulator.config.model import Key, Obj
+from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import split_path
+from icontrol_emulator.config.rules import domains
 from icontrol_emulator.config.schema import Scope
 from icontrol_emulator.config.types import (
     application_monitors,
@@ -36,7 +37,14 @@ class Installer:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def put(self, type_path: str, path: str, props: Mapping[str, Any] | None = None, parent: Key | None = None) -> Key:
+    def put(
+        self,
+        type_path: str,
+        path: str,
+        props: Mapping[str, Any] | None = None,
+        parent: Key | None = None,
+        uniques: tuple[Target, ...] = (),
+    ) -> Key:
         spec = self._engine.spec(type_path)
         above = parent.as_parent if parent else ""
         own = {"_system": True, **(props or {})}
@@ -52,6 +60,7 @@ class Installer:
         obj = Obj(
             key=draft.key, name=draft.name, partition=draft.partition, sub_path=draft.sub_path, props=own,
             refs=tuple(refs), generation=1,
+            uniques=uniques,
         )  # fmt: skip
         self._engine.store.put(obj)
         return draft.key
@@ -145,6 +154,12 @@ def _install_net(put: Installer) -> None:
         put.put(spec.path, spec.root, {"defaultsFrom": "none"})
     for name in ("http-tunnel", "socks-tunnel"):
         put.put("net/tunnels/tunnel", f"/Common/{name}", {"description": f"Tunnel for {name[:-7]}-explicit profile"})
-    put.put("net/route-domain", "/Common/0", {"id": 0, "vlans": ["/Common/http-tunnel", "/Common/socks-tunnel"]})
+        put.put("net/fdb/tunnel", f"/Common/{name}")
+    put.put(
+        "net/route-domain",
+        "/Common/0",
+        {"id": 0},
+        uniques=(Target(domains.FAMILY, "0"),),
+    )
     for index, name in enumerate(("1.1", "1.2", "1.3", "mgmt")):
         put.put("net/interface", name, {"ifIndex": 32 + 16 * index, "macAddress": f"fa:16:3e:00:01:{index:02x}"})

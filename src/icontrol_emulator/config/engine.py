@@ -17,6 +17,7 @@ from icontrol_emulator.config.body import UNSET, ParsedBody, apply_flags, full_i
 from icontrol_emulator.config.model import SEPARATOR, Key, Obj, Target
 from icontrol_emulator.config.names import COMMON, split_path
 from icontrol_emulator.config.registry import Registry
+from icontrol_emulator.config.rules import domains
 from icontrol_emulator.config.schema import Scope, StatusSource, TypeSpec
 from icontrol_emulator.config.store import ChangeSet, Store
 from icontrol_emulator.config.validation import validate
@@ -219,6 +220,7 @@ class Engine:
         effective = {**spec.defaults, **props}
         refs = list(references.targets(spec, props))
         refs += spec.rules.extra_refs(self, draft, effective)
+        refs += domains.needed(spec.path, props)
         if spec.scope is Scope.PARTITIONED and not draft.key.parent and spec.path != "sys/folder":
             refs.append(references.folder_target(draft))
         obj = Obj(

@@ -43,7 +43,6 @@ class Renderer:
         else:
             shown |= self._identity(obj, extra_query)
         properties = self._properties(spec, obj)
-        spec.rules.show(self._engine, obj, properties)
         shown |= dict(sorted(properties.items()))
         for sub in spec.subs:
             shown[f"{camel(sub)}Reference"] = self._subcollection(spec, obj, sub, expand)
@@ -74,6 +73,7 @@ class Renderer:
     def _properties(self, spec: TypeSpec, obj: Obj) -> dict[str, Any]:
         effective = self._engine.props(obj)
         shown = {name: value for name, value in effective.items() if name[0] != "_"}
+        spec.rules.show(self._engine, obj, shown)
         for ref in spec.refs:
             if ref.shown and shown.get(ref.name) not in (None, "none"):
                 self._double(ref, shown)

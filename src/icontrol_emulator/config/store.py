@@ -94,6 +94,10 @@ class Store:
         """Keys changed since `begin`, in order of their first change."""
         return list(dict.fromkeys(key for key, _ in self._log or ()))
 
+    def before(self, key: Key) -> Obj | None:
+        """The object as it was at `begin`."""
+        return next((old for changed, old in self._log or () if changed == key), None)
+
     def commit(self) -> ChangeSet:
         changes = ChangeSet()
         for key, old in self._log or ():

@@ -10,6 +10,7 @@ from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import COMMON, split_path
 from icontrol_emulator.config.registry import Registry
+from icontrol_emulator.config.rules import domains
 from icontrol_emulator.config.schema import Context
 
 
@@ -34,6 +35,10 @@ def validate(ctx: Context, registry: Registry) -> None:
 def _check_references(ctx: Context, registry: Registry, obj: Obj) -> None:
     spec = registry[obj.key.type]
     for target in obj.refs:
+        if target.family == domains.FAMILY:
+            if not any(True for _ in ctx.store.claimants(target)):
+                raise errors.not_found("route domain", target.path)
+            continue
         if ctx.store.find(target) is None:
             if target.family == "sys/folder":
                 raise errors.IControlError(
@@ -46,7 +51,12 @@ def _check_references(ctx: Context, registry: Registry, obj: Obj) -> None:
 def _check_partition(ctx: Context, registry: Registry, obj: Obj, target: Target) -> None:
     theirs = split_path(target.path).partition
     top = ctx.store.get(obj.key.top) or obj
-    if target.family == "sys/folder" or not top.partition or theirs in ("", COMMON, top.partition):
+    if (
+        target.family == "sys/folder"
+        or top.key.type == domains.DOMAIN
+        or not top.partition
+        or theirs in ("", COMMON, top.partition)
+    ):
         return
     word = registry[top.key.type].word
     plural = f"{registry.word(target.family).lower()}s"
@@ -69,7 +79,12 @@ def _check_unused(ctx: Context, registry: Registry, key: Key) -> None:
     target = Target(spec.name_space, key.path)
     if ctx.store.find(target) is not None:
         return
-    for user_key in ctx.store.users(target):
-        user = ctx.store.get(user_key)
-        if user is not None:
-            raise spec.rules.in_use(ctx, Obj(key=key, name=key.path), user)
+    removed = ctx.store.before(key) if key.type == domains.DOMAIN else None
+    gone = [
+        unique for unique in (removed.uniques if removed else ()) if not any(True for _ in ctx.store.claimants(unique))
+    ]
+    for each in (target, *gone):
+        for user_key in ctx.store.users(each):
+            user = ctx.store.get(user_key)
+            if user is not None:
+                raise spec.rules.in_use(ctx, Obj(key=key, name=key.path), user)

@@ -10,8 +10,9 @@ from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.cluster import Cluster
+from icontrol_emulator.config.names import to_segment
 from icontrol_emulator.device import Device
-from icontrol_emulator.rest import config_api, shared, system_commands, system_reads, transaction_api
+from icontrol_emulator.rest import archives, config_api, shared, system_commands, system_reads, transaction_api
 from icontrol_emulator.rest.message import WRITES, Call, Reply
 from icontrol_emulator.rest.route import resolve
 
@@ -54,6 +55,12 @@ class Dispatcher:
         if source is not None:
             entries = source(device, self._cluster)
             return Reply(document=system_reads.stats_document(device, path.removesuffix("/stats"), entries))
+        if path == archives.PATH:
+            return Reply(document=archives.listing(device))
+        if segments[:2] == ["cm", "traffic-group"] and segments[3:] == ["stats"]:
+            entries = system_reads.traffic_group_stats(device, self._cluster)
+            one = {link: entry for link, entry in entries.items() if f"/{to_segment(segments[2])}:" in link}
+            return Reply(document=system_reads.stats_document(device, "cm/traffic-group", one))
         if segments[-1:] == ["stats"] or path in MEASURED:
             document = self._stats(device, call, segments)
             if document is not None:

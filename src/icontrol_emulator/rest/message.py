@@ -50,11 +50,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One response; `document` None: an empty body."""
+    """One response; `document` None: an empty body, or the bytes of a file with their range `a-b/total`."""
 
     status: int = 200
     document: Any = None
     html: str | None = None
+    content: bytes | None = None
+    content_range: str = ""
 
 
 def parse_query(text: str) -> Query:

@@ -11,8 +11,9 @@ from icontrol_emulator.device import Device
 from icontrol_emulator.errors import RestError
 from icontrol_emulator.rest import tokens
 from icontrol_emulator.rest.message import Call, Reply
-from icontrol_emulator.uploads import FOLDER, UNFINISHED
+from icontrol_emulator.uploads import CHUNK_BYTES_MAX, FOLDER, UNFINISHED
 
+_BASE = "https://localhost/mgmt/shared"
 LOGIN = "/mgmt/shared/authn/login"
 _RANGE = re.compile(r"(?:bytes[ =])?\s*(\d{1,12})-(\d{1,12})/(\d{1,12})")
 
@@ -45,9 +46,13 @@ def handle(device: Device, call: Call) -> Reply:
         return Reply(document={})
     if rest[:2] == ["authz", "tokens"]:
         return _tokens(device, call, rest[2:])
-    if rest[:2] == ["authz", "users"] and len(rest) == 3:
-        link = f"https://localhost/mgmt/shared/authz/users/{rest[2]}"
-        return Reply(document={"name": rest[2], "kind": "shared:authz:users:usersworkerstate", "selfLink": link})
+    if rest[:2] == ["authz", "users"] and call.method == "GET" and len(rest) <= 3:
+        return Reply(document=_user(device, rest[2]) if len(rest) == 3 else _users(device))
+    if rest[:2] == ["file-transfer", "downloads"] and len(rest) == 3 and call.method == "GET":
+        return _download(device, call, rest[2])
+    if rest == ["iapp", "package-management-tasks"] and call.method == "GET":
+        kind = "shared:iapp:package-management-tasks:iapppackagemanagementtaskcollectionstate"
+        return Reply(document={"items": [], "generation": 0, "kind": kind, "selfLink": f"{_BASE}/{'/'.join(rest)}"})
     if rest == ["echo-query"] or rest[:1] == ["echo"]:
         return Reply(document={"stage": "STARTED", "kind": "shared:echo:echoworkerstate"})
     if rest[:2] == ["file-transfer", "uploads"] and len(rest) == 3 and call.method == "POST":
@@ -86,6 +91,34 @@ def _upload(device: Device, call: Call, name: str) -> Reply:
         "lastUpdateMicros": int(device.clock() * 1_000_000),
     }  # fmt: skip
     return Reply(document=document)
+
+
+def _user(device: Device, name: str) -> dict[str, Any]:
+    if device.password_of(name) is None:
+        raise RestError(404, f"URI path /mgmt/shared/authz/users/{name} not found.")
+    return {
+        "name": name, "displayName": name, "shell": "none", "generation": 1,
+        "kind": "shared:authz:users:usersworkerstate", "selfLink": f"{_BASE}/authz/users/{name}",
+    }  # fmt: skip
+
+
+def _users(device: Device) -> dict[str, Any]:
+    items = [_user(device, name) for name in device.objects("auth/user")]
+    kind = "shared:authz:users:userscollectionstate"
+    return {"items": items, "generation": 1, "kind": kind, "selfLink": f"{_BASE}/authz/users"}
+
+
+def _download(device: Device, call: Call, name: str) -> Reply:
+    """A part of an uploaded file, at most a chunk. The client names the range in its request; the total may be 0."""
+    content = device.uploads.files.get(name)
+    if content is None:
+        raise RestError(404, f"File {FOLDER}/{name} does not exist.")
+    match = _RANGE.fullmatch(call.headers.get("Content-Range", "").strip())
+    start, end = (int(match[1]), int(match[2])) if match else (0, CHUNK_BYTES_MAX - 1)
+    end = min(end, len(content) - 1, start + CHUNK_BYTES_MAX - 1)
+    if start > end:
+        raise RestError(400, f"Invalid Content-Range {start}-{end}/{len(content)}")
+    return Reply(content=content[start : end + 1], content_range=f"{start}-{end}/{len(content)}")
 
 
 def _device_info(device: Device) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.cluster import Cluster
+from icontrol_emulator.config.model import Key
+from icontrol_emulator.config.names import split_path
 from icontrol_emulator.device import OFFLINE, STANDBY, Device, Task
-from icontrol_emulator.rest import file_tools
+from icontrol_emulator.rest import archives, bash, file_tools
 from icontrol_emulator.rest.message import Call, Reply
 
 TASKS_MAX = 200
-_SEPARATORS = frozenset({";", "&&", "||", "|", "&"})
 Command = Callable[[Device, Cluster, Mapping[str, Any]], dict[str, Any]]
 
 
@@ -72,41 +73,9 @@ def _bash(device: Device, cluster: Cluster, body: Mapping[str, Any]) -> dict[str
         words = shlex.split(str(body.get("utilCmdArgs", "")))
     except ValueError as error:
         raise errors.IControlError(400, "quotes are not balanced", errors.INVALID_VALUE_ERROR) from error
-    result = _script(device, words[1]) if words[:1] == ["-c"] and len(words) > 1 else ""
+    result = bash.script(words[1], lambda words: _tmsh(device, words)) if words[:1] == ["-c"] and len(words) > 1 else ""
     answer = {"kind": "tm:util:bash:runstate", **body}
     return {**answer, "commandResult": result} if result else answer
-
-
-def _script(device: Device, text: str) -> str:
-    """The output of the commands in a shell line; each runs whatever the exit status of the previous one."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|<>")
-    lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError as error:
-        raise errors.IControlError(400, "quotes are not balanced", errors.INVALID_VALUE_ERROR) from error
-    commands: list[list[str]] = [[]]
-    for word in words:
-        if word in _SEPARATORS:
-            commands.append([])
-        else:
-            commands[-1].append(word)
-    return "".join(_shell(device, command) for command in commands)
-
-
-def _shell(device: Device, words: list[str]) -> str:
-    redirected = next((index for index, word in enumerate(words) if word[0] in "<>"), None)
-    if redirected is not None:
-        # a file descriptor before the redirection, as in 2>&1, is a separate word here
-        _shell(device, [word for word in words[:redirected] if not word.isdigit()])
-        return ""
-    if words[:1] in ([], ["true"], [":"]):
-        return ""
-    if words[0] == "echo":
-        return " ".join(words[1:]) + "\n"
-    if words[0].rpartition("/")[2] == "tmsh":
-        return _tmsh(device, words[1:])
-    return f"bash: {words[0]}: command not found\n"
 
 
 def _tmsh(device: Device, words: list[str]) -> str:
@@ -116,6 +85,8 @@ def _tmsh(device: Device, words: list[str]) -> str:
         given = " ".join(given[given.index("-c") + 1 :]).split()
     given = [word for word in given if word not in ("-q", "-a")]
     verb, *what = given or [""]
+    if verb == "modify" and [word.lstrip("/") for word in what[:3]] == ["ltm", "monitor", "external"]:
+        return _set_variables(device, what[3:])
     if [word.lstrip("/") for word in what[:2]] != ["sys", "config"]:
         return ""
     options = set(what[2:])
@@ -128,11 +99,31 @@ def _tmsh(device: Device, words: list[str]) -> str:
     return ""
 
 
+def _set_variables(device: Device, words: list[str]) -> str:
+    """`NAME user-defined KEY VALUE …`: the variables of an external monitor, which REST itself cannot set."""
+    key = Key("ltm/monitor/external", "", split_path(words[0]).full) if words else Key("", "", "")
+    monitor = device.engine.store.get(key)
+    if monitor is None:
+        return f"01020036:3: The requested monitor ({key.path}) was not found.\n"
+    variables = dict(monitor.props.get("apiRawValues", {}))
+    rest = words[1:]
+    while len(rest) >= 2 and rest[0] == "user-defined":
+        name, value = rest[1], rest[2] if len(rest) > 2 else "none"
+        variables.pop(f"userDefined {name}", None)
+        if value != "none":
+            variables[f"userDefined {name}"] = value
+        rest = rest[3:]
+    with device.engine.unit():
+        device.engine.modify(key, {"apiRawValues": variables})
+    return ""
+
+
 COMMANDS: dict[str, Command] = {
     "sys/config": _config,
     "sys/failover": _failover,
     "cm": _cm,
     "cm/config-sync": _config_sync_task,
+    archives.PATH: archives.run,
     "util/bash": _bash,
     "util/unix-ls": file_tools.ls,
     "util/unix-mv": file_tools.mv,

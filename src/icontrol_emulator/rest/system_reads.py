@@ -8,8 +8,10 @@ from typing import Any
 
 from icontrol_emulator.cluster import Cluster
 from icontrol_emulator.device import ACTIVE, OFFLINE, Device
+from icontrol_emulator.rest import resources
 
 BASE = "https://localhost/mgmt/tm"
+COLLECTIONS = frozenset({"sys/cpu"})
 Entries = dict[str, Any]
 
 
@@ -25,8 +27,9 @@ def nested(values: Mapping[str, object]) -> dict[str, Any]:
 
 def stats_document(device: Device, path: str, entries: Entries) -> dict[str, Any]:
     last = path.rpartition("/")[2]
+    scope = "collectionstats" if path in COLLECTIONS else "stats"
     return {
-        "kind": f"tm:{path.replace('/', ':')}:{last}stats",
+        "kind": f"tm:{path.replace('/', ':')}:{last}{scope}",
         "selfLink": device.renderer.link(path),
         "entries": entries,
     }
@@ -147,6 +150,10 @@ READS: dict[str, Callable[[Device, Cluster], Entries]] = {
     "sys/performance/all-stats": _performance,
     "sys/performance/connections": _performance,
     "sys/performance/throughput": _performance,
+    "sys/memory": resources.memory,
+    "sys/cpu": resources.processors,
+    "sys/tmm-info": resources.traffic_managers,
+    "sys/connection": resources.connections,
     "cm/sync-status": _sync_status,
     "cm/failover-status": _failover_status,
     "cm/traffic-group/stats": traffic_group_stats,

@@ -1,4 +1,4 @@
-"""/stats of virtual servers, addresses, pools, members, nodes, iRules and policies."""
+"""/stats of every type: a collection, or one object. Types without statistics have a document without entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from icontrol_emulator.device import Device
 from icontrol_emulator.rest.config_api import find
 from icontrol_emulator.rest.message import Call
 from icontrol_emulator.rest.route import Route, resolve
-from icontrol_emulator.stats import entries, persist_records, scripts, system
+from icontrol_emulator.stats import entries, objects, persist_records, scripts, system
+
+COMMANDED = frozenset({"cm/traffic-group"})  # answered beside the device's other states
 
 
 class StatsDocuments:
@@ -20,25 +22,23 @@ class StatsDocuments:
         self._planes = planes
 
     def document(self, device: Device, call: Call, segments: list[str]) -> dict[str, Any] | None:
-        """The response to a path ending in `stats`, and to the device's own statistics; None if its type has none."""
-        path = "/".join(segments).removesuffix("/stats")
-        if path == system.PATH:
+        """The response to a path ending in `stats`, and to the device's own totals; None if there is no such type."""
+        if "/".join(segments).removesuffix("/stats") == system.PATH:
             return self._traffic(device)
         if path == persist_records.PATH:
             return persist_records.records_document(device, self._planes[device.name].records.records())
         route = resolve(device.engine.registry, segments)
-        if route is None or route.spec.path not in {*entries.BUILDERS, *scripts.SEVERAL}:
+        if route is None or route.spec.path in COMMANDED:
             return None
-        objects = self._objects(device, route, call)
+        chosen = self._objects(device, route, call)
         scope = "stats" if route.key is not None else "collectionstats"
         shown: dict[str, Any] = {"kind": f"{route.spec.kind}{scope}"}
         if route.key is not None:
-            shown["generation"] = objects[0].generation
+            shown["generation"] = chosen[0].generation
         uri = "/".join(call.path.strip("/").split("/")[2:])
         shown["selfLink"] = device.renderer.link(uri, call.query.extra)
-        plane = self._planes[device.name]
-        shown["entries"] = dict(entry for obj in objects for entry in self._entries(plane, device, obj))
-        return shown
+        found = dict(pair for obj in chosen for pair in self._entries(device, obj))
+        return {**shown, "entries": found} if found else shown
 
     def _traffic(self, device: Device) -> dict[str, Any]:
         entries = system.traffic_entries(self._planes[device.name].counters)
@@ -56,16 +56,24 @@ class StatsDocuments:
             return device.engine.store.children(route.spec.path, route.parent.as_parent)
         return device.engine.store.top(route.spec.path, call.query.partition)
 
-    def _entries(self, plane: DataPlane, device: Device, obj: Obj) -> Iterator[tuple[str, dict[str, Any]]]:
-        view = entries.View(plane, device.engine)
-        if obj.key.type in scripts.SEVERAL:
-            found = scripts.SEVERAL[obj.key.type](view, obj)
-        else:
-            found = iter([(f"{HOST}/{item_uri(obj.key)}/stats", entries.BUILDERS[obj.key.type](view, obj))])
-        for link, values in found:
-            shown = {
-                "kind": f"{device.engine.spec(obj.key.type).kind}stats",
-                "selfLink": f"{link}?ver={device.renderer.version}",
-                "entries": values,
-            }
-            yield link, {"nestedStats": shown}
+    def _entries(self, device: Device, obj: Obj) -> Iterator[tuple[str, dict[str, Any]]]:
+        view = entries.View(self._planes[device.name], device.engine)
+        spec = device.engine.spec(obj.key.type)
+        several = scripts.SEVERAL.get(obj.key.type)
+        if several is not None:
+            for link, values in several(view, obj):
+                yield self._nested(device, obj, link, values)
+            return
+        builder = entries.BUILDERS.get(spec.path) or objects.BUILDERS.get(spec.path)
+        if builder is None and spec.name_space == "profile":
+            builder = objects.profile_entries
+        if builder is not None:
+            yield self._nested(device, obj, f"{HOST}/{item_uri(obj.key)}/stats", builder(view, obj))
+
+    def _nested(self, device: Device, obj: Obj, link: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        shown = {
+            "kind": f"{device.engine.spec(obj.key.type).kind}stats",
+            "selfLink": f"{link}?ver={device.renderer.version}",
+            "entries": values,
+        }
+        return link, {"nestedStats": shown}

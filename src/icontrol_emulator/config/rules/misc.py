@@ -12,7 +12,6 @@ from icontrol_emulator.config.names import split_path
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
 
-VLAN_TAG_MAX = 4094
 
 
 def check_users(ctx: Context, family: str, obj: Obj) -> None:
@@ -60,38 +59,6 @@ class AddressNamedRules(TypeRules):
         return [Target(f"#{self._unique}", str(props[self._field]))] if self._unique else []
 
 
-class VlanRules(TypeRules):
-    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        if "tag" not in props:
-            tag = VLAN_TAG_MAX
-            while list(ctx.store.claimants(Target("#vlan-tag", str(tag)))):
-                tag -= 1
-            props["tag"] = tag
-        props.setdefault("_ifIndex", 80 + 16 * ctx.next_number("ifIndex"))
-
-    def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
-        return [Target("#vlan-tag", str(props["tag"]))]
-
-    def clash(self, ctx: Context, obj: Obj, other: Obj, unique: Target) -> IControlError:
-        text = f"The vlan tag {unique.path} of {obj.key.path} is already used by {other.key.path}"
-        return errors.configuration_error(text)
-
-    def after_put(self, ctx: Context, obj: Obj, old: Obj | None, named: frozenset[str]) -> None:
-        if ctx.store.get(Key("net/fdb/vlan", "", obj.key.path)) is None:
-            ctx.create("net/fdb/vlan", None, {"name": obj.key.path})
-
-    def after_remove(self, ctx: Context, obj: Obj) -> None:
-        key = Key("net/fdb/vlan", "", obj.key.path)
-        if ctx.store.get(key) is not None:
-            ctx.delete(key)
-
-    def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
-        word = "self IP" if user.key.type == "net/self" else ctx.spec(user.key.top.type).word
-        text = f"The VLAN ({obj.key.path}) cannot be deleted because it is in use by a {word} ({user.key.path})."
-        return errors.mcpd(400, "01070265", text)
-
-    def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
-        shown["ifIndex"] = obj.props.get("_ifIndex", 0)
 
 
 class VlanInterfaceRules(TypeRules):
@@ -119,6 +86,21 @@ class DbRules(TypeRules):
         props = ctx.props(obj)
         if not accepted(str(props["valueRange"]), str(props["value"])):
             raise errors.invalid_value("value", props["value"])
+
+
+class PublisherRules(BuiltInRules):
+    """Destinations of log publishers may be given by name; they are shown as name and partition."""
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        given = props.get("destinations") or []
+        named = [item if isinstance(item, Mapping) else {"name": str(item)} for item in given]
+        parts = [(split_path(str(item["name"])), item) for item in named]
+        props["destinations"] = [
+            {"name": path.name, "partition": item.get("partition") or path.partition} for path, item in parts
+        ]
+
+    def extra_refs(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
+        return [Target("log-destination", f"/{each['partition']}/{each['name']}") for each in props["destinations"]]
 
 
 class FixedRules(TypeRules):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from icontrol_emulator.config.schema import Scope
 from icontrol_emulator.config.types.tables import open_type, settings
 
 _LDAP: dict[str, Any] = {
@@ -27,7 +26,7 @@ SPECS = [
     settings("auth/remote-user", defaultPartition="all", defaultRole="no-access", remoteConsoleAccess="disabled"),
     settings("auth/source", fallback="false", type="local"),
     settings("auth/remote-role", subs=("role-info",)),
-    open_type("auth/remote-role/role-info", "remote role", scope=Scope.FLAT, console="disabled", deny="disabled",
+    open_type("auth/remote-role/role-info", "remote role", console="disabled", deny="disabled",
               lineOrder=1, role="no-access", userPartition="Common"),
     open_type("auth/ldap", "LDAP configuration", **_LDAP),
     open_type("auth/cert-ldap", "certificate LDAP configuration", **_LDAP),

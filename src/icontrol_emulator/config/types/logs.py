@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from icontrol_emulator.config.rules.misc import PublisherRules
+from icontrol_emulator.config.schema import TypeSpec, names
 from icontrol_emulator.config.types.tables import open_type, settings
 
 _DESTINATION = "sys/log-config/destination"
@@ -25,7 +27,8 @@ SPECS = [
               defaultFacility="local0", defaultSeverity="info", format="rfc3164", remoteHighSpeedLog="none"),
     open_type(f"{_DESTINATION}/splunk", "log destination", family="log-destination", forwardTo="none"),
     open_type("sys/log-config/filter", "log filter", level="debug", messageId="none", publisher="none", source="all"),
-    open_type("sys/log-config/publisher", "log publisher"),
+    TypeSpec(path="sys/log-config/publisher", word="log publisher", rules=PublisherRules(),
+             optional=names("destinations")),
     *(settings(f"sys/daemon-log-settings/{daemon}", logLevel="notice") for daemon in _DAEMONS),
     settings("sys/daemon-log-settings/tmm", arpLogLevel="warning", httpCompressionLogLevel="error",
              httpLogLevel="error", ipLogLevel="warning", iruleLogLevel="informational", layer4LogLevel="notice",

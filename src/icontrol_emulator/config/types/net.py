@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from icontrol_emulator.config.rules.misc import AddressNamedRules, BuiltInRules, VlanInterfaceRules, VlanRules
+from icontrol_emulator.config.rules.domains import DomainRules
+from icontrol_emulator.config.rules.misc import AddressNamedRules, BuiltInRules, VlanInterfaceRules
+from icontrol_emulator.config.rules.network import RouteRules, SelfRules, TunnelRules, VlanRules
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
 
 VLAN_REF = Ref(name="vlan", family="vlan")
@@ -23,7 +25,7 @@ VLAN_INTERFACES = TypeSpec(
     optional=names("tagMode"), flags=(("untagged", "tagged"),),
 )  # fmt: skip
 SELF = TypeSpec(
-    path="net/self", word="Self IP",
+    path="net/self", word="Self IP", rules=SelfRules(),
     defaults={
         "addressSource": "from-user", "floating": "disabled", "inheritedTrafficGroup": "false",
         "trafficGroup": "/Common/traffic-group-local-only", "unit": 0,
@@ -32,18 +34,18 @@ SELF = TypeSpec(
     refs=(VLAN_REF, Ref(name="trafficGroup", family="cm/traffic-group")),
 )  # fmt: skip
 ROUTE = TypeSpec(
-    path="net/route", word="route", defaults={"mtu": 0, "network": "default"},
+    path="net/route", word="route", rules=RouteRules(), defaults={"mtu": 0, "network": "default"},
     optional=names("gw pool tmInterface blackhole"),
     refs=(Ref(name="pool", family="ltm/pool"), Ref(name="tmInterface", family="vlan")),
 )  # fmt: skip
 ROUTE_DOMAIN = TypeSpec(
-    path="net/route-domain", word="route domain", rules=BuiltInRules(),
+    path="net/route-domain", word="route domain", rules=DomainRules(),
     defaults={"connectionLimit": 0, "strict": "enabled", "throughputCapacity": 0},
     optional=names("id vlans parent bwcPolicy flowEvictionPolicy routingProtocol servicePolicy"),
     refs=(Ref(name="vlans", family="vlan", many=True), Ref(name="parent", family="net/route-domain")),
 )  # fmt: skip
 TUNNEL = TypeSpec(
-    path="net/tunnels/tunnel", word="tunnel", family="vlan", rules=BuiltInRules(),
+    path="net/tunnels/tunnel", word="tunnel", family="vlan", rules=TunnelRules(),
     defaults={
         "autoLasthop": "default", "idleTimeout": 300, "ifIndex": 112, "key": 0, "mode": "bidirectional", "mtu": 0,
         "profile": "/Common/ipip", "remoteAddress": "any", "secondaryAddress": "any", "tos": "preserve",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from icontrol_emulator.config.schema import Ref
+from icontrol_emulator.config.schema import Ref, TypeSpec
 from icontrol_emulator.config.types.tables import open_type, settings
 
 _VLANS = Ref(name="vlans", family="vlan", many=True)
@@ -56,14 +56,16 @@ SPECS = [
     open_type(f"{_GENERIC}/peer", "message routing peer", autoInitialization="disabled",
               autoInitializationInterval=5000, connectionMode="per-peer", numberConnections=1, pool="none", ratio=1,
               transportConfig="none"),
-    open_type(f"{_GENERIC}/protocol", "message routing protocol", disableParser="no", maxEgressBuffer=32768,
-              maxMessageSize=32768, messageTerminator="%0a", noResponse="no"),
+    open_type(f"{_GENERIC}/protocol", "message routing protocol", family="profile", disableParser="no",
+              maxEgressBuffer=32768, maxMessageSize=32768, messageTerminator="%0a", noResponse="no"),
     open_type(f"{_GENERIC}/route", "message routing route", dstAddress="none", peerSelectionMode="sequential",
               srcAddress="none"),
     open_type(f"{_GENERIC}/router", "message routing router", family="profile", ignoreClientPort="no",
               inheritedTrafficGroup="true", maxPendingBytes=23768, maxPendingMessages=64, maxRetries=1,
               mirror="disabled", mirroredMessageSweeperInterval=1000, trafficGroup="/Common/traffic-group-1",
               transactionTimeout=10, useLocalConnection="yes"),
-    open_type(f"{_GENERIC}/transport-config", ipProtocol="tcp", sourcePort=0,
-              sourceAddressTranslation={"type": "none"}),
+    TypeSpec(path=f"{_GENERIC}/transport-config", word="transport config", subs=("profiles",), open=True,
+             defaults={"ipProtocol": "tcp", "sourcePort": 0, "sourceAddressTranslation": {"type": "none"}}),
+    TypeSpec(path=f"{_GENERIC}/transport-config/profiles", word="profile", owner=f"{_GENERIC}/transport-config",
+             defaults={"context": "all"}),
 ]  # fmt: skip
