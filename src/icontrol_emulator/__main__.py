@@ -18,6 +18,15 @@ from icontrol_emulator.emulator import Emulator
 from icontrol_emulator.latency import latency_named
 from icontrol_emulator.tls import TlsFiles
 
+_DESCRIPTION = """\
+BIG-IP devices that answer iControl REST as TMOS 16.1 does, and carry traffic through their virtual servers.
+Runs until SIGTERM or SIGINT. STATE_DIR/endpoints.json has the URLs of the devices and of the control API, by which
+tests inject faults, restart devices and read what was written, and the file of the certificate authority."""
+_EPILOG = """\
+examples:
+  icontrol-emulator --state-dir /tmp/bigip --device bigip-1@127.0.0.1:8443
+  icontrol-emulator --state-dir /tmp/bigip --devices 2 --ha pair --latency realistic --user admin:secret"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
@@ -30,20 +39,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="icontrol-emulator", description=__doc__)
-    parser.add_argument("--device", type=_device, action="append", metavar="NAME@HOST:PORT")
-    parser.add_argument("--state-dir", type=Path, required=True)
-    parser.add_argument("--user", type=_pair, action="append", metavar="NAME:PASSWORD")
-    parser.add_argument("--ha", choices=("standalone", "pair", "cluster"), default="standalone")
+    parser = argparse.ArgumentParser(
+        prog="icontrol-emulator", description=_DESCRIPTION, epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument(
+        "--device",
+        type=_device,
+        action="append",
+        metavar="NAME@HOST:PORT",
+        help="a device and where it listens; NAME alone: a free port on 127.0.0.1; may be repeated",
+    )
+    parser.add_argument("--state-dir", type=Path, required=True, help="folder of certificates and endpoints.json")
+    parser.add_argument(
+        "--user",
+        type=_pair,
+        action="append",
+        metavar="NAME:PASSWORD",
+        help="an administrator; default: admin:admin; may be repeated",
+    )
+    parser.add_argument(
+        "--ha",
+        choices=("standalone", "pair", "cluster"),
+        default="standalone",
+        help="pair and cluster: the devices are one device group; default: standalone",
+    )
     parser.add_argument("--devices", type=int, metavar="N", help="N devices, bigip-1 to bigip-N, instead of --device")
     parser.add_argument("--latency", type=_latency, default="none", help="none, realistic, or such as 30ms")
-    parser.add_argument("--no-data-plane", action="store_true")
-    parser.add_argument("--control", type=_address, default=("127.0.0.1", 0), metavar="HOST:PORT")
-    parser.add_argument("--cert", type=Path)
-    parser.add_argument("--key", type=Path)
+    parser.add_argument("--no-data-plane", action="store_true", help="carry no traffic, probe no members")
+    parser.add_argument(
+        "--control",
+        type=_address,
+        default=("127.0.0.1", 0),
+        metavar="HOST:PORT",
+        help="where the control API listens; default: a free port on 127.0.0.1",
+    )
+    parser.add_argument("--cert", type=Path, help="certificate of the devices; default: one is made")
+    parser.add_argument("--key", type=Path, help="its private key")
     parser.add_argument("--ca", type=Path, help="what clients are to trust; default: the certificate file")
-    parser.add_argument("--transactions-max", type=int, default=50)
-    parser.add_argument("--monitor-scale", type=float, default=1.0)
+    parser.add_argument("--transactions-max", type=int, default=50, help="open transactions per device")
+    parser.add_argument("--monitor-scale", type=float, default=1.0, help="factor of all times of monitors")
     return parser
 
 

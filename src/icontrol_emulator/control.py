@@ -29,6 +29,10 @@ class Steering(Protocol):
 
     async def failover(self, device: str) -> None: ...
 
+    async def restart(self, device: str, daemon: str, *, seconds: float) -> None: ...
+
+    def fill_disk(self, device: str, *, full: bool) -> None: ...
+
     async def reboot(self, device: str, *, seconds: float, lose_unsaved: bool) -> None: ...
 
     def set_member_state(self, device: str, pool: str, member: str, state: str | None) -> None: ...
@@ -73,6 +77,8 @@ class ControlServer:
             ("POST", "/release", self._release),
             ("POST", "/failover", self._failover),
             ("POST", "/reboot", self._reboot),
+            ("POST", "/restart", self._restart),
+            ("POST", "/disk", self._disk),
             ("POST", "/members", self._member),
             ("POST", "/snapshot", self._snapshot),
             ("POST", "/restore", self._restore),
@@ -128,6 +134,16 @@ class ControlServer:
         body = await _body(request)
         lose = bool(body.get("lose_unsaved", True))
         await self._emulator.reboot(body["device"], seconds=float(body.get("seconds", 5.0)), lose_unsaved=lose)
+        return {}
+
+    async def _restart(self, request: web.Request) -> Any:
+        body = await _body(request)
+        await self._emulator.restart(body["device"], body["daemon"], seconds=float(body.get("seconds", 5.0)))
+        return {}
+
+    async def _disk(self, request: web.Request) -> Any:
+        body = await _body(request)
+        self._emulator.fill_disk(body["device"], full=bool(body["full"]))
         return {}
 
     async def _member(self, request: web.Request) -> Any:

@@ -20,12 +20,15 @@ from icontrol_emulator.config.types import load_registry
 from icontrol_emulator.control import ControlServer
 from icontrol_emulator.dataplane.plane import DataPlane
 from icontrol_emulator.device import OFFLINE, SNAPSHOTS_MAX, Device, DeviceSpec
-from icontrol_emulator.faults import FaultBook
+from icontrol_emulator.faults import Fault, FaultBook
 from icontrol_emulator.latency import latency_named
 from icontrol_emulator.rest.dispatch import Dispatcher
 from icontrol_emulator.server import DeviceServer
 from icontrol_emulator.stats.documents import StatsDocuments
 from icontrol_emulator.writelog import RequestCounts, WriteLog
+
+RESTARTS = {"mcpd": ("mcpd_lost",), "restjavad": ("restarting", "unregistered")}
+"""Daemon: the faults that its restart consists of, one after the other."""
 
 log = structlog.get_logger(__name__)
 
@@ -211,6 +214,34 @@ class Emulator:
         await self._servers[name].up()
         self.cluster.sync_of(name).came_back(name)
         self.cluster.come_back(name)
+
+    async def restart(self, device: str, daemon: str, *, seconds: float = 5.0) -> None:
+        """Restart `mcpd` or `restjavad` of a device; it answers errors for that time, and forgets its sessions."""
+        if daemon not in RESTARTS:
+            raise ValueError(f"daemon is one of {', '.join(RESTARTS)}")
+        target = self.devices[device]
+        target.transactions.forget_everything()
+        if daemon == "restjavad":
+            target.tokens.forget_everything()
+        kinds = RESTARTS[daemon]
+        numbers = [self.faults.add(Fault(kind=kinds[0], device=device))]
+        task = asyncio.create_task(self._finish_restart(device, kinds[1:], numbers, seconds / len(kinds)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _finish_restart(self, device: str, later: Sequence[str], numbers: list[int], seconds: float) -> None:
+        try:
+            for kind in later:
+                await asyncio.sleep(seconds)
+                numbers.append(self.faults.add(Fault(kind=kind, device=device)))
+                self.faults.remove(numbers[-2])
+            await asyncio.sleep(seconds)
+        finally:
+            self.faults.remove(numbers[-1])
+
+    def fill_disk(self, device: str, *, full: bool) -> None:
+        """While the disk is full, nothing can be saved."""
+        self.devices[device].disk_is_full = full
 
     def set_member_state(self, device: str, pool: str, member: str, state: str | None) -> None:
         """Override the monitors' result; None removes the override."""

@@ -14,6 +14,10 @@ ICRD_ERROR = 1
 TRANSACTION_ERROR = 2
 INVALID_VALUE_ERROR = 26214401
 
+HTML_503 = (
+    '<!DOCTYPE html>\n<html lang="en">\n<head><title>Configuration Utility restarting...</title></head>\n<body>\n'
+    "<p>The Configuration Utility is restarting. Please wait.</p>\n</body></html>\n"
+)
 HTML_401 = (
     '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN">\n<html><head>\n'
     "<title>401 F5 Authorization Required</title>\n</head><body>\n<h1>F5 Authorization Required</h1>\n"
@@ -212,6 +216,11 @@ def disk_full() -> IControlError:
 
 def busy() -> IControlError:
     return IControlError(503, "There is an active asynchronous task executing.", 32964609)
+
+
+def utility_restarting() -> IControlError:
+    """The page of the web server while restjavad restarts; Ansible's modules recognise its title."""
+    return HtmlError(503, HTML_503)
 
 
 def mcpd_lost() -> IControlError:

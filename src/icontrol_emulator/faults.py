@@ -12,7 +12,7 @@ from typing import Any
 
 KINDS = frozenset(
     {"latency", "busy", "mcpd_lost", "drop_before", "drop_after", "hold", "hold_after", "unreachable", "refuse",
-     "unregistered"}
+     "unregistered", "restarting", "token_limit", "refuse_transaction"}
 )  # fmt: skip
 HOLDING = frozenset({"hold", "hold_after", "unreachable"})
 FAULTS_MAX = 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import ssl
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,6 +29,7 @@ log = structlog.get_logger(__name__)
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 SHUTDOWN_SECONDS = 0.2
+TRANSACTIONS = "/mgmt/tm/transaction/"
 TRANSACTION_HEADER = "X-F5-REST-Coordination-Id"
 HEADERS = {
     "Server": "Jetty(9.4.49.v20220914)",
@@ -167,9 +169,23 @@ class DeviceServer:
                 outcome = errors.busy()
             elif kind == "mcpd_lost":
                 outcome = errors.mcpd_lost()
-            elif kind == "unregistered":
-                outcome = errors.restarting(path)
+            else:
+                outcome = self._failure(kind, arrived, path) or outcome
         return outcome
+
+    def _failure(self, kind: str, arrived: InFlight, path: str) -> IControlError | None:
+        """What a request is answered with; None if the fault is about other requests."""
+        if kind == "unregistered":
+            return errors.restarting(path)
+        if kind == "restarting":
+            return errors.utility_restarting()
+        if kind == "token_limit" and path == shared.LOGIN:
+            return RestError(400, f"user {arrived.user} has reached maximum active login tokens")
+        if kind == "refuse_transaction" and arrived.method == "PATCH" and path.startswith(TRANSACTIONS):
+            with contextlib.suppress(IControlError):
+                self._device.transactions.drop(self._device.transactions.get(path.split("/")[4]))
+            return errors.transaction_failed(errors.configuration_error("refused by an injected fault"))
+        return None
 
     async def _hold(self, hit: ActiveFault, arrived: InFlight) -> None:
         arrived.held = True

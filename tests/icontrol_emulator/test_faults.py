@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import aiohttp
 import pytest
@@ -189,3 +190,53 @@ async def test_request_held_over_a_reboot_is_lost(device: Client, emulator: Emul
     emulator.faults.remove(number)
     await eventually(lambda: not emulator.write_log.in_flight())
     assert (await device.send("GET", "ltm/pool/~P~p")).status == 404
+
+
+async def test_a_full_disk_refuses_to_save_and_keeps_what_was_saved(device: Client, emulator: Emulator) -> None:
+    await device.post("sys/config", {"command": "save"})
+    emulator.fill_disk("bigip-1", full=True)
+    await device.post("ltm/pool", {"name": "p", "partition": "P"})
+    for path, body in (("sys/config", {"command": "save"}), ("sys/ucs", {"command": "save", "name": "a.ucs"})):
+        answer = await device.send("POST", path, body)
+        assert (answer.status, "No space left on device" in answer.message) == (400, True)
+    body = {"command": "run", "utilCmdArgs": "-c 'tmsh save sys config'"}
+    assert "No space left" in (await device.post("util/bash", body))["commandResult"]
+    emulator.fill_disk("bigip-1", full=False)
+    await device.post("sys/config", {"command": "load"})
+    assert (await device.send("GET", "ltm/pool/~P~p")).status == 404
+
+
+async def test_restarts_of_daemons(device: Client, emulator: Emulator, skip: Callable[[float], None]) -> None:
+    transaction = await device.open_transaction()
+    await emulator.restart("bigip-1", "mcpd", seconds=30)
+    answer = await device.send("GET", "ltm/pool")
+    assert (answer.status, answer.document["apiError"]) == (500, 32768001)
+    skip(31)
+    await eventually(lambda: has_status(device, 200))
+    assert (await device.send("GET", f"transaction/{transaction}")).status == 404
+    await emulator.restart("bigip-1", "restjavad", seconds=60)
+    answer = await device.send("GET", "auth/partition/P")
+    assert (answer.status, "Configuration Utility restarting" in answer.text) == (503, True)
+    skip(31)
+    await eventually(lambda: has_status(device, 404))
+    assert "wait for /available suffix" in (await device.send("GET", "auth/partition/P")).message
+    skip(31)
+    await eventually(lambda: has_status(device, 200))
+
+
+async def has_status(device: Client, status: int) -> bool:
+    return (await device.send("GET", "auth/partition/P")).status == status
+
+
+async def test_refused_transactions_and_token_limits(device: Client, emulator: Emulator) -> None:
+    emulator.faults.add(Fault(kind="refuse_transaction", method="PATCH", path="/transaction/", count=1))
+    transaction = await device.open_transaction()
+    await device.post("ltm/pool", {"name": "p", "partition": "P"}, transaction=transaction)
+    answer = await device.commit(transaction)
+    assert (answer.status, answer.document["apiError"]) == (400, 2)
+    assert (await device.send("GET", f"transaction/{transaction}")).status == 404
+    assert (await device.send("GET", "ltm/pool/~P~p")).status == 404
+    emulator.faults.add(Fault(kind="token_limit", path="/authn/login", count=1))
+    body = {"username": "bob", "password": "secret", "loginProviderName": "tmos"}
+    answer = await device.send("POST", "/mgmt/shared/authn/login", body)
+    assert (answer.status, "maximum active login tokens" in answer.message) == (400, True)

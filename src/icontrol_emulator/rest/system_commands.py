@@ -91,7 +91,10 @@ def _tmsh(device: Device, words: list[str]) -> str:
         return ""
     options = set(what[2:])
     if verb == "save" and "file" not in options:
-        device.save()
+        try:
+            device.save()
+        except errors.IControlError as error:
+            return f"{error.message}\n"
         return "Saving running configuration...\n  /config/bigip.conf\n  /config/bigip_base.conf\n"
     if verb == "load" and not options & {"file", "merge", "verify", "default"}:
         device.load(device.saved)

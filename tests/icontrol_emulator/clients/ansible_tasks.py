@@ -1,4 +1,4 @@
-"""What Ansible's modules are made to do: `(module, arguments)`, in order. Each runs twice: changed, then unchanged."""
+"""What Ansible's modules are made to do: `(module, arguments)`, in order."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
 
 
-
 def check_users(ctx: Context, family: str, obj: Obj) -> None:
     """Validate the users of a changed object again."""
     for key in list(ctx.store.users(Target(family, obj.key.path))):
@@ -57,8 +56,6 @@ class AddressNamedRules(TypeRules):
 
     def uniques(self, ctx: Context, obj: Obj, props: Mapping[str, Any]) -> list[Target]:
         return [Target(f"#{self._unique}", str(props[self._field]))] if self._unique else []
-
-
 
 
 class VlanInterfaceRules(TypeRules):

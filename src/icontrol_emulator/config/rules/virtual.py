@@ -34,6 +34,9 @@ POLICIES = "ltm/virtual/policies"
 ONE_SIDE = {"ltm/profile/client-ssl": "clientside", "ltm/profile/server-ssl": "serverside"}
 NEEDS_HTTP = frozenset({"ltm/profile/http-compression", "ltm/profile/web-acceleration", "ltm/profile/http2"})
 
+PROTOCOLS = {"0": "any", "1": "icmp", "6": "tcp", "17": "udp", "58": "ipv6-icmp", "132": "sctp"}
+"""IP protocols by number, as clients may name them."""
+
 
 def destination(obj: Obj) -> Endpoint | None:
     """Path of the virtual address and the port."""
@@ -108,6 +111,8 @@ class VirtualRules(TypeRules):
         if "destination" in props:
             props["destination"] = full_destination(ctx, draft, props["destination"])
             self._network_defaults(ctx, props)
+        if str(props.get("ipProtocol", "")) in PROTOCOLS:
+            props["ipProtocol"] = PROTOCOLS[str(props["ipProtocol"])]
         snat = props.get("sourceAddressTranslation")
         if isinstance(snat, dict) and snat.get("type") != "snat":
             props["sourceAddressTranslation"] = {k: v for k, v in snat.items() if k != "pool"}
