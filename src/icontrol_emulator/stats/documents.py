@@ -23,7 +23,8 @@ class StatsDocuments:
 
     def document(self, device: Device, call: Call, segments: list[str]) -> dict[str, Any] | None:
         """The response to a path ending in `stats`, and to the device's own totals; None if there is no such type."""
-        if "/".join(segments).removesuffix("/stats") == system.PATH:
+        path = "/".join(segments).removesuffix("/stats")
+        if path == system.PATH:
             return self._traffic(device)
         if path == persist_records.PATH:
             return persist_records.records_document(device, self._planes[device.name].records.records())
