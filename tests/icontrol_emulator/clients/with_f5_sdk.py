@@ -69,7 +69,7 @@ def traffic(tm: Any) -> None:
     pool.refresh()
     assert pool.loadBalancingMode == "ratio-member"
     assert pool.members_s.get_collection()[0].address == "10.1.0.1"
-    tm.ltm.rules.rule.create(name="r", partition="sdk", apiAnonymous="when HTTP_REQUEST { pool /sdk/p }")
+    rule = tm.ltm.rules.rule.create(name="r", partition="sdk", apiAnonymous="when HTTP_REQUEST { pool /sdk/p }")
     tm.ltm.data_group.internals.internal.create(name="d", partition="sdk", type="string", records=[{"name": "a"}])
     tm.ltm.persistence.source_addrs.source_addr.create(name="s", partition="sdk", timeout="60")
     tm.ltm.snatpools.snatpool.create(name="sn", partition="sdk", members=["10.9.0.1"])
@@ -97,7 +97,7 @@ def traffic(tm: Any) -> None:
     assert monitor.raw["kind"] == "tm:ltm:monitor:http:httpstate"
     published = tm.ltm.policys.policy.load(name="lp", partition="sdk")
     assert published.status == "published"
-    for gone in (virtual, published, pool, monitor):
+    for gone in (virtual, published, rule, pool, monitor):
         gone.delete()
 
 
