@@ -66,7 +66,7 @@ def _path(environment: str, row: Mapping[str, Any], object_id: str) -> str:
 
 
 def _mode(pool: Mapping[str, Any]) -> str:
-    weighted = any(member["weight"] > 1 for member in pool["members"])
+    weighted = len({member["weight"] for member in pool["members"]} - {0}) > 1
     if pool["lb_algorithm"] == "ROUND_ROBIN":
         return "ratio-member" if weighted else "round-robin"
     return "ratio-least-connections-member" if weighted else "least-connections-member"

@@ -105,7 +105,7 @@ def on_devices(api: dict[str, Any]) -> dict[str, Any]:
     if not api["pools"]:
         return {}
     members = api["pools"][0]["members"]
-    weighted = any(one["weight"] > 1 for one in members)
+    weighted = len({one["weight"] for one in members} - {0}) > 1
     return {
         "/hist_t/hist_1": {"address": "127.0.0.9"},
         "/hist_t/hist_2": {"port": 80, "limit": 10, "pool": "/hist_t/hist_3"},

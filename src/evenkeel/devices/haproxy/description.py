@@ -71,10 +71,10 @@ def _parts(config: wire.LoadBalancerConfig | None) -> Parts:
         parts["frontend", frontend.name] = _attributes(frontend)
     for backend in config.backends:
         attributes = _attributes(backend)
-        servers = attributes.pop("servers")
+        del attributes["servers"]
         parts["backend", backend.name] = attributes
-        for server in servers:
-            parts["server", f"{backend.name}/{server['name']}"] = {**server}
+        for server in backend.servers:
+            parts["server", f"{backend.name}/{server.name}"] = _attributes(server)
     for file in config.files:
         identity = file.sha256 or hashlib.sha256(file.content.encode()).hexdigest()
         parts["file", file.name] = {"kind": file.kind, "sha256": identity}
