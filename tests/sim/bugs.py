@@ -572,7 +572,7 @@ BUGS: dict[str, Bug] = {
     "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 16),
     "existence only": Bug("drift of attributes stays", _existence_only, 6),
     "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 1, BIGIP),
-    "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 28, BIGIP),
+    "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 51, BIGIP),
     "absurd guards believed": Bug(
         "BIG-IP: a guard of an epoch that nobody can have locks everybody out", _absurd_guards_believed, 28, BIGIP
     ),
