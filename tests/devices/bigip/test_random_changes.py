@@ -29,7 +29,7 @@ EDITS: dict[str, dict[str, Any]] = {
     "ltm/pool": {"loadBalancingMode": "ratio-session", "monitor": "", "members": [{"name": "10.7.7.7:7"}]},
     "ltm/monitor/http": {"interval": 2, "send": "HEAD /"},
     "ltm/monitor/tcp": {"timeout": 9, "recv": "changed"},
-    "ltm/profile/tcp": {"idleTimeout": 1},
+    "ltm/profile/tcp": {"idleTimeout": 1, "synMaxRetrans": 7},
     "ltm/profile/udp": {"idleTimeout": "1"},
     "ltm/persistence/source-addr": {"timeout": "9", "hashAlgorithm": "default", "mask": "255.0.0.0"},
     "ltm/persistence/universal": {"timeout": "9"},
