@@ -20,10 +20,10 @@ from evenkeel.core.capabilities import Capabilities, definition_problems
 from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.model import SessionPersistence
 from evenkeel.core.service import ServiceDefinition
+from tests.devices.plain_http import LIMIT_SECONDS, ask
 from tests.devices.services import listener, member, monitor, pool, service, vip
 from tests.waiting import eventually
 
-LIMIT_SECONDS = 60.0
 VIP = "10.1.0.2"
 SIGNATURE = bytes.fromhex("0d0a0d0a000d0a515549540a")
 
@@ -116,19 +116,7 @@ class Clients:
 
     async def ask(self, *headers: str, port: int = 80, at: str = VIP) -> tuple[str, str]:
         """Head and body of one answer on a connection of its own; nothing if it was refused."""
-        writer = None
-        try:
-            async with asyncio.timeout(LIMIT_SECONDS):
-                reader, writer = await asyncio.open_connection(*self.site.place(at, port))
-                start = ("GET / HTTP/1.1", "Host: test", "Connection: close")
-                writer.write("\r\n".join((*start, *headers, "", "")).encode())
-                head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
-                return head, body
-        except OSError:
-            return "", ""
-        finally:
-            if writer is not None:
-                writer.transport.abort()
+        return await ask(self.site.place(at, port), "/", *headers)
 
     async def bodies(self, count: int, *headers: str) -> Counter[str]:
         return Counter([(await self.ask(*headers))[1] for _ in range(count)])

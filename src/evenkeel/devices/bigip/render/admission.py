@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from evenkeel.core.model import DATAGRAM_PROTOCOLS
 from evenkeel.core.service import ServiceDefinition, ServiceListener
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.objects import DATA_GROUP, Key, WantedObject
+from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.render.data_groups import data_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.errors import Unrenderable
 
@@ -21,18 +22,7 @@ def admitted_networks(service: ServiceDefinition, listener: ServiceListener, nam
     if not listener.allowed_cidrs:
         return []
     networks = sorted({_network(listener, text) for text in listener.allowed_cidrs})
-    return [
-        WantedObject(
-            key=Key(type=DATA_GROUP, name=names.helper(KIND, listener.id)),
-            owner=service.load_balancer_id,
-            attributes={
-                "type": "ip",
-                "records": [{"name": network, "data": ""} for network in networks],
-                "description": names.mark(KIND, service.load_balancer_id, listener.id),
-            },
-            immutables=frozenset({"type"}),
-        )
-    ]
+    return [data_group(service, KIND, listener.id, dict.fromkeys(networks, ""), names, type_="ip")]
 
 
 def _network(listener: ServiceListener, text: str) -> str:

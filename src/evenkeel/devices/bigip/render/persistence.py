@@ -29,7 +29,6 @@ from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePoo
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames
 from evenkeel.devices.bigip.objects import (
     COOKIE_PERSISTENCE,
-    DATA_GROUP,
     RULE,
     SOURCE_PERSISTENCE,
     UNIVERSAL_PERSISTENCE,
@@ -37,6 +36,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.render.addresses import virtual_ips
+from evenkeel.devices.bigip.render.data_groups import data_group
 from evenkeel.devices.bigip.render.rule_parts import Order, RulePart
 from evenkeel.devices.errors import Unrenderable
 
@@ -91,16 +91,7 @@ def _app_cookie_objects(service: ServiceDefinition, pool: ServicePool, names: Bi
     mark = names.mark(rule, service.load_balancer_id, pool.id)
     code = _app_cookie_code(f"{folder}/{names.helper(group, pool.id)}")
     return [
-        WantedObject(
-            key=Key(type=DATA_GROUP, name=names.helper(group, pool.id)),
-            owner=service.load_balancer_id,
-            attributes={
-                "type": "string",
-                "records": [{"name": COOKIE_RECORD, "data": _cookie_name(pool)}],
-                "description": names.mark(group, service.load_balancer_id, pool.id),
-            },
-            immutables=frozenset({"type"}),
-        ),
+        data_group(service, group, pool.id, {COOKIE_RECORD: _cookie_name(pool)}, names),
         WantedObject(
             key=Key(type=RULE, name=names.helper(rule, pool.id)),
             owner=service.load_balancer_id,

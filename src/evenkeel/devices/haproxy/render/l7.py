@@ -23,7 +23,6 @@ disabled pool never matches, as in Octavia.
 """
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 
 from evenkeel.core.model import L7_RULES_MAX
@@ -32,16 +31,21 @@ from evenkeel.core.values import Value
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.render.modes import mode_of
 from evenkeel.devices.haproxy.render.quoting import argument, line, literal
+from evenkeel.devices.l7 import (
+    check_compare_type,
+    check_regex,
+    check_true,
+    redirect_code,
+    redirect_url,
+    unquoted,
+    verify_result,
+)
 
 CHOSEN = "l7.chosen"
 MATCHES = {"REGEX": "reg", "STARTS_WITH": "beg", "ENDS_WITH": "end", "CONTAINS": "sub", "EQUAL_TO": "str"}
 FILE_TYPE_MATCHES = {"REGEX": "reg", "EQUAL_TO": "end"}
-REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,255}")
-_URL = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
 _FIELD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
-_RESULT = re.compile(r"[0-9]{1,9}")
-_QUOTED = re.compile(r'"([^"]+)"')
 
 
 class PolicyLines(Value):
@@ -105,19 +109,14 @@ def _action(policy: ServiceL7Policy, backends: Mapping[str, str]) -> str:
     if policy.action == "REDIRECT_TO_POOL":
         return f"http-request set-var(txn.pool) str({backends[policy.redirect_pool_id or '']})"
     if policy.action == "REDIRECT_TO_URL":
-        return _redirect(policy, "location", "redirect_url", policy.redirect_url)
+        return _redirect(policy, "location")
     if policy.action == "REDIRECT_PREFIX":
-        return _redirect(policy, "prefix", "redirect_prefix", policy.redirect_prefix)
+        return _redirect(policy, "prefix")
     raise Unrenderable(f"l7policy {policy.id}: action {policy.action} is not possible on HAProxy")
 
 
-def _redirect(policy: ServiceL7Policy, how: str, field: str, url: str | None) -> str:
-    if url is None or not _URL.fullmatch(url):
-        raise Unrenderable(f"l7policy {policy.id}: {field} {url!r} is no http or https URL")
-    code = policy.redirect_http_code or 302
-    if code not in REDIRECT_CODES:
-        allowed = ", ".join(map(str, sorted(REDIRECT_CODES)))
-        raise Unrenderable(f"l7policy {policy.id}: redirect_http_code {code}: {allowed} are possible")
+def _redirect(policy: ServiceL7Policy, how: str) -> str:
+    url, code = redirect_url(policy), redirect_code(policy)
     return line("http-request", "redirect", how, literal(url), "code", str(code))
 
 
@@ -161,16 +160,13 @@ def _cookie(rule: ServiceL7Rule) -> tuple[str, ...]:
 
 def _has_certificate(rule: ServiceL7Rule) -> tuple[str, ...]:
     _refuse_comparing(rule)
-    if rule.value.lower() != "true":
-        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: true is possible")
+    check_true(rule)
     return ("ssl_c_used", "-m", "int", "1")
 
 
 def _verify_result(rule: ServiceL7Rule) -> tuple[str, ...]:
     _refuse_comparing(rule)
-    if not _RESULT.fullmatch(rule.value):
-        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
-    return ("ssl_c_err", "-m", "int", str(int(rule.value)))
+    return ("ssl_c_err", "-m", "int", verify_result(rule))
 
 
 def _dn_field(rule: ServiceL7Rule) -> tuple[str, ...]:
@@ -197,11 +193,7 @@ _RULES: dict[str, Callable[[ServiceL7Rule], tuple[str, ...]]] = {
 
 
 def _match(rule: ServiceL7Rule, possible: Mapping[str, str] = MATCHES) -> str:
-    if rule.compare_type not in possible:
-        raise Unrenderable(
-            f"l7rule {rule.id}: compare_type {rule.compare_type} of type {rule.type}:"
-            f" {', '.join(possible)} are possible"
-        )
+    check_compare_type(rule, possible)
     return possible[rule.compare_type]
 
 
@@ -212,18 +204,8 @@ def _key(rule: ServiceL7Rule) -> str:
 
 
 def _value(rule: ServiceL7Rule) -> str:
-    """The value to compare with. Octavia accepts one with spaces only in double quotes, which are not part of it."""
+    """The value to compare with."""
     if rule.compare_type == "REGEX":
-        return _regex(rule)
-    quoted = _QUOTED.fullmatch(rule.value)
-    return quoted[1] if quoted else rule.value
-
-
-def _regex(rule: ServiceL7Rule) -> str:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # ignores FutureWarning about syntax that may change its meaning
-            re.compile(rule.value)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
-    return rule.value
+        check_regex(rule)
+        return rule.value
+    return unquoted(rule)

@@ -24,18 +24,19 @@ from urllib.parse import quote
 from evenkeel.core.model import TLS_PROTOCOL
 from evenkeel.core.service import ServiceDefinition, ServicePool
 from evenkeel.devices.bigip.naming import BigIpNames
-from evenkeel.devices.bigip.objects import DATA_GROUP, Key, WantedObject
+from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.bigip.render.data_groups import data_group
 from evenkeel.devices.bigip.render.l7.effective import EffectivePolicy, Routing
 from evenkeel.devices.bigip.render.l7.persistence import persistence_words, same_persistence
 from evenkeel.devices.bigip.render.l7.values import (
     ABOUT_CERTIFICATES,
     comparison,
-    redirect_code,
-    redirect_url,
     regex_atoms,
 )
 from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.l7 import redirect_code, redirect_url
 
+KIND = "l7"
 RULES_MAX = 1000
 """Rules of one listener that a request may be compared with, so that a tenant cannot occupy the device."""
 PATTERN_ATOMS_MAX = 2000
@@ -47,24 +48,14 @@ _SAFE = "/:._-~"
 Records = dict[str, str]
 
 
-def data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
+def l7_data_group(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
     """The data group. Raises :class:`Unrenderable`."""
-    found = records(service, routing, names)
-    return WantedObject(
-        key=Key(type=DATA_GROUP, name=group_name(routing, names)),
-        owner=service.load_balancer_id,
-        attributes={
-            "type": "string",
-            "records": [{"name": name, "data": data} for name, data in sorted(found.items())],
-            "description": names.mark("l7", service.load_balancer_id, routing.listener.id),
-        },
-        immutables=frozenset({"type"}),
-    )
+    return data_group(service, KIND, routing.listener.id, dict(sorted(records(service, routing, names).items())), names)
 
 
 def group_name(routing: Routing, names: BigIpNames) -> str:
     """The data group's name."""
-    return names.helper("l7", routing.listener.id)
+    return names.helper(KIND, routing.listener.id)
 
 
 # -- records

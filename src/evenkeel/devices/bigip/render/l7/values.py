@@ -17,13 +17,13 @@ Comparisons are case-sensitive but for host names.
 """
 
 import re
-import warnings
 
-from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule
+from evenkeel.core.service import ServiceL7Rule
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.render.l7.regexes import NotPossible, atoms_of, tcl_regex
 from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.l7 import check_compare_type, check_regex, check_true, unquoted, verify_result
 
 COMPARISONS = {
     "EQUAL_TO": "equal",
@@ -46,16 +46,12 @@ OPERANDS = {
 """Type of a rule -> the word in the iRule for what it compares."""
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
 ABOUT_CERTIFICATES = frozenset({"SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD"})
-REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
 _COMPARED_AS = {
     "FILE_TYPE": ("REGEX", "EQUAL_TO"),
     "SSL_CONN_HAS_CERT": ("EQUAL_TO",),
     "SSL_VERIFY_RESULT": ("EQUAL_TO",),
 }
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~][A-Za-z0-9!#$%&'*+.^_`|~-]{0,254}")
-_URL = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9]{1,9}")
-_QUOTED = re.compile(r'"([^"]+)"')
 
 
 class Comparison(Value):
@@ -72,12 +68,7 @@ def comparison(rule: ServiceL7Rule) -> Comparison:
     """The rule as the device compares it. Raises :class:`Unrenderable`, naming field, value and what is possible."""
     if rule.type not in OPERANDS:
         raise Unrenderable(f"l7rule {rule.id}: type {rule.type} is not possible on a BIG-IP")
-    possible = _COMPARED_AS.get(rule.type, tuple(COMPARISONS))
-    if rule.compare_type not in possible:
-        raise Unrenderable(
-            f"l7rule {rule.id}: compare_type {rule.compare_type} of type {rule.type}:"
-            f" {', '.join(possible)} are possible"
-        )
+    check_compare_type(rule, _COMPARED_AS.get(rule.type, tuple(COMPARISONS)))
     return Comparison(
         operand=OPERANDS[rule.type],
         how="ends" if (rule.type, rule.compare_type) == ("FILE_TYPE", "EQUAL_TO") else COMPARISONS[rule.compare_type],
@@ -87,38 +78,15 @@ def comparison(rule: ServiceL7Rule) -> Comparison:
     )
 
 
-def redirect_code(policy: ServiceL7Policy) -> int:
-    """The status code of a redirect. Raises :class:`Unrenderable`."""
-    code = policy.redirect_http_code or 302
-    if code not in REDIRECT_CODES:
-        allowed = ", ".join(map(str, sorted(REDIRECT_CODES)))
-        raise Unrenderable(f"l7policy {policy.id}: redirect_http_code {code}: {allowed} are possible")
-    return code
-
-
-def redirect_url(policy: ServiceL7Policy) -> str:
-    """The URL or prefix of a redirect. Raises :class:`Unrenderable`."""
-    field = "redirect_prefix" if policy.action == "REDIRECT_PREFIX" else "redirect_url"
-    url = policy.redirect_prefix if policy.action == "REDIRECT_PREFIX" else policy.redirect_url
-    if url is None or not _URL.fullmatch(url):
-        raise Unrenderable(f"l7policy {policy.id}: {field} {url!r} is no http or https URL")
-    return url
-
-
 def _value(rule: ServiceL7Rule) -> str:
     if rule.type == "SSL_CONN_HAS_CERT":
-        if rule.value.lower() != "true":
-            raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: true is possible")
+        check_true(rule)
         return "1"
     if rule.type == "SSL_VERIFY_RESULT":
-        if not _NUMBER.fullmatch(rule.value):
-            raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
-        return str(int(rule.value))
+        return verify_result(rule)
     if rule.compare_type == "REGEX":
         return _regex(rule)
-    # Octavia accepts a value with spaces only in double quotes, which are not part of it
-    quoted = _QUOTED.fullmatch(rule.value)
-    value = quoted[1] if quoted else rule.value
+    value = unquoted(rule)
     if not 1 <= len(value) <= 255 or any(ord(char) < 32 or ord(char) == 127 for char in value):
         raise Unrenderable(f"l7rule {rule.id}: value {value!r}: 1 to 255 characters, none a control character")
     if rule.type == "FILE_TYPE" and not value.startswith("."):
@@ -127,12 +95,10 @@ def _value(rule: ServiceL7Rule) -> str:
 
 
 def _regex(rule: ServiceL7Rule) -> str:
+    check_regex(rule)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # FutureWarning about syntax that may change its meaning
-            re.compile(rule.value)
         found = tcl_regex(rule.value)
-    except (re.error, OverflowError, RecursionError) as error:
+    except RecursionError as error:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
     except NotPossible as error:
         raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is not possible on a BIG-IP: {error}") from error

@@ -1,0 +1,72 @@
+"""Values of L7 policies and rules that every device type checks alike. Pure.
+
+Each function raises :class:`~evenkeel.devices.errors.Unrenderable`, naming object, field, value and what is possible.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable
+
+from evenkeel.core.service import ServiceL7Policy, ServiceL7Rule
+from evenkeel.devices.errors import Unrenderable
+
+REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
+_URL = re.compile(r"https?://[A-Za-z0-9._~!$&'()*+,;=:@/?#\[\]%-]{1,255}", re.IGNORECASE)
+_RESULT = re.compile(r"[0-9]{1,9}")
+_QUOTED = re.compile(r'"([^"]+)"')
+
+
+def redirect_code(policy: ServiceL7Policy) -> int:
+    """The status code of a redirect."""
+    code = policy.redirect_http_code or 302
+    if code not in REDIRECT_CODES:
+        allowed = ", ".join(map(str, sorted(REDIRECT_CODES)))
+        raise Unrenderable(f"l7policy {policy.id}: redirect_http_code {code}: {allowed} are possible")
+    return code
+
+
+def redirect_url(policy: ServiceL7Policy) -> str:
+    """The URL or prefix of a redirect."""
+    field = "redirect_prefix" if policy.action == "REDIRECT_PREFIX" else "redirect_url"
+    url = policy.redirect_prefix if policy.action == "REDIRECT_PREFIX" else policy.redirect_url
+    if url is None or not _URL.fullmatch(url):
+        raise Unrenderable(f"l7policy {policy.id}: {field} {url!r} is no http or https URL")
+    return url
+
+
+def check_compare_type(rule: ServiceL7Rule, possible: Iterable[str]) -> None:
+    """``possible``: the compare types of the rule's type."""
+    allowed = tuple(possible)
+    if rule.compare_type not in allowed:
+        raise Unrenderable(
+            f"l7rule {rule.id}: compare_type {rule.compare_type} of type {rule.type}: {', '.join(allowed)} are possible"
+        )
+
+
+def check_true(rule: ServiceL7Rule) -> None:
+    """A rule of type SSL_CONN_HAS_CERT."""
+    if rule.value.lower() != "true":
+        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: true is possible")
+
+
+def verify_result(rule: ServiceL7Rule) -> str:
+    """OpenSSL's number, without leading zeros."""
+    if not _RESULT.fullmatch(rule.value):
+        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r}: 0 to 999999999 are possible")
+    return str(int(rule.value))
+
+
+def unquoted(rule: ServiceL7Rule) -> str:
+    """The value to compare with. Octavia accepts one with spaces only in double quotes, which are not part of it."""
+    quoted = _QUOTED.fullmatch(rule.value)
+    return quoted[1] if quoted else rule.value
+
+
+def check_regex(rule: ServiceL7Rule) -> None:
+    """The value is a regular expression, in Python's opinion."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # FutureWarning about syntax that may change its meaning
+            re.compile(rule.value)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise Unrenderable(f"l7rule {rule.id}: value {rule.value!r} is no regular expression") from error
