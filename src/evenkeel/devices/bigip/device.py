@@ -164,7 +164,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     def lost(self, error: DeviceUnavailable) -> None:
         """The device was unreachable: its configuration may have changed, so all cached state is discarded."""
-        self._views.clear()
+        self.forget_everything()
         self._claimed = False
         super().lost(error)
 

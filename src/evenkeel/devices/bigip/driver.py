@@ -139,9 +139,13 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         own = rules.own_addresses | management_addresses((found.host,))
         self._options = replace(self._options, addresses=replace(rules, own_addresses=own))
 
+    def _clusters(self) -> dict[str, ClusterView]:
+        """By host, as they were read last; of the devices whose cluster is known."""
+        return {device.host: device.cluster for device in self._devices if device.cluster.devices}
+
     def _with_cluster_problems(self, states: Sequence[DeviceState]) -> tuple[DeviceState, ...]:
         """The states, with the problems of clusters as they were read last."""
-        clusters = {device.host: device.cluster for device in self._devices if device.cluster.devices}
+        clusters = self._clusters()
         found = ha_problems(clusters, self._options.ha_type, self._options.sync_mode)
         if found != self._unfit and any(found.values()):
             log.error("the cluster does not fit the HA type", problems=found)
@@ -166,7 +170,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _sync_units(self) -> list[SyncUnit]:
         """The units of the reachable devices."""
         await asyncio.gather(*(device.know_cluster() for device in self._devices), return_exceptions=True)
-        clusters = {device.host: device.cluster for device in self._devices if device.cluster.devices}
+        clusters = self._clusters()
         if not clusters:
             raise self._devices[0].reach.doubt or DeviceUnavailable(self._devices[0].host, "its cluster is not known")
         by_host = {device.host: device for device in self._devices}
