@@ -81,7 +81,7 @@ class EmulatorProcess:
             "icontrol_password": "admin",
             "f5_ha_type": "standalone",
             "ca_file": self.endpoints["ca_file"],
-            "save_delay": "0",
+            "save_interval": "0",
             **changes,
         }
         return Owner(open_group(options, environment=ENVIRONMENT, group_number=1, host="host-1"))
