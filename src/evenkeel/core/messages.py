@@ -12,6 +12,7 @@ from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.networks import NetworkLayout
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
@@ -78,6 +79,8 @@ class Register(Message, tag="register"):
     """The public key of the process, for which private keys are sealed: see :class:`GetCertificates`. Empty: the
     process requests none.
     """
+    network_layout: NetworkLayout = NetworkLayout()
+    """How the group's devices are attached to networks, so that controllers allocate what they need there."""
 
 
 class Keepalive(Message, tag="keepalive"):

@@ -26,6 +26,7 @@ from evenkeel.core.model import (
     PoolSpec,
     Vip,
 )
+from evenkeel.core.networks import ServiceNetwork
 from evenkeel.core.values import Spec, Wire
 
 T = TypeVar("T")
@@ -101,6 +102,10 @@ class ServiceDefinition(Wire):
     """More addresses that every listener listens on."""
     certificates: tuple[ServiceCertificate, ...] = ()
     """By reference and kind: of all that listeners and pools refer to and the controllers have read."""
+    networks: tuple[ServiceNetwork, ...] = ()
+    """By id: of its VIPs and members. Empty unless the device group is attached to networks one by one
+    (:attr:`NetworkLayout.adjacent`).
+    """
     problem: str = ""
     """Why this is not the real definition: the load balancer must not change on a device. See :func:`stand_in`."""
 

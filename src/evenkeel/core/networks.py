@@ -1,0 +1,121 @@
+"""Facts of networks that devices need to reach members and to be reached: part of the service definition.
+
+A device group is attached to networks by its agents' options, which every agent declares as a
+:class:`NetworkLayout`. With the default layout the devices route to all networks already (F5's global routed mode), and
+definitions contain no networks. Otherwise controllers resolve the networks, allocate what the layout needs of them
+(route domains, addresses), and put it into definitions; drivers only render it.
+"""
+
+from enum import StrEnum
+
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.values import Wire
+
+COMMON_ROUTE_DOMAIN = 0
+"""The route domain of a BIG-IP that is always there: of everything that tenants share."""
+
+
+class NetworkType(StrEnum):
+    """``provider:network_type`` of networks to which devices can be attached."""
+
+    FLAT = "flat"
+    VLAN = "vlan"
+    VXLAN = "vxlan"
+    GRE = "gre"
+
+
+TUNNELS = frozenset({NetworkType.VXLAN, NetworkType.GRE})
+
+
+class AddressUse(StrEnum):
+    """What an address of a subnet is for, on the devices of a group."""
+
+    SELF = "self"  # of one device
+    FLOATING = "floating"  # of a traffic group: moves with it; members' gateway without SNAT
+    SNAT = "snat"  # of a traffic group: source address towards members
+
+
+class NetworkLayout(Wire):
+    """How the devices of a group are attached to networks: what controllers have to resolve and allocate for it. The
+    same for all agents of the group.
+    """
+
+    adjacent: bool = False
+    """False: the devices route to all networks already; everything below has no effect."""
+    devices: tuple[str, ...] = ()
+    """Names of the devices; each gets one ``SELF`` address per subnet."""
+    traffic_groups: tuple[str, ...] = ()
+    """Names of floating traffic groups; a project is in the one at md5(project id) modulo their number."""
+    floating: bool = False
+    """A ``FLOATING`` address per subnet and traffic group in use: without SNAT."""
+    snat_addresses: int = 0
+    """``SNAT`` addresses per subnet and traffic group in use; 0: devices use their self IPs (automap), or no SNAT."""
+    route_domains_max: int = 1
+    """Most route domains of one project: more than one allow its subnets to overlap. 0: all in the common one."""
+    all_common: bool = False
+    """All networks are shared objects, in the common route domain."""
+    external_common: bool = True
+    """External networks are; shared networks always are."""
+    common_network_ids: tuple[str, ...] = ()
+    """Networks to which an operator has attached the devices by hand: shared objects too."""
+    network_types: tuple[NetworkType, ...] = ()
+    """Types that the devices can be attached to. Networks of other types: a problem of the load balancer."""
+    binding_host: str = ""
+    """``binding:host_id`` of ports that are made for the devices."""
+
+
+class DeviceAddress(Wire):
+    """An address of a subnet that is allocated to the devices."""
+
+    use: AddressUse
+    owner: str
+    """Name of the device (``SELF``) or traffic group."""
+    address: str
+    index: int = 0
+    """Of several ``SNAT`` addresses, from 0."""
+
+
+class MemberHost(Wire):
+    """Where a member's port is: for entries of forwarding and ARP tables."""
+
+    address: str
+    """The member's."""
+    mac_address: str
+    vtep: str = ""
+    """Address of its host's tunnel end point; empty: not known."""
+
+
+class ServiceSubnet(Wire):
+    """A subnet of a load balancer's VIP or members."""
+
+    id: str
+    cidr: str
+    gateway_ip: str | None = None
+    addresses: tuple[DeviceAddress, ...] = ()
+    """By use, owner and index."""
+    hosts: tuple[MemberHost, ...] = ()
+    """Of the members on it, by address; without those whose port is not known."""
+
+
+class ServiceNetwork(Wire):
+    """A network of a load balancer's VIP or members."""
+
+    id: str
+    project_id: ProjectId
+    """Its owner's."""
+    network_type: NetworkType
+    common: bool
+    """Its objects on devices are shared by projects: they belong to the device group's common shard."""
+    route_domain: int
+    """The id of the route domain of its subnets: :data:`COMMON_ROUTE_DOMAIN`, or one of the project."""
+    physical_network: str | None = None
+    """None for tunnels."""
+    segmentation_id: int | None = None
+    """VLAN id (1 to 4094), VNI (1 to 2^24 - 1) or GRE key; None for ``flat``."""
+    mtu: int | None = None
+    """Bytes; None: the device's default."""
+    external: bool = False
+    subnets: tuple[ServiceSubnet, ...] = ()
+    """By id; only those in use."""
+    vteps: tuple[str, ...] = ()
+    """Tunnel end points of all hosts that an operator declared for the network."""
