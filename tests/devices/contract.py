@@ -64,7 +64,8 @@ class DeviceContract:
         assert await rig.content() == content
 
     async def test_another_agent_finds_nothing_to_write_either(self, rig: Rig) -> None:
-        await Owner(rig.agent()).apply(batch(service(), service(2), epoch=1, complete=True))
+        made = await Owner(rig.agent()).apply(batch(service(), service(2), epoch=1, complete=True))
+        assert not errors(made) and not made.lagging
         other = Owner(rig.agent())
         await other.take_over(PROJECT, 2, session_of(2))
         outcome = await other.apply(batch(service(), service(2), epoch=2, complete=True))

@@ -8,6 +8,7 @@ import asyncio
 import random
 import re
 import shutil
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -38,6 +39,8 @@ ENVIRONMENT = "dev"
 PARTITION = f"{ENVIRONMENT}_{PROJECT}"
 AGENT, PASSWORD = "agent-1", "correct horse battery"
 FOREIGN = "hand-made"
+PORT_BASES = 6_000, 13_000
+"""Added to listeners' ports: below the ports that other servers of tests listen on, some of them at all addresses."""
 MAINTENANCE = 0x01 | 0x02 | 0x20
 """Bits of an admin state: forced, inherited, or by a name that is not resolved."""
 
@@ -47,7 +50,8 @@ class Box:
 
     def __init__(self, folder: Path, name: str, files: CertificateFiles, credentials: Path) -> None:
         self.folder = folder
-        self.network, self._port_base = random.randint(16, 250), random.randint(20_000, 31_000)
+        self._reservation, self.network = _free_network()
+        self._port_base = random.randint(*PORT_BASES)
         peers_port = random.randint(32_000, 32_600) if name == "one" else random.randint(32_601, 32_700)
         self._settings = DaemonSettings(
             name=name,
@@ -97,6 +101,7 @@ class Box:
             await self.start()
         await self.running.partitions.stop_all()
         await self.stop()
+        self._reservation.close()
 
     # -- addresses
 
@@ -181,6 +186,20 @@ class Box:
 
     def foreign(self) -> dict[str, Any]:
         return {"local.cfg": (self.directory / "local.cfg").read_text()}
+
+
+def _free_network() -> tuple[socket.socket, int]:
+    """The second byte of addresses 127.x that no other box has, of this process or another one, until the socket is
+    closed."""
+    for network in random.SystemRandom().sample(range(16, 251), k=235):
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0evenkeel-test-network-{network}")
+        except OSError:
+            reservation.close()
+            continue
+        return reservation, network
+    raise RuntimeError("all networks of loopback addresses are in use")
 
 
 def _at(moved: Callable[[str, int], tuple[str, int]], config: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
