@@ -32,6 +32,7 @@ from tests.devices.owner import Owner
 from tests.devices.services import batch, gone, listener, member, pool, service
 from tests.waiting import eventually
 
+from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip import open_group
 
@@ -139,6 +140,12 @@ def grown(one: ServiceDefinition, count: int) -> ServiceDefinition:
     return replace(one, revision=one.revision + 1, pools=(*others, replace(last, members=_members(place, count))))
 
 
+async def taken_over(driver: Owner, wanted: PartitionBatch) -> PartitionOutcome:
+    """What an agent does with a shard that it was assigned: the guard first, then everything."""
+    await driver.take_over(wanted.project_id, wanted.epoch, wanted.session_id)
+    return await driver.apply(wanted)
+
+
 async def small_and_large(emulator: EmulatorProcess, repeats: int) -> None:
     """Changes of one object in a tenant with one listener, and in one with 100."""
     for count in (1, LISTENERS):
@@ -148,7 +155,7 @@ async def small_and_large(emulator: EmulatorProcess, repeats: int) -> None:
             driver = emulator.driver()
             await driver.check()
             one = tenant(1, count)
-            await first.measure(emulator, driver.apply(batch(one, complete=True)))
+            await first.measure(emulator, taken_over(driver, batch(one, complete=True)))
             smaller = replace(tenant(1, count), listeners=one.listeners[:-1], pools=one.pools[:-1], revision=2)
             await driver.apply(batch(smaller))
             one = replace(one, revision=3)
@@ -175,7 +182,7 @@ async def many(emulator: EmulatorProcess, repeats: int) -> None:
         await poll.measure(emulator, driver.observe())
         await look.measure(emulator, driver.apply(batch(*services, epoch=turn + 1)))
         other = emulator.driver()
-        await resync.measure(emulator, other.apply(batch(*services, epoch=turn + 2, complete=True)))
+        await resync.measure(emulator, taken_over(other, batch(*services, epoch=turn + 2, complete=True)))
         await driver.close()
         driver = other
     for row in (poll, look, resync):
@@ -209,7 +216,7 @@ async def _all(driver: Owner, projects: dict[str, list[ServiceDefinition]], epoc
     async def one(project: str) -> None:
         async with turns:
             wanted = replace(batch(*projects[project], epoch=epoch, complete=True), project_id=project)
-            outcome = await driver.apply(wanted)
+            outcome = await taken_over(driver, wanted)
             assert not any(found.error for found in outcome.outcomes), outcome.outcomes
 
     await asyncio.gather(*map(one, projects))
