@@ -18,6 +18,7 @@ from evenkeel.core.device import (
     PartitionBatch,
     PartitionOutcome,
     Repair,
+    Retirement,
     service_outcome,
 )
 from evenkeel.core.errors import CallRefused, CallTimeout
@@ -183,11 +184,17 @@ class FakeDevice:
         self.enhanced: list[EnhancedServices] = []
         self.held: set[str] = set()
         """Contents of certificates, by sha256."""
+        self.retirements: list[int] = []
+        self.retirement = Retirement(left=("device",))
         self.on_take_over: Callable[[], None] = lambda: None
 
     async def take_over(self, project_id: str, epoch: int, session_id: str) -> None:
         self.takeovers.append(epoch)
         self.on_take_over()
+
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
+        self.retirements.append(epoch)
+        return self.retirement
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
         self.busy.set()

@@ -10,6 +10,7 @@ import pytest
 
 from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import GuardLost, StaleOwner
+from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Device
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of
@@ -48,6 +49,8 @@ class DeviceContract:
 
     has_plans = True
     """False: the device holds no configuration, so there is nothing to plan."""
+    retires = False
+    """An empty partition is removed from the device."""
     repairs_itself = False
     """The device undoes manual changes before a pass does."""
 
@@ -226,6 +229,43 @@ class DeviceContract:
         assert not await rig.content()
         with pytest.raises(StaleOwner):
             await stale.apply(batch(service(), epoch=1))
+
+    async def test_an_empty_partition_goes_and_former_owners_stay_refused(self, rig: Rig) -> None:
+        late, stale, agent = Owner(rig.agent()), Owner(rig.agent()), Owner(rig.agent())
+        await stale.apply(batch(service(), epoch=1))
+        made = await agent.apply(batch(service(), epoch=2, complete=True))
+        assert not errors(made)
+        assert (await agent.retire(PROJECT, 2, session_of(2))).left  # it holds a load balancer
+        await agent.apply(batch(gone(), epoch=2))
+        await agent.apply(batch(epoch=2, complete=True))
+        left = (await agent.retire(PROJECT, 2, session_of(2))).left
+        assert bool(left) is not self.retires
+        for former in (stale, late):
+            with pytest.raises(StaleOwner):
+                await former.apply(batch(service(), epoch=1))
+        with pytest.raises(StaleOwner):
+            await late.take_over(PROJECT, 2, SessionId("another session at the same epoch"))
+        assert not await rig.content()
+        again = await agent.apply(batch(service(), epoch=2, complete=True))  # its own epoch is good enough
+        assert not errors(again) and await rig.content()
+        await late.take_over(PROJECT, 3, session_of(3))
+        assert (await late.retire(PROJECT, 3, session_of(3))).left  # not before it was read
+        assert await rig.content()
+
+    async def test_a_partition_that_is_not_there_is_not_made_to_be_removed(self, rig: Rig) -> None:
+        agent = Owner(rig.agent())
+        assert bool((await agent.retire(PROJECT, 1, session_of(1))).left) is not self.retires
+        assert not await rig.content()
+
+    async def test_a_partition_with_foreign_objects_stays(self, rig: Rig) -> None:
+        agent = Owner(rig.agent())
+        await agent.apply(batch(service(), complete=True))
+        await rig.add_foreign()
+        foreign = await rig.foreign()
+        await agent.apply(batch(gone()))
+        await agent.apply(batch(complete=True))
+        assert (await agent.retire(PROJECT, 1, session_of(1))).left
+        assert await rig.foreign() == foreign
 
     async def test_orphans_go_with_a_complete_batch_only(self, rig: Rig) -> None:
         await Owner(rig.agent()).apply(batch(service(2)))

@@ -16,9 +16,10 @@ from unittest.mock import patch
 from msgspec.structs import replace
 from yarl import URL
 
-from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome
+from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Retirement
 from evenkeel.core.epochs import plausible
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
@@ -27,6 +28,7 @@ from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
+from evenkeel.devices.bigip.ownership.floor import NONE
 from evenkeel.devices.errors import NotSent
 from evenkeel.devices.https import HttpsTransport
 from icontrol_emulator import Emulator
@@ -235,8 +237,9 @@ class BigIpSite:
 
     def _free(self, path: str, raw: bytes) -> bool:
         """Is it something that may be written without a guard?"""
-        claim = self._names.device_claim
-        return path.startswith(FREE) or (DATA_GROUP in path and (path.endswith(claim) or f'"{claim}"'.encode() in raw))
+        names = (self._names.device_claim, self._names.floor_sentinel, self._names.floor(NONE))
+        named = any(path.endswith(name) or f'"{name}"'.encode() in raw for name in names)
+        return path.startswith(FREE) or (DATA_GROUP in path and named)
 
     def _committed(self, process: Process, box: BigBox, commands: Sequence[Any]) -> None:
         guards = [guard for command in commands if (guard := _guard_of(command)) is not None]
@@ -375,6 +378,15 @@ class SimBigIp:
             undone.difference_update({one for one in undone if one[0] <= batch.epoch})
         self._site.watch.applied(batch, [one for one in outcome.outcomes if not one.error])
         return outcome
+
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
+        """Remove what is empty."""
+        retirement = await self._group.retire(ProjectId(project_id), epoch, SessionId(session_id))
+        if not retirement.left and not retirement.lagging:
+            self._site.watch.counts["partitions removed"] += 1
+            undone = self._site.undone.setdefault(project_id, set())
+            undone.difference_update({one for one in undone if one[0] <= epoch})
+        return retirement
 
     async def close(self) -> None:
         """Disconnect."""

@@ -12,8 +12,17 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from evenkeel.core.device import Applied, DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.device import (
+    Applied,
+    DeviceFacts,
+    DeviceState,
+    Observation,
+    PartitionBatch,
+    PartitionOutcome,
+    Retirement,
+)
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.messages import ObservedStatus
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
@@ -35,6 +44,7 @@ class Box:
         self.memory = NoopMemory()
         self.group = NoopGroup(self.memory)
         self.backup: dict[str, Partition] = {}
+        self.backup_floor = self.memory.floor
         self.restores = 0
 
     @property
@@ -47,6 +57,7 @@ class Box:
 
     def take_backup(self) -> None:
         self.backup = _copied(self.memory.partitions)
+        self.backup_floor = self.memory.floor
 
     def holds(self) -> dict[str, ServiceDefinition]:
         """Everything of ours on it, by load balancer."""
@@ -78,13 +89,19 @@ class Site:
         """Chances of: failed before anything was written, written without an answer."""
         self.poisoned: set[str] = set()
         """Load balancers that the devices refuse for now."""
+        self._shared: set[str] = set()
+        """Tenants in whose partitions somebody made something."""
 
     def open(self, process: Process) -> "SimDevice":
         """A process's view."""
         return SimDevice(self, process)
 
     def add_foreign(self, project_id: str) -> None:
-        """Somebody uses the same devices: next to us, and inside our partition."""
+        """Somebody uses the same devices, also inside partitions of ours: each second one, which then stays when it is
+        empty otherwise."""
+        if int(project_id.rpartition("-")[2]) % 2:
+            return
+        self._shared.add(project_id)
         for box in self.boxes:
             box.memory.partitions.setdefault(project_id, Partition()).foreign.add(FOREIGN)
 
@@ -92,7 +109,7 @@ class Site:
         return all(
             project_id in box.memory.partitions and FOREIGN in box.memory.partitions[project_id].foreign
             for box in self.boxes
-            for project_id in project_ids
+            for project_id in self._shared.intersection(project_ids)
         )
 
     # -- what arrives from agents
@@ -120,6 +137,27 @@ class Site:
         return PartitionOutcome(
             outcomes=tuple(outcomes.values()), lagging=lagging, writes=sum(outcome.writes for outcome in done)
         )
+
+    def retire(self, process: Process, project_id: str, epoch: int, session_id: str) -> Retirement:
+        """Empty partitions go."""
+        if self.effects.fault("device error", self.error):
+            raise DeviceUnavailable(self.boxes[0].name, "busy")
+        left = []
+        for box in self.boxes:
+            if not box.memory.reachable:
+                continue
+            guarded = project_id in box.memory.partitions and box.memory.partitions[project_id].epoch is not None
+            if not box.memory.retire(ProjectId(project_id), epoch, SessionId(session_id)):
+                left.append(box.name)
+            elif guarded:
+                self.watch.accepted(box.name, self.number, project_id, epoch, process, session_id)
+                self.watch.counts["partitions removed"] += 1
+        if self.effects.fault("device answer lost", self.lose):
+            raise Lost
+        lagging = tuple(box.name for box in self.boxes if not box.memory.reachable)
+        if len(lagging) == len(self.boxes):
+            raise DeviceUnavailable(self.boxes[0].name, "out of reach")
+        return Retirement(left=tuple(left), lagging=lagging)
 
     def _without_poisoned(self, batch: PartitionBatch) -> tuple[tuple[ServiceDefinition, ...], dict[str, Applied]]:
         if not self.poisoned:
@@ -198,11 +236,13 @@ class Site:
 
     def restore(self, box: Box) -> None:
         """An older backup comes back, guards and all; the device says that it was restored."""
+        box.memory.floor = box.backup_floor
         self._put_back(box, box.backup)
         box.restores += 1
 
     def wipe(self, box: Box) -> None:
         """Everything of ours is gone, guards and all; the device cannot tell."""
+        box.memory.floor = NoopMemory().floor
         self._put_back(box, {})
 
     def _put_back(self, box: Box, backup: dict[str, Partition]) -> None:
@@ -242,7 +282,7 @@ class Site:
     def forget(self, project_ids: Iterable[str]) -> None:
         """What is there of these tenants is judged by nobody."""
         for box in self.boxes:
-            for project_id in project_ids:
+            for project_id in box.memory.partitions.keys() & set(project_ids):
                 box.memory.partitions[project_id].holds.clear()
 
     def old_guards(self, project_id: str, epoch: int) -> Iterable[str]:
@@ -328,6 +368,13 @@ class SimDevice:
             "apply", batch.project_id, lambda: self._site.apply(self._process, batch)
         )
         return outcome
+
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
+        """Remove what is empty."""
+        retirement: Retirement = await self._write(
+            "retire", project_id, lambda: self._site.retire(self._process, project_id, epoch, session_id)
+        )
+        return retirement
 
     async def observe(self) -> Observation:
         """Look."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any, NamedTuple
 
+from evenkeel.core.errors import EvenKeelError
 from tests.sim.loop import SimLoop
 from tests.sim.process import Process
 
@@ -35,7 +36,8 @@ class Cut(NamedTuple):
     number: int
     way: str
     """``before``: the process crashes and the effect does not happen; ``after``: it happens and the process crashes;
-    ``lost``: it happens and its answer is lost."""
+    ``lost``: it happens and its answer is lost; ``late``: the process crashes, and it happens when
+    :meth:`Effects.land` is called."""
 
 
 WAYS = ("before", "after", "lost")
@@ -53,6 +55,7 @@ class Effects:
         self.counting = False
         self.cut: Cut | None = None
         self.faults: Counter[str] = Counter()
+        self._late: list[Callable[[], Any]] = []
         self._outside = Context()
 
     def later(self, seconds: float, callback: Callable[..., None], *args: Any) -> None:
@@ -97,8 +100,9 @@ class Effects:
         effect: bool,
     ) -> None:
         way = self._way(process, what) if effect and self.counting and not process.dead else ""
-        if way == "before":
+        if way in ("before", "late"):
             process.die()
+            self._late += [do] if way == "late" else []
             return
         try:
             outcome, error = do(), None
@@ -115,6 +119,15 @@ class Effects:
             outcome, error = None, lost
         if not process.dead:
             self.later(back, _answer, future, outcome, error)
+
+    def land(self) -> bool:
+        """What was cut ``late`` happens now. False: there is nothing, or it was refused."""
+        try:
+            for do in self._late:
+                do()
+        except EvenKeelError:
+            return False
+        return bool(self._late)
 
     def _way(self, process: Process, what: str) -> str:
         number = len(self.counted)

@@ -139,6 +139,7 @@ class Scenario:
             call_timeout_seconds=2.0,
             status_interval_seconds=4.0,
             resync_interval_seconds=self.resync_seconds,
+            retire_seconds=1.0,
             write_budget_seconds=0.5,
             retry=Backoff(initial_seconds=0.5, max_seconds=self.retry_max_seconds, jitter=(0.75, 1.25)),
             duplicate_patience_seconds=15.0,

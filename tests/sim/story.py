@@ -1,4 +1,4 @@
-"""One plain story without faults (create, change, takeover, delete), to be cut at any of its effects.
+"""One plain story without faults (create, change, takeover, delete, partition removed), to be cut at any effect.
 
 ``python -m tests.sim.story [--cut N --way before|after|lost]`` tells it; the effects are numbered in the order in which
 they happen.
@@ -82,7 +82,9 @@ class Story:
         await self._settled()
         await self._insist(client.delete_root)
         await self._settled()
+        await self._emptied()
         world.effects.counting = False
+        world.effects.land()
 
     async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
         """The same request again until there is an answer."""
@@ -109,6 +111,17 @@ class Story:
                 return
             if self.world.loop.now > until:
                 self.world.watch.violation(f"not settled within {STEP_SECONDS:g} s: {rows}")
+                return
+
+    async def _emptied(self) -> None:
+        """Until no device has the tenant's partition."""
+        until = self.world.loop.now + STEP_SECONDS
+        boxes = [box for site in self.world.sites.values() for box in site.boxes]
+        while any("project-1" in box.memory.partitions for box in boxes):
+            await asyncio.sleep(0.2)
+            self.chaos.supervise()
+            if self.world.loop.now > until:
+                self.world.watch.violation(f"the empty partition is still there after {STEP_SECONDS:g} s")
                 return
 
     def _kill_acting(self) -> None:
@@ -149,7 +162,7 @@ def main() -> int:
     """Entry point."""
     parser = argparse.ArgumentParser(prog="python -m tests.sim.story", description=__doc__)
     parser.add_argument("--cut", type=int)
-    parser.add_argument("--way", choices=WAYS, default="before")
+    parser.add_argument("--way", choices=(*WAYS, "late"), default="before")
     parser.add_argument("--trace", action="store_true")
     arguments = parser.parse_args()
     cut = None if arguments.cut is None else Cut(arguments.cut, arguments.way)

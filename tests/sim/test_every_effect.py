@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.sim.bugs import floor_not_checked
 from tests.sim.effects import WAYS, Cut
 from tests.sim.story import command, effects_of_story, tell
 
@@ -20,6 +21,24 @@ def test_whatever_effect_is_cut_the_story_ends_well(part: int, way: str) -> None
         assert not result.violations, "\n".join([command(cut), *result.violations])
 
 
+def _late_writes() -> list[str]:
+    """What devices say when a write lands that an agent sent before it crashed, after the partition was removed."""
+    found: list[str] = []
+    for number, effect in enumerate(effects_of_story()):
+        if effect.endswith(("device take_over", "device apply", "device retire")):
+            found += tell(Cut(number, "late"))[0].violations
+    return found
+
+
+def test_no_write_lands_after_the_partition_was_removed() -> None:
+    assert not _late_writes()
+
+
+def test_without_the_floor_one_would() -> None:
+    with floor_not_checked():
+        assert any("accepted a write" in violation for violation in _late_writes())
+
+
 def test_the_story_has_every_kind_of_effect() -> None:
     effects = " ".join(effects_of_story())
     for kind in (
@@ -36,5 +55,6 @@ def test_the_story_has_every_kind_of_effect() -> None:
         "acknowledge",
         "device take_over",
         "device apply",
+        "device retire",
     ):
         assert kind in effects

@@ -23,6 +23,8 @@ class AgentSettings(Value):
     """Between two observations of statuses and statistics by the owner of the common shard."""
     resync_interval_seconds: float = 300.0
     """Between two complete passes over an unchanged shard."""
+    retire_seconds: float = 30.0
+    """From the removal of a tenant's last load balancer to that of its partition, if there is no other one then."""
     write_budget_seconds: float = 1.0
     """A batch of device writes is started only if at least this much of the lease is left."""
     retry: Backoff = Backoff(initial_seconds=1.0, max_seconds=60.0, jitter=(0.75, 1.25))

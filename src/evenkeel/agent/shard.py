@@ -95,6 +95,8 @@ class ShardWorker:
         self._guarded = False
         self._applied: dict[LoadBalancerId, Identity] = {}
         """Applied by this worker and not in doubt since."""
+        self._served: set[LoadBalancerId] = set()
+        """Those that the devices are to hold, as of the last passes."""
         self._doubted: set[LoadBalancerId] = set()
         """In doubt since the current pass began, which may have read the devices before that."""
         self._retries = Retries(settings.retry, rng)
@@ -280,14 +282,40 @@ class ShardWorker:
     async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> Lacking:
         """Returns what was left because devices lack something that it refers to."""
         services = await self._prepare(complete, taken)
-        if not services and not complete:
+        if not services and (not complete or not self._guarded):
             return Lacking((), frozenset())
         outcome = await self._apply(services, complete=complete)
         left = lacking(services, outcome)
         await self._settle(outcome, without(outcome.outcomes, left.services))
         if not outcome.lagging and complete:
             self._retries.succeeded(COMPLETE)
+        if not services and not outcome.lagging and self._session.may_write():
+            await self._retire()
+        self._note_served(services, complete=complete)
         return left
+
+    def _note_served(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> None:
+        """After the last load balancer is gone, a complete pass is due soon, which removes the partition."""
+        if complete:
+            self._served.clear()
+        served = bool(self._served)
+        self._served.update(service.load_balancer_id for service in services if not service.deleted)
+        self._served.difference_update(service.load_balancer_id for service in services if service.deleted)
+        if not self._served and (served or services):
+            self._next_resync = min(self._next_resync, self._clock.monotonic() + self._settings.retire_seconds)
+
+    async def _retire(self) -> bool:
+        """Remove the tenant's empty partition from the devices. True: none of those in reach has one."""
+        retirement = await self._device.retire(self.project_id, self.epoch, self._session.id)
+        if retirement.left:
+            return False
+        self._guarded = False
+        if retirement.lagging:
+            self._note_trouble(retirement.lagging)
+            self._retries.failed(COMPLETE, self._clock.monotonic())
+        else:
+            self._retries.succeeded(COMPLETE)
+        return True
 
     async def _supply(self, left: Lacking) -> None:
         """Give devices what they lack. Nobody else's pass waits for the key manager meanwhile."""
@@ -353,6 +381,9 @@ class ShardWorker:
         """The definitions to write now; the guard is held, and the lease was valid when this returned."""
         while True:
             services = self._trying = await self._fetch_fenced(None if complete else taken)
+            if complete and not services and not self._guarded and await self._retire():
+                self._unconfirmed &= self._dirty
+                return ()
             if not self._guarded:
                 await self._device.take_over(self.project_id, self.epoch, self._session.id)
                 self._guarded = True

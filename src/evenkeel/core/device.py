@@ -78,6 +78,15 @@ def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
     )
 
 
+class Retirement(Value):
+    """What :meth:`evenkeel.core.ports.Device.retire` found, by name of the device."""
+
+    left: tuple[str, ...] = ()
+    """The partition is still there: it holds something, or a guard that this owner did not read it under."""
+    lagging: tuple[str, ...] = ()
+    """Out of reach."""
+
+
 class PartitionOutcome(Value):
     """One outcome per service of the batch, in any order."""
 

@@ -23,11 +23,12 @@ from evenkeel.core.device import (
     EnhancedServices,
     Observation,
     Repair,
+    Retirement,
     repair,
     service_outcome,
 )
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -130,6 +131,10 @@ class DeviceGroup(ABC, Generic[D, R]):
         """For each metric the maximum over all devices."""
         done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
         return fullest(done.values())
+
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+        """Nothing: most device types keep an empty partition, with its guard."""
+        return Retirement(left=self.facts.endpoints)
 
     async def enhanced_services(self) -> EnhancedServices | None:
         """None: most device types have none."""

@@ -5,17 +5,17 @@ from msgspec.structs import replace
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import OperatingStatus
 from tests.devices.bigip.rig import BigIpRig, at
-from tests.devices.services import PROJECT, batch, listener, pool, service, session_of
+from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of
 
 
-async def test_a_new_tenants_first_load_balancer_costs_at_most_12_requests(rig: BigIpRig) -> None:
+async def test_a_new_tenants_first_load_balancer_costs_at_most_13_requests(rig: BigIpRig) -> None:
     agent = rig.owner()
     await agent.check()
     rig.emulator.reset_counts()
     await agent.take_over(PROJECT, 1, session_of(1))
     await agent.apply(batch(service(members=3), complete=True))
     counts = rig.counts()
-    assert counts["reads"] + counts["writes"] <= 12
+    assert counts["reads"] + counts["writes"] <= 13
 
 
 async def test_the_second_load_balancer_costs_a_request_an_object(rig: BigIpRig) -> None:
@@ -114,3 +114,16 @@ async def test_a_change_of_one_object_among_100_listeners_costs_at_most_5_reques
     await agent.apply(batch(replace(whole, revision=3, pools=(*pools[:-1], changed))))
     counts = rig.counts()
     assert counts["reads"] + counts["writes"] <= 5
+
+
+async def test_removing_an_empty_partition_costs_9_requests(rig: BigIpRig) -> None:
+    agent = rig.owner()
+    await agent.check()
+    await agent.apply(batch(service(), complete=True))
+    await agent.apply(batch(gone()))
+    await agent.apply(batch(complete=True))
+    rig.counts()
+    assert not (await agent.retire(PROJECT, 1, session_of(1))).left
+    assert rig.counts() == {"reads": 1, "writes": 8}
+    assert not (await agent.retire(PROJECT, 1, session_of(1))).left
+    assert rig.counts() == {"reads": 2, "writes": 0}

@@ -40,6 +40,7 @@ class NoopRig:
 
 class TestNoop(DeviceContract):
     has_plans = False
+    retires = True
 
     @pytest.fixture
     def rig(self) -> NoopRig:

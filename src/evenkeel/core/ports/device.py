@@ -10,6 +10,7 @@ from evenkeel.core.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
+    Retirement,
 )
 from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
@@ -60,6 +61,16 @@ class Device(Protocol):
 
         Raises :class:`DeviceRejected` if the partition is another owner's; :class:`DeviceUnavailable` if no device is
         reachable.
+        """
+        ...
+
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+        """Remove the tenant's partition from every reachable device where it is empty, and its guard if that is this
+        owner's and a complete batch has just left nothing there. Former owners stay refused. A later
+        :meth:`take_over` makes the partition again; it may raise :class:`StaleOwner` for an epoch that was removed.
+
+        Raises :class:`DeviceUnavailable` if no device is reachable, :class:`DeviceRejected` if the partition changed
+        meanwhile.
         """
         ...
 

@@ -21,7 +21,7 @@ class BigipSide:
     """A device, or a pair with the same configuration. They keep their ports when they are restarted."""
 
     driver = "bigip"
-    create_requests_promised = 12
+    create_requests_promised = 13
     requests_counted = "device requests"
 
     def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, arguments: Sequence[str] = ()) -> None:

@@ -23,6 +23,7 @@ from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
 from evenkeel.devices.bigip.observe.partition_reads import read_all, read_guards
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import claim, guard
+from evenkeel.devices.bigip.ownership.floor import Floor
 from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
@@ -51,6 +52,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
         """By partition: uploads that were not removed yet."""
+        self._floor = Floor(self.icontrol, names)
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
         self._claimed = False
@@ -145,6 +147,39 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self._alone(project_id) as partition:
             await guard.adopt_partition(self.icontrol, partition, self._names)
 
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
+        """Remove the partition if it is empty, with its guard if that is this owner's. True: there is none now. Raises
+        :class:`DeviceUnavailable`."""
+        mine = guard_of(epoch, session_id)
+        async with self._alone(project_id) as partition:
+            view = self._view_of(partition, mine)
+            if view is None:
+                guards = await read_guards(self.icontrol, partition)
+                if guards.held or guards.sentinel:
+                    return False
+            elif view.observed != {} or not await self._remove_guard(partition, mine):
+                return False
+            return await guard.remove_partition(self.icontrol, partition, self._names)
+
+    async def _remove_guard(self, partition: str, mine: Guard) -> bool:
+        self._views.pop(partition, None)
+        try:
+            await guard.retire(
+                self.icontrol,
+                partition,
+                mine,
+                self._floor,
+                owner=self._options.agent_host,
+                pending=self._pending_of(partition),
+                timeout_seconds=self._options.commit_timeout_seconds,
+            )
+        except DeviceRejected as error:
+            log.info("guard not removed", device=self.host, partition=partition, reason=error.reason)
+            return False
+        self._left.pop(partition, None)
+        self._saver.changed()
+        return True
+
     async def check_owner(self, batch: PartitionBatch) -> None:
         """Check that the device holds no newer guard than the batch's. Raises :class:`StaleOwner`,
         :class:`DeviceUnavailable`."""
@@ -179,7 +214,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _checked(self) -> DeviceState:
         state, cluster = await requirements.look(self.icontrol, self._options.traffic_groups)
         self.cluster = cluster or self.cluster
-        return state if state.problem else await self._claimed_state(state)
+        state = state if state.problem else await self._claimed_state(state)
+        if not state.problem and not self._folder:  # else config-sync would have to bring it to the others
+            await self._floor.prepare()
+        return state
 
     async def _claimed_state(self, state: DeviceState) -> DeviceState:
         """The state, with problems of the claim. Raises :class:`DeviceUnavailable`."""
@@ -240,6 +278,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             partition,
             mine,
             self._names,
+            self._floor,
             owner=self._options.agent_host,
             pending=self._pending_of(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
@@ -265,6 +304,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     def forget_everything(self) -> None:
         """Discard the cached state of all partitions."""
         self._views.clear()
+        self._floor.forget()
 
     def _busy(self, partition: str) -> bool:
         lock = self._locks.get(partition)

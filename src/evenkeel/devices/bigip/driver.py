@@ -17,6 +17,7 @@ from evenkeel.core.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
+    Retirement,
 )
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import ProjectId, SessionId
@@ -67,6 +68,15 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the partition's guard on every reachable device."""
         await self._on_reachable(lambda device: device.take_over(project_id, epoch, session_id))
+
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+        """Remove the empty partition. In sync mode it stays, with its guard: config-sync would have to bring the floor
+        to every device before a guard goes from any."""
+        self._refuse_unfit()
+        if self._options.sync_mode is SyncMode.SYNC:
+            return Retirement(left=self.facts.endpoints)
+        done, lost = await on_all(self._devices, lambda device: device.retire(project_id, epoch, session_id))
+        return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as ours on every reachable device."""

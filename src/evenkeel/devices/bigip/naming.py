@@ -17,6 +17,7 @@ from evenkeel.core.values import Value
 GUARD = "evenkeel_guard"
 """Name of the sentinel; a guard is named ``evenkeel_guard_<epoch>_<digest of the owner's session>``."""
 CLAIM = "evenkeel_owner"
+FLOOR = "evenkeel_floor"
 COMMON = "Common"
 LOCAL_FOLDER = "evenkeel_local"
 """Folder in /Common that is not synchronised with other devices."""
@@ -160,6 +161,20 @@ class BigIpNames(Value):
     def device_claim(self) -> str:
         """The name of the data group in /Common that records which device group owns the device."""
         return f"{CLAIM}_{self.environment}"
+
+    @property
+    def floor_sentinel(self) -> str:
+        """The name of the data group in /Common that exists since the first floor."""
+        return f"{FLOOR}_{self.environment}"
+
+    def floor(self, guard: "Guard") -> str:
+        """The name of the data group in /Common for the newest guard that was removed with its partition."""
+        return f"{self.floor_sentinel}{guard.name.removeprefix(GUARD)}"
+
+    def floor_of(self, name: str) -> "Guard | None":
+        """The guard that such a name encodes; None if it is another name. The epoch may be out of range."""
+        start = f"{self.floor_sentinel}_"
+        return parse_guard(f"{GUARD}_{name.removeprefix(start)}") if name.startswith(start) else None
 
     def owns(self, mark: Mark | None) -> bool:
         """Whether the mark is of this device group."""

@@ -18,6 +18,7 @@ from evenkeel.core.device import (
     Observation,
     PartitionBatch,
     PartitionOutcome,
+    Retirement,
     service_outcome,
 )
 from evenkeel.core.errors import DeviceUnavailable
@@ -119,6 +120,10 @@ class NoopGroup:
 
     async def adopt(self, project_id: ProjectId) -> None:
         """No effect: there is no other program."""
+
+    async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
+        """Remove the empty partition."""
+        return Retirement(left=() if self._reached().retire(project_id, epoch, session_id) else (NAME,))
 
     async def observe(self) -> Observation:
         """The device, and digests of what it holds; no statuses."""

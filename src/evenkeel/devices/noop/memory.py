@@ -26,6 +26,8 @@ class NoopMemory:
 
     def __init__(self) -> None:
         self.partitions: dict[str, Partition] = {}
+        self.floor: tuple[int, SessionId] = (0, SessionId(""))
+        """Epoch and session of the newest guard that was removed with its partition."""
         self.reachable = True
         self.incarnation = "1"
         """See :attr:`evenkeel.core.messages.DeviceState.incarnation`; set by tests."""
@@ -34,9 +36,12 @@ class NoopMemory:
 
     def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """Move the guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or of the same epoch and
-        another session."""
-        partition = self.partitions.setdefault(project_id, Partition())
+        another session; or if there is none, and one that was removed is."""
+        partition = self.partitions.get(project_id, Partition())
         _refuse_stale(project_id, partition, epoch, session_id)
+        if partition.epoch is None and epoch <= self.floor[0] and (epoch, session_id) != self.floor:
+            raise StaleOwner(project_id, self.floor[0])
+        self.partitions[project_id] = partition
         partition.epoch, partition.session_id = epoch, session_id
         return partition
 
@@ -48,6 +53,19 @@ class NoopMemory:
         if partition.epoch != epoch:
             raise GuardLost("noop", project_id, partition.epoch)
         return partition
+
+    def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
+        """Remove an empty partition with this owner's guard. False: it is still there."""
+        partition = self.partitions.get(project_id)
+        if partition is None or (partition.epoch is None and not partition.holds and not partition.foreign):
+            self.partitions.pop(project_id, None)
+            return True
+        if partition.holds or partition.foreign or (partition.epoch, partition.session_id) != (epoch, session_id):
+            return False
+        if epoch > self.floor[0]:
+            self.floor = epoch, session_id
+        del self.partitions[project_id]
+        return True
 
     def used(self) -> dict[str, float]:
         """By capacity metric. Metrics of traffic and networks only if a test set them."""

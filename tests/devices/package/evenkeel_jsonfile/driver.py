@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from evenkeel.core.capacity import Metric
-from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome
+from evenkeel.core.device import DeviceFacts, DeviceState, Observation, PartitionBatch, PartitionOutcome, Retirement
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -67,6 +67,9 @@ class JsonFileGroup:
             for name, value in partition.objects.items()
         }
         return Observation(devices=await self.check(), configurations=digests)
+
+    async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
+        return Retirement(left=self.facts.endpoints)
 
     async def adopt(self, project_id: str) -> None:
         """No effect: files of other programs have other names."""

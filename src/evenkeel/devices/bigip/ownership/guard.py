@@ -3,9 +3,9 @@
 A guard is a data group named after its epoch and its owner's session. A takeover deletes the guards that it read and
 creates its own in one transaction. If another agent was faster, one of those deletions names an absent object and the
 device refuses the whole transaction: the takeover is a compare-and-set. The first owner has no guard to delete, so it
-also creates a sentinel of fixed name: of two first owners, the second finds that it exists. Each batch of a stale owner
-refers to a guard that is gone, and each batch of a session with the epoch of another one refers to a guard that never
-existed.
+also creates a sentinel of fixed name: of two first owners, the second finds that it exists; and it must be above the
+floor (:mod:`.floor`), which shows the newest guard that was removed. Each batch of a stale owner refers to a guard that
+is gone, and each batch of a session with the epoch of another one refers to a guard that never existed.
 
 Guards in the earlier form, without a session, are replaced like older ones. A guard with an epoch out of range
 (:mod:`evenkeel.core.epochs`) has no owner; the next takeover removes it.
@@ -26,6 +26,7 @@ from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown,
 from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, segment
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
+from evenkeel.devices.bigip.ownership.floor import Floor
 from evenkeel.devices.waiting import together
 
 log = structlog.get_logger(__name__)
@@ -49,6 +50,7 @@ async def take_over(
     partition: str,
     mine: Guard,
     names: BigIpNames,
+    floor: Floor,
     *,
     owner: str,
     pending: set[str],
@@ -56,8 +58,9 @@ async def take_over(
 ) -> bool:
     """Make ``mine`` the only guard. True: the partition is new, so it is empty.
 
-    Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch,
-    :class:`DeviceRejected` if the partition belongs to another environment or device group, :class:`DeviceUnavailable`.
+    Raises :class:`StaleOwner` if there is a newer guard or one of another session at this epoch, or if there is none
+    and such a one was removed; :class:`DeviceRejected` if the partition belongs to another environment or device group;
+    :class:`DeviceUnavailable`.
     """
     # A shard at its first epoch most likely has no partition yet, and creating one shows that as well as a read does.
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
@@ -77,13 +80,16 @@ async def take_over(
                 partition=partition,
                 guards=[guard.name for guard in guards.absurd],
             )
-        commands = takeover_commands(guards, partition, mine, names, owner)
+        above_floor = [] if guards.held else await floor.admit(partition, mine)
+        commands = [*takeover_commands(guards, partition, mine, names, owner), *above_floor]
         try:
             await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
             log.info("takeover without an answer; looking", device=device.host, partition=partition)
             await drop_pending(device, pending)
+            floor.forget()
         except DeviceRejected as error:
+            floor.forget()
             log.info("takeover refused; looking", device=device.host, partition=partition, reason=error.reason)
             new = False  # another owner was here before
         else:
@@ -129,6 +135,58 @@ async def _is_filled(device: IControl, partition: str) -> bool:
     """Whether the partition holds anything that serves, or could serve, traffic."""
     kinds = (VIRTUAL_ADDRESS, VIRTUAL, POOL)
     return any(await together(*(device.collection(kind, partition=partition) for kind in kinds)))
+
+
+async def retire(
+    device: IControl,
+    partition: str,
+    mine: Guard,
+    floor: Floor,
+    *,
+    owner: str,
+    pending: set[str],
+    timeout_seconds: float,
+) -> None:
+    """Remove the guard ``mine`` and the sentinel of a partition that holds nothing else, and raise the floor, in one
+    transaction. Raises :class:`DeviceRejected` if the guard is not there any more; :class:`DeviceUnavailable`, and then
+    the guard may be gone or not.
+    """
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        commands = [
+            touch(partition, mine, owner),
+            Command(method="DELETE", path=_item(partition, mine.name)),
+            Command(method="DELETE", path=_item(partition, GUARD)),
+            *await floor.raising(mine),
+        ]
+        try:
+            await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
+        except OutcomeUnknown:
+            await drop_pending(device, pending)
+            raise
+        except DeviceRejected:
+            floor.forget()  # another tenant's partition may have been removed meanwhile
+            if attempt == ATTEMPTS_MAX or (await read_guards(device, partition)).held != (mine,):
+                raise
+        else:
+            log.info("guard removed", device=device.host, partition=partition, guard=mine.name)
+            return
+
+
+async def remove_partition(device: IControl, partition: str, names: BigIpNames) -> bool:
+    """Remove a partition without a guard that is ours by its mark. True: it is gone, or was; False: it is not ours, or
+    the device refuses because it holds something. Raises :class:`DeviceUnavailable`.
+    """
+    try:
+        if await _partition_mark(device, partition, names) is None:
+            return False
+        await device.write("DELETE", f"{_PARTITIONS}/{partition}", None)
+    except Absent:
+        return True
+    except DeviceRejected as error:
+        log.info("partition not removed", device=device.host, partition=partition, reason=error.reason)
+        return False
+    log.info("partition removed", device=device.host, partition=partition)
+    return True
 
 
 def check(guards: Guards, partition: str, mine: Guard, names: BigIpNames, host: str) -> None:

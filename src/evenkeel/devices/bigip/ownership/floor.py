@@ -1,0 +1,121 @@
+"""The floor: a data group in /Common that is named after the newest guard that was removed together with its partition.
+
+Where a partition is gone, no guard refuses a former owner that was suspended and resumes. The floor does: whoever makes
+the first guard of a partition must have a newer epoch than the floor, or be the owner that the floor names. The removal
+of a guard raises the floor, and the making of a first guard refers to the floor that was read, each in its transaction:
+so the device refuses a first guard that was decided before the floor was raised. As with guards, a sentinel of fixed
+name is created with the first floor, so that only one can be the first.
+
+One floor covers all partitions of the device group; an owner whose epoch is not above it requests a higher one. A name
+with an epoch out of range (:mod:`evenkeel.core.epochs`) is nobody's: the next raise removes it.
+"""
+
+import contextlib
+from typing import Any
+
+import structlog
+
+from evenkeel.core.epochs import plausible
+from evenkeel.core.errors import StaleOwner
+from evenkeel.devices.bigip.icontrol.answers import Exists
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.icontrol.transaction import Command
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, Guard, segment
+from evenkeel.devices.bigip.objects import DATA_GROUP
+
+log = structlog.get_logger(__name__)
+
+KIND = "floor"
+NONE = Guard(epoch=0)
+"""Before any guard was removed."""
+
+
+class Floor:
+    """One device's floor, as it was read last."""
+
+    def __init__(self, device: IControl, names: BigIpNames) -> None:
+        self._device = device
+        self._names = names
+        self._found: tuple[Guard, ...] | None = None
+        self._sentinel = False
+
+    def forget(self) -> None:
+        """It may have changed."""
+        self._found = None
+
+    async def prepare(self) -> None:
+        """Make it before it is needed, if there is none. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        if await self._read():
+            return
+        self._found = None
+        for name in (self._names.floor_sentinel, self._names.floor(NONE)):
+            command = self._create(name)
+            with contextlib.suppress(Exists):
+                await self._device.write(command.method, command.path, command.body)
+        await self._read()
+
+    async def admit(self, partition: str, mine: Guard) -> list[Command]:
+        """The commands that make a transaction with the first guard of a partition fail if the floor is raised
+        meanwhile. Raises :class:`StaleOwner` if ``mine`` is not above the floor, :class:`DeviceUnavailable`.
+        """
+        found = await self._read()
+        newest = _newest(found)
+        if newest != NONE and mine.epoch <= newest.epoch and mine != newest:
+            self._found = None  # it is read again before the next attempt
+            raise StaleOwner(partition, newest.epoch)
+        return self._keep(found)
+
+    async def raising(self, mine: Guard) -> list[Command]:
+        """The commands that raise the floor to the guard ``mine``, which the same transaction removes; ones that leave
+        it as it is, if it is as high already. Raises :class:`DeviceUnavailable`.
+        """
+        found = await self._read()
+        newest = _newest(found)
+        if mine.epoch <= newest.epoch:
+            return self._keep(found)
+        self._found = None
+        first = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
+        return [*first, *(self._delete(old) for old in found), self._create(self._names.floor(mine))]
+
+    def _keep(self, found: tuple[Guard, ...]) -> list[Command]:
+        newest = _newest(found)
+        if newest in found:
+            return [self._touch(newest)]
+        self._found = None  # read again: it exists after this
+        lone = [] if self._sentinel else [self._create(self._names.floor_sentinel)]
+        return [*lone, self._create(self._names.floor(newest))]
+
+    async def _read(self) -> tuple[Guard, ...]:
+        if self._found is None:
+            items = await self._device.collection(DATA_GROUP, partition=COMMON)
+            ours = (item for item in items if not item.get("subPath") and self._names.own(item.get("description")))
+            names = [str(item.get("name")) for item in ours]
+            self._sentinel = self._names.floor_sentinel in names
+            self._found = tuple(guard for name in names if (guard := self._names.floor_of(name)) is not None)
+            if absurd := [guard.name for guard in self._found if not plausible(guard.epoch)]:
+                log.error(
+                    "floor of an epoch that nobody can have; ignoring it", device=self._device.host, guards=absurd
+                )
+        return self._found
+
+    def _touch(self, guard: Guard) -> Command:
+        return Command(method="PATCH", path=self._path(guard), body={"description": self._names.mark(KIND)})
+
+    def _delete(self, guard: Guard) -> Command:
+        return Command(method="DELETE", path=self._path(guard))
+
+    def _create(self, name: str) -> Command:
+        body: dict[str, Any] = {
+            "name": name,
+            "partition": COMMON,
+            "type": "string",
+            "description": self._names.mark(KIND),
+        }
+        return Command(method="POST", path=f"/mgmt/tm/{DATA_GROUP}", body=body)
+
+    def _path(self, guard: Guard) -> str:
+        return f"/mgmt/tm/{DATA_GROUP}/{segment(COMMON, self._names.floor(guard))}"
+
+
+def _newest(found: tuple[Guard, ...]) -> Guard:
+    return max((guard for guard in found if plausible(guard.epoch)), key=lambda guard: guard.epoch, default=NONE)
