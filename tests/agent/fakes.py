@@ -37,6 +37,7 @@ SETTINGS = AgentSettings(
     host="host-1",
     retry=Backoff(initial_seconds=0.01, max_seconds=0.05, jitter=(0.75, 1.25)),
     resync_interval_seconds=3600.0,
+    retire_seconds=0.3,
 )
 
 

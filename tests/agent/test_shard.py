@@ -10,7 +10,7 @@ from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import Repair
+from evenkeel.core.device import Repair, Retirement
 from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
 from evenkeel.core.messages import Repaired, ShardEpoch
 from tests.agent.fakes import Bench
@@ -210,6 +210,38 @@ async def test_a_load_balancer_that_is_gone_is_not_asked_for_again(bench: Bench)
     await eventually(lambda: not bench.controllers.failures)
     del bench.controllers.revisions["lb-1"]
     await eventually(lambda: bench.worker._retries.next_due() is None)
+
+
+async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_again_for_the_next(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.retirement = Retirement()
+    bench.controllers.deleted = set(bench.controllers.revisions)
+    bench.controllers.revisions.update(dict.fromkeys(bench.controllers.revisions, 9))
+    bench.worker.hint(tuple(bench.controllers.revisions))
+    await eventually(lambda: len(bench.device.batches) == 2)
+    assert not bench.device.retirements
+    bench.controllers.revisions.clear()
+    await eventually(lambda: bool(bench.device.retirements))
+    assert bench.device.batches[-1].complete and not bench.device.batches[-1].services
+    bench.worker.look_again()  # where nothing is, nothing is made to look at it
+    await eventually(lambda: len(bench.device.retirements) == 2)
+    assert bench.device.takeovers == [3]
+    bench.controllers.deleted = set()
+    bench.controllers.revisions["lb-3"] = 1
+    bench.worker.hint(("lb-3",))
+    await eventually(lambda: bench.controllers.applied("lb-3") == 1)
+    assert bench.device.takeovers == [3, 3]
+
+
+async def test_a_partition_on_a_device_out_of_reach_is_removed_later(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.retirement = Retirement(lagging=("device",))
+    bench.controllers.revisions.clear()
+    bench.worker.look_again()
+    await eventually(lambda: len(bench.device.retirements) > 2)
+    bench.device.retirement = Retirement()
+    await eventually(lambda: bench.worker._retries.next_due() is None)
+    assert bench.device.takeovers == [3]
 
 
 async def test_a_bug_in_a_pass_is_retried_and_ends_nothing(bench: Bench) -> None:

@@ -118,6 +118,7 @@ class World:
         """Of certificates, as the devices hold them."""
         self.reschedule = RescheduleMode.CONTROL
         self.duplicate_patience_seconds = 2 * TTL_SECONDS
+        self.retire_seconds = 30.0
         self.controller_settings = ControllerSettings(
             session_ttl_seconds=TTL_SECONDS,
             schedule_interval_seconds=0.05,
@@ -176,6 +177,7 @@ class World:
             write_budget_seconds=0.2,
             retry=Backoff(initial_seconds=0.05, max_seconds=0.5, jitter=(0.75, 1.25)),
             duplicate_patience_seconds=self.duplicate_patience_seconds,
+            retire_seconds=self.retire_seconds,
         )
         agent = self.agents[host] = AgentService(
             bus=await self._bus(host),

@@ -1,0 +1,100 @@
+"""The floor in /Common: raised with each guard that goes, and checked with each first guard."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.core.errors import StaleOwner
+from evenkeel.devices.bigip.ownership.floor import Floor
+from tests.devices.bigip.rig import BigIpRig
+from tests.devices.owner import Owner
+from tests.devices.services import PROJECT, batch, gone, service, session_of
+
+NAME = "evenkeel_floor_dev"
+
+
+async def floors(rig: BigIpRig) -> list[str]:
+    return sorted(name for name in await rig.hands.items("ltm/data-group/internal", "Common") if NAME in name)
+
+
+async def served_and_removed(agent: Owner, epoch: int) -> None:
+    await agent.take_over(PROJECT, epoch, session_of(epoch))
+    await agent.apply(batch(service(), epoch=epoch, complete=True))
+    await agent.apply(batch(gone(), epoch=epoch))
+    await agent.apply(batch(epoch=epoch, complete=True))
+    assert not (await agent.retire(PROJECT, epoch, session_of(epoch))).left
+
+
+async def test_there_is_one_after_the_first_check_and_only_the_newest_stays(rig: BigIpRig) -> None:
+    agent = rig.owner()
+    await agent.check()
+    assert await floors(rig) == [NAME, f"{NAME}_0"]
+    for epoch in (3, 7):
+        await served_and_removed(agent, epoch)
+        found = await floors(rig)
+        assert found[0] == NAME and len(found) == 2 and found[1].startswith(f"{NAME}_{epoch}_")
+
+
+async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(
+    rig: BigIpRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, agent = rig.owner(), rig.owner()
+    await late.check()
+    admitted, resume = asyncio.Event(), asyncio.Event()
+    real = Floor.admit
+
+    async def admit(self: Floor, *args: Any) -> Any:
+        commands = await real(self, *args)
+        if not admitted.is_set():
+            admitted.set()
+            await resume.wait()
+        return commands
+
+    monkeypatch.setattr(Floor, "admit", admit)
+    task = asyncio.create_task(late.take_over(PROJECT, 1, session_of(1)))
+    await admitted.wait()
+    await served_and_removed(agent, 2)
+    resume.set()
+    with pytest.raises(StaleOwner):
+        await task
+    assert not await rig.content()
+
+
+async def test_a_floor_of_an_epoch_that_nobody_can_have_locks_nobody_out(rig: BigIpRig) -> None:
+    agent = rig.owner()
+    await agent.check()
+    body = {
+        "name": f"{NAME}_{2**63}",
+        "partition": "Common",
+        "type": "string",
+        "description": "evenkeel:dev/1:floor",
+    }
+    await rig.hands.call("POST", "ltm/data-group/internal", body)
+    agent.forget(PROJECT)
+    other = rig.owner()
+    await served_and_removed(other, 1)
+    assert [name for name in await floors(rig) if str(2**63) in name] == []
+
+
+async def test_a_floor_of_another_group_or_environment_is_not_ours(rig: BigIpRig) -> None:
+    for name, mark in ((f"{NAME}_99", "evenkeel:dev/7:floor"), (f"{NAME}_98", "")):
+        body = {"name": name, "partition": "Common", "type": "string", "description": mark}
+        await rig.hands.call("POST", "ltm/data-group/internal", body)
+    await served_and_removed(rig.owner(), 1)
+    assert {f"{NAME}_99", f"{NAME}_98"} < set(await floors(rig))
+
+
+async def test_partitions_of_several_tenants_are_removed_at_once_by_several_agents(rig: BigIpRig) -> None:
+    projects = [f"{number:032x}" for number in range(4)]
+
+    async def one(project: str, epoch: int) -> None:
+        agent = rig.owner()
+        await agent.take_over(project, epoch, session_of(epoch))
+        empty = batch(epoch=epoch, complete=True)
+        await agent.apply(replace(empty, project_id=project))
+        assert not (await agent.retire(project, epoch, session_of(epoch))).left
+
+    await asyncio.gather(*(one(project, epoch + 1) for epoch, project in enumerate(projects)))
+    assert (await floors(rig))[1].startswith(f"{NAME}_4_")
