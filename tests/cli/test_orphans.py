@@ -15,9 +15,14 @@ ROW = {"load_balancer_id": "lb-1", "devices": "a, b", "seconds": 65}
 
 def test_each_device_group_is_asked_and_one_without_an_answer_is_a_problem(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/shards", {"shards": SHARDS})
-    stub.on("POST", "/shards/c-1/orphans", {"orphans": [ROW], "more": 2})
+    partition = {"project_id": "p9", "seconds": 7000}
+    stub.on("POST", "/shards/c-1/orphans", {"orphans": [ROW], "partitions": [partition], "more": 2})
     ran = evenkeel("orphan", "list", "-f", "json")
-    assert json.loads(ran.out) == [{**ROW, "environment": "dev", "group_number": 1}]
+    place = {"environment": "dev", "group_number": 1}
+    assert json.loads(ran.out) == [
+        {"kind": "load balancer", "id": "lb-1", "devices": "a, b", "seconds": 65, **place},
+        {"kind": "partition", "id": "p9", "devices": "", "seconds": 7000, **place},
+    ]
     assert ran.code == 5
     first, second = ran.err.splitlines()
     assert first == "problem: device group dev/1: 2 more were not looked at"

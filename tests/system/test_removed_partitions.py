@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from sqlalchemy import Connection, select
+from sqlalchemy import delete as delete_rows
 
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ports import Device
+from evenkeel.store.records import schema
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig
 from tests.system.world import ENVIRONMENT, World
@@ -32,9 +36,26 @@ class PairWorld(World):
         name = f"{ENVIRONMENT}_{tenant}"
         return [any(key.type == "auth/partition" and key.path == name for key in objects) for objects in paths]
 
-    def virtuals(self, tenant: str) -> list[int]:
-        found = (self.emulator.devices[name].objects("ltm/virtual", f"{ENVIRONMENT}_{tenant}") for name in DEVICES)
-        return [len(list(each)) for each in found]
+    async def forget(self, shard_id: str) -> None:
+        """The database loses a tenant's shard and load balancers; both agents are started anew, and know nothing."""
+        for host in list(self.agents):
+            await self.vanish(host)
+        load_balancer, shard = schema.load_balancer, schema.shard
+
+        def lose(connection: Connection) -> None:
+            ids = list(connection.scalars(select(load_balancer.c.id).where(load_balancer.c.shard_id == shard_id)))
+            for table in (schema.listener, schema.pool):
+                connection.execute(delete_rows(table).where(table.c.load_balancer_id.in_(ids)))
+            connection.execute(delete_rows(load_balancer).where(load_balancer.c.id.in_(ids)))
+            connection.execute(delete_rows(shard).where(shard.c.id == shard_id))
+
+        await self.store.database.write(lose)
+        for host in ("h0", "h1"):
+            await self.start_agent(host)
+
+    def addresses(self, tenant: str) -> list[int]:
+        devices = [self.emulator.devices[name] for name in DEVICES]
+        return [len(list(one.objects("ltm/virtual-address", f"{ENVIRONMENT}_{tenant}"))) for one in devices]
 
 
 @pytest.fixture
@@ -95,3 +116,18 @@ async def test_a_new_tenant_is_served_although_the_floor_is_above_its_first_epoc
     await eventually(lambda: world.have_partition("a") == [False, False])
     new = await world.create("b")
     await eventually(lambda: world.active(new))
+
+
+async def test_the_partition_of_a_tenant_that_the_database_lost_goes_after_the_grace_time(world: PairWorld) -> None:
+    world.controller_settings = replace(world.controller_settings, orphan_grace_seconds=0.3)
+    await world.start(agents=2)
+    kept, lost = await world.create("a"), await world.create("b")
+    for load_balancer_id in (kept, lost):
+        await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+    assert world.addresses("b") == [1, 1]
+    (shard,) = [one for one in await world.store.operators.shards() if one.project_id == "b"]
+    await world.forget(shard.id)
+    await eventually(lambda: world.have_partition("b") == [False, False])
+    assert world.addresses("a") == [1, 1]
+    kinds = [event.kind for event in await world.store.operators.events(limit=1000)]
+    assert "orphan_removed" in kinds

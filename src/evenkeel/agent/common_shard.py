@@ -37,6 +37,8 @@ ANSWER_SECONDS = 60.0
 """The longest interval between two reports, even without changes, because the answer may contain changes."""
 SAY_ALL_AGAIN_SECONDS = 300.0
 """Interval of complete reports, which correct statuses that a controller overwrote meanwhile."""
+TENANTS_SECONDS = 600.0
+"""Interval of reports about tenants' partitions, of which only orphans need any action."""
 LATE_SECONDS = 30.0
 """A report without an answer may be processed up to this time later, by a controller that was suspended: then its
 objects are reported once more.
@@ -95,6 +97,7 @@ class CommonShardWorker:
         self._doubtful: dict[tuple[str, str], float] = {}
         """When to repeat a report without an answer."""
         self._all_again_at = 0.0
+        self._tenants_at = 0.0
         self._reached_count: int | None = None
         self._answered_at = float("-inf")
         self._stopping = asyncio.Event()
@@ -183,6 +186,15 @@ class CommonShardWorker:
         self._statistics = {s.listener_id: s for s in seen.statistics}
         if self._clock.monotonic() >= self._answered_at + ANSWER_SECONDS:
             await self._tell()
+        if now >= self._tenants_at:
+            await self._tell_tenants()
+            self._tenants_at = now + TENANTS_SECONDS
+
+    async def _tell_tenants(self) -> None:
+        """Report whose partitions the devices have."""
+        tenants = sorted(await self._device.tenants())
+        for part in portions(tenants, max_bytes=self._max_bytes, max_values=STATUSES_PER_REPORT):
+            await self._tell(tenants=part)
 
     async def _compare(self, seen: Observation) -> None:
         """Find load balancers that vanished, changed or are missing, and report them before any status."""

@@ -1,4 +1,4 @@
-"""``evenkeel orphan list``: load balancers that devices hold and the database does not know."""
+"""``evenkeel orphan list``: load balancers and partitions that devices hold and the database does not know."""
 
 from argparse import Namespace
 from typing import Any
@@ -8,12 +8,12 @@ from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import listed
 from evenkeel.cli.plans import ANSWER_SECONDS
 
-COLUMNS = ("load_balancer_id", "environment", "group_number", "devices", "seconds")
+COLUMNS = ("kind", "id", "environment", "group_number", "devices", "seconds")
 
 
 class ListOrphans(ListCommand):
-    """List load balancers whose objects carry our mark on the devices, and which are not in the database. Changes
-    nothing.
+    """List load balancers whose objects carry our mark on the devices, and which are not in the database; and
+    partitions of tenants without a shard there (id: the project's). Changes nothing.
     """
 
     def get_parser(self, prog_name: str) -> Any:
@@ -37,7 +37,13 @@ class ListOrphans(ListCommand):
             except ApiRefused as error:
                 problems.append(f"{named}: {error}")
                 continue
-            rows += [{**row, **place} for row in found["orphans"]]
+            rows += [
+                {"kind": "load balancer", "id": row["load_balancer_id"], **row, **place} for row in found["orphans"]
+            ]
+            rows += [
+                {"kind": "partition", "id": row["project_id"], "devices": "", **row, **place}
+                for row in found.get("partitions", ())
+            ]
             if found["more"]:
                 problems.append(f"{named}: {found['more']} more were not looked at")
         tell_problems(self, problems)

@@ -249,6 +249,7 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         handovers_at_once=conf.handovers_at_once,
         suspicion_interval_seconds=conf.suspicion_interval,
         max_message_bytes=conf.max_message_bytes,
+        orphan_grace_seconds=conf.orphan_grace_time,
     )
 
 

@@ -58,6 +58,13 @@ CONTROLLER = [
         help="Shards of a device group that are moved away from drained agents at the same time.",
     ),
     cfg.FloatOpt("pending_deadline", default=300.0, min=1.0, help="Seconds until a PENDING object becomes ERROR."),
+    cfg.FloatOpt(
+        "orphan_grace_time",
+        default=86_400.0,
+        min=0.0,
+        help="Seconds from the first report of a partition of ours on a device, of a tenant that the database does not "
+        "know there, to its removal. 0: never.",
+    ),
 ]
 
 DATABASE = [

@@ -133,6 +133,8 @@ class Callbacks:
         """Findings first: load balancers that are present again get their status from the same report."""
         for look in await self._reports.note_findings(report) if has_findings(report) else ():
             self._hints.notify_recheck(look)
+        if report.tenants:
+            await self._reports.note_tenants(report)
         if report.expected_after is not None:
             return await self._reports.expected(report, limit=self._settings.expected_per_answer)
         return await self._reports.record_observed(report)

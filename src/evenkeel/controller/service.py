@@ -28,6 +28,8 @@ log = structlog.get_logger(__name__)
 
 OVERDUE_PER_SWEEP = 500
 CERTIFICATES_PER_SWEEP = 500
+ORPHANS_PER_SWEEP = 1
+"""Orphaned partitions that get a shard: a mistake is noticed before much is gone."""
 
 
 class Controller:
@@ -130,6 +132,9 @@ class Controller:
             log.warning("pending load balancers are overdue", count=overdue)
         await self._scheduling.trim_events(keep=self._settings.events_kept)
         await self._scheduling.remove_unused_certificates(limit=CERTIFICATES_PER_SWEEP)
+        if self._settings.orphan_grace_seconds:
+            grace_seconds = self._settings.orphan_grace_seconds
+            await self._scheduling.serve_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)
 
     async def _every(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str

@@ -48,4 +48,6 @@ class ControllerSettings(Value):
     """Limit of an answer with more than one service definition."""
     stop_timeout_seconds: float = 5.0
     """How long messages being handled may take when the controller stops."""
+    orphan_grace_seconds: float = 86_400.0
+    """From the first report of an orphaned partition to its removal; 0: never."""
     events_kept: int = 10_000

@@ -125,6 +125,14 @@ class History(Value):
     begun_at: float
 
 
+class OrphanedPartition(Value):
+    """A partition on the devices of a group, of a tenant without a shard there."""
+
+    project_id: ProjectId
+    seconds: float
+    """Since it was reported first."""
+
+
 class ShardOwner(Value):
     """The agent that gets hints about a shard."""
 

@@ -340,6 +340,8 @@ class ReportStatus(Message, tag="report_status"):
     """Grows by one with each report of the session: a report that arrives after a newer one is ignored. 0: not
     numbered.
     """
+    tenants: tuple[ProjectId, ...] = ()
+    """Tenants that have a partition of the group on a device, now and then; those without a shard are orphans."""
 
 
 class ReportPlan(Message, tag="report_plan"):

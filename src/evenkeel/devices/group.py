@@ -136,6 +136,10 @@ class DeviceGroup(ABC, Generic[D, R]):
         """Nothing: most device types keep an empty partition, with its guard."""
         return Retirement(left=self.facts.endpoints)
 
+    async def tenants(self) -> frozenset[ProjectId]:
+        """None, if the device type does not tell."""
+        return frozenset()
+
     async def enhanced_services(self) -> EnhancedServices | None:
         """None: most device types have none."""
         return None

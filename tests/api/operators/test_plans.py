@@ -124,6 +124,7 @@ async def test_orphans_are_what_devices_hold_and_the_database_does_not_know(
     found = await api.post(f"/evenkeel/v1/shards/{common.id}/orphans", None, status=200)
     assert found == {
         "orphans": [{"load_balancer_id": name, "devices": "a, b", "seconds": 65} for name in ("gone", "nul\0")],
+        "partitions": [],
         "more": 1,
     }
     await api.post(f"/evenkeel/v1/shards/{shard.id}/orphans", None, status=409)

@@ -74,6 +74,14 @@ class OrphanView(Value):
     """Since its first observation that it was not expected."""
 
 
+class OrphanedPartitionView(Value):
+    """A partition of ours on a group's devices, of a tenant without a shard there."""
+
+    project_id: str
+    seconds: int
+    """Since it was reported first."""
+
+
 class AgentSilent(Unavailable):
     """The agent has not answered."""
 
@@ -95,7 +103,7 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
 
 
 async def orphans(services: Services, call: Call) -> Answer:
-    """The load balancers that devices hold and the database does not know."""
+    """The load balancers and partitions that devices hold and the database does not know."""
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is a tenant's: orphans are looked for by the common shard of a device group.")
@@ -107,7 +115,12 @@ async def orphans(services: Services, call: Call) -> Answer:
         for device, step in found
         if step.name not in known
     ]
-    return json_answer({"orphans": rows, "more": sum(one.more for one in shown.devices)})
+    partitions = [
+        OrphanedPartitionView(project_id=one.project_id, seconds=int(one.seconds))
+        for one in await services.operators.orphaned_partitions(shard.environment, shard.group_number)
+    ]
+    more = sum(one.more for one in shown.devices)
+    return json_answer({"orphans": rows, "partitions": partitions, "more": more})
 
 
 async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:

@@ -289,7 +289,15 @@ _OTHERS = (
         handle=plans.orphans,
         summary="List load balancers that a group's devices hold and the database does not know (of a common shard)",
         rule=own("shard", "get_orphans"),
-        answer=defstruct("OrphanList", [("orphans", list[plans.OrphanView]), ("more", int)], kw_only=True),
+        answer=defstruct(
+            "OrphanList",
+            [
+                ("orphans", list[plans.OrphanView]),
+                ("partitions", list[plans.OrphanedPartitionView]),
+                ("more", int),
+            ],
+            kw_only=True,
+        ),
         errors=(404, 409, 503),
     ),
     Operation(

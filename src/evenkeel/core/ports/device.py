@@ -78,6 +78,13 @@ class Device(Protocol):
         """Statuses and statistics of all objects that this driver created, by a constant number of bulk reads."""
         ...
 
+    async def tenants(self) -> frozenset[ProjectId]:
+        """The tenants of which a reachable device has a partition with our mark, as far as its name tells the tenant;
+        without those that are empty where :meth:`retire` keeps them. A constant number of reads. Raises
+        :class:`DeviceUnavailable`.
+        """
+        ...
+
     async def changed(self) -> None:
         """Return when the devices notify that an operating status differs from the last :meth:`observe`.
 

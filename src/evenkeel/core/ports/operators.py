@@ -12,6 +12,7 @@ from evenkeel.core.control import (
     GroupReach,
     History,
     ListQuery,
+    OrphanedPartition,
     Page,
     Shard,
 )
@@ -109,6 +110,10 @@ class OperatorStore(Protocol):
 
     async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
         """The agent's answer; None if there is none yet."""
+        ...
+
+    async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
+        """Partitions on the group's devices of tenants without a shard there, longest known first."""
         ...
 
     async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:

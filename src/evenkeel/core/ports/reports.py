@@ -38,6 +38,12 @@ class ReportStore(Protocol):
         """
         ...
 
+    async def note_tenants(self, report: ReportStatus) -> None:
+        """Record which of the tenants whose partitions the devices have are without a shard. Old epochs are ignored.
+        Raises :class:`CallRefused` as :meth:`record_observed` does.
+        """
+        ...
+
     async def record_plan(self, report: ReportPlan) -> None:
         """The answer to an operator's inquiry; ignored if there is no such inquiry about the shard, or no more. Raises
         :class:`SessionLost` unless the agent owns the shard.

@@ -106,6 +106,13 @@ class SchedulingStore(Protocol):
         """Record an event."""
         ...
 
+    async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
+        """Give orphaned partitions that were found longer ago than this a shard, so that an agent empties them; returns
+        how many. None while the database's history is younger than that, nor in a group that has more orphans than
+        tenants.
+        """
+        ...
+
     async def remove_unused_certificates(self, *, limit: int) -> int:
         """Remove what was read of references that no listener or pool has had for a while; returns how many."""
         ...

@@ -187,6 +187,13 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         mine = guard_of(batch.epoch, batch.session_id)
         guard.check(await read_guards(self.icontrol, partition), partition, mine, self._names, self.host)
 
+    async def tenants(self) -> frozenset[ProjectId]:
+        """The tenants of its partitions with our mark. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        async with self.reached():
+            items = await self.icontrol.collection("auth/partition")
+        ours = (str(item.get("name")) for item in items if self._names.own(item.get("description")))
+        return frozenset(tenant for name in ours if (tenant := self._names.tenant(name)) is not None)
+
     async def know_cluster(self) -> None:
         """Read the cluster if it is not known. Raises :class:`DeviceUnavailable`."""
         if not self.cluster.devices:

@@ -232,6 +232,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
 
+    async def tenants(self) -> frozenset[ProjectId]:
+        """The tenants of partitions with our mark."""
+        done, _ = await on_all(self._devices, lambda device: device.tenants())
+        return frozenset[ProjectId]().union(*done.values())
+
     async def changed(self) -> None:
         """Never returns: a BIG-IP sends no notifications."""
         await asyncio.Event().wait()

@@ -106,6 +106,11 @@ class BigIpNames(Value):
         """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`."""
         return f"{self.prefix}_{plain(project_id)}"
 
+    def tenant(self, partition: str) -> ProjectId | None:
+        """The tenant whose partition has this name; None if the name is not ours, or holds a digest of the id."""
+        prefix, _, tail = partition.rpartition("_")
+        return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
+
     def traffic_group(self, project_id: ProjectId) -> str:
         """The traffic group of the tenant's virtual addresses; empty: that of its partition.
 

@@ -73,6 +73,12 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     async def adopt(self, project_id: ProjectId) -> None:
         """No effect: no other program makes partitions of a daemon."""
 
+    async def tenants(self) -> frozenset[ProjectId]:
+        """The tenants of partitions that hold load balancers."""
+        done, _ = await on_all(self._devices, lambda device: device.observe())
+        found = (one for reading in done.values() for one in reading.seen.partitions if one.load_balancer_ids)
+        return frozenset(tenant for one in found if (tenant := self._names.tenant(one.name)) is not None)
+
     async def changed(self) -> None:
         """Return when a daemon reports a status change since the last :meth:`observe`."""
         await watching.changed(self._devices, self._names)

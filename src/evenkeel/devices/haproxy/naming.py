@@ -35,6 +35,11 @@ class HaproxyNames(Value):
         """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`."""
         return f"{self.prefix}_{plain(project_id)}"
 
+    def tenant(self, partition: str) -> ProjectId | None:
+        """The tenant whose partition has this name; None if the name is not ours, or holds a digest of the id."""
+        prefix, _, tail = partition.rpartition("_")
+        return ProjectId(tail) if prefix == self.prefix and _PLAIN.fullmatch(tail) else None
+
     def owns(self, partition: str) -> bool:
         """Whether the partition belongs to this environment."""
         return partition.rpartition("_")[0] == self.prefix

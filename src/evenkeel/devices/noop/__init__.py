@@ -130,6 +130,11 @@ class NoopGroup:
         memory = self._reached()
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
+    async def tenants(self) -> frozenset[ProjectId]:
+        """Those with a guard."""
+        partitions = self._reached().partitions
+        return frozenset(project_id for project_id, one in partitions.items() if one.epoch is not None)
+
     async def changed(self) -> None:
         """Never returns: there are no notifications."""
         await asyncio.Event().wait()

@@ -25,7 +25,7 @@ class NoopMemory:
     """The device's side: like a real one, it refuses stale owners and addresses in use."""
 
     def __init__(self) -> None:
-        self.partitions: dict[str, Partition] = {}
+        self.partitions: dict[ProjectId, Partition] = {}
         self.floor: tuple[int, SessionId] = (0, SessionId(""))
         """Epoch and session of the newest guard that was removed with its partition."""
         self.reachable = True

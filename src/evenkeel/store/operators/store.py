@@ -14,6 +14,7 @@ from evenkeel.core.control import (
     GroupReach,
     History,
     ListQuery,
+    OrphanedPartition,
     Page,
     Shard,
 )
@@ -26,6 +27,7 @@ from evenkeel.store.operators import agents, environments, moves, plans, reads, 
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
+from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.reach import read_out_of_reach
 
 
@@ -96,6 +98,9 @@ class SqlOperators:
 
     async def plan_answer(self, inquiry_id: str) -> PlanAnswer | None:
         return await self._db.query(lambda connection: plans.read_answer(connection, inquiry_id))
+
+    async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
+        return await self._db.read(lambda connection: read_orphans(connection, environment, group_number))
 
     async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         return await self._db.read(lambda connection: reads.read_known(connection, ids))

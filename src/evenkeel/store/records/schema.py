@@ -510,6 +510,17 @@ plan_inquiry = Table(  # operators' questions to agents, and the answers, for so
     Column("answer", Text),  # JSON; NULL: none yet
 )
 
+orphaned_partition = Table(  # partitions on devices, of tenants without a shard there: see reports/orphans.py
+    "orphaned_partition",
+    metadata,
+    Column("environment", String(64), primary_key=True),
+    Column("group_number", Integer, primary_key=True),
+    Column("project_id", NAME, primary_key=True),
+    Column("found_at", Double, nullable=False),
+    Column("seen_at", Double, nullable=False),
+    Index("ix_orphaned_partition_found_at", "found_at"),
+)
+
 former_agent = Table(  # deleted agents: see ownership/former_agents.py
     "former_agent",
     metadata,

@@ -4,7 +4,7 @@ from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.histories import Histories
-from evenkeel.store.reports import applied, findings, observed, plans
+from evenkeel.store.reports import applied, findings, observed, orphans, plans
 
 
 class SqlReports:
@@ -29,6 +29,9 @@ class SqlReports:
 
     async def expected(self, report: ReportStatus, *, limit: int) -> ReportReceipt:
         return await self._db.read(lambda connection: findings.read_expected(connection, report, limit))
+
+    async def note_tenants(self, report: ReportStatus) -> None:
+        await self._db.write(lambda connection: orphans.note_tenants(connection, report))
 
     async def record_plan(self, report: ReportPlan) -> None:
         await self._db.write(lambda connection: plans.record_plan(connection, report))

@@ -14,7 +14,7 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.sql import Raced
-from evenkeel.store.scheduling import due_shards, placing, reach, silence, snapshots, sweeping
+from evenkeel.store.scheduling import due_shards, orphans, placing, reach, silence, snapshots, sweeping
 from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
@@ -75,6 +75,13 @@ class SqlScheduling:
             )
         except (Raced, IntegrityError):  # another transaction was faster, the agent was deleted, or the group is full
             return None
+
+    async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
+        due = await self._db.read(lambda connection: orphans.read_due(connection, grace_seconds, limit))
+        served = 0
+        for orphan in due:
+            served += await self._db.write(lambda connection, orphan=orphan: orphans.serve(connection, *orphan))  # type: ignore[misc]
+        return served
 
     async def assign(self, steps: Sequence[Assign]) -> tuple[ShardOwner, ...]:
         """A failure at one shard does not affect the others: after a failure each half is tried separately, down to

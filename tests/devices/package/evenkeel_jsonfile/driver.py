@@ -68,6 +68,9 @@ class JsonFileGroup:
         }
         return Observation(devices=await self.check(), configurations=digests)
 
+    async def tenants(self) -> frozenset[str]:
+        return frozenset()
+
     async def retire(self, project_id: str, epoch: int, session_id: str) -> Retirement:
         return Retirement(left=self.facts.endpoints)
 

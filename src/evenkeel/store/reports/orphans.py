@@ -1,0 +1,85 @@
+"""Orphaned partitions: those that devices of a group have, of tenants without a shard there.
+
+They are left by a database that was replaced by an older or another one, or by a removal that was not completed. No
+agent owns such a partition. The sweeper gives it a shard after a grace time, if nothing speaks against it: see
+:mod:`evenkeel.store.scheduling.orphans`.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from evenkeel.core.control import OrphanedPartition
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.messages import ReportStatus
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import batches, insert_if_absent
+from evenkeel.store.records import schema
+from evenkeel.store.reports.observed import locked_group
+
+SEEN_SECONDS = 3600.0
+"""An orphan that was not reported for so long is not there any more."""
+ORPHANS_MAX = 1000
+"""Per device group; further ones are recorded when these are gone."""
+
+_orphan = schema.orphaned_partition
+_shard = schema.shard
+
+
+def note_tenants(connection: Connection, report: ReportStatus) -> None:
+    """Record which of the reported tenants have no shard, and forget those that have one again. A constant number of
+    statements, and one for each new orphan.
+    """
+    group = locked_group(connection, report)
+    if group is None:
+        return
+    here = (_orphan.c.environment == group.environment, _orphan.c.group_number == group.group_number)
+    connection.execute(delete(_orphan).where(*here, _orphan.c.seen_at < db_now() - SEEN_SECONDS))
+    count = connection.scalar(select(func.count()).select_from(_orphan).where(*here)) or 0
+    for batch in batches(sorted(set(report.tenants))):
+        known = set(
+            connection.scalars(
+                select(_shard.c.project_id).where(
+                    _shard.c.environment == group.environment,
+                    _shard.c.group_number == group.group_number,
+                    in_list(_shard.c.project_id, batch),
+                )
+            )
+        )
+        if known:
+            connection.execute(delete(_orphan).where(*here, in_list(_orphan.c.project_id, sorted(known))))
+        unknown = [tenant for tenant in batch if tenant and tenant not in known]
+        if unknown:
+            connection.execute(
+                update(_orphan).where(*here, in_list(_orphan.c.project_id, unknown)).values(seen_at=db_now())
+            )
+            count += _add(connection, group, unknown, room=ORPHANS_MAX - count)
+
+
+def _add(connection: Connection, group: Any, tenants: Iterable[ProjectId], *, room: int) -> int:
+    added = 0
+    present = {row.project_id for row in read_orphans(connection, group.environment, group.group_number)}
+    for tenant in tenants:
+        if tenant in present or added >= room:
+            continue
+        row = {
+            "environment": group.environment,
+            "group_number": group.group_number,
+            "project_id": tenant,
+            "found_at": db_now(),
+            "seen_at": db_now(),
+        }
+        added += insert_if_absent(connection, _orphan, row)
+    return added
+
+
+def read_orphans(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
+    """Of one device group, longest known first."""
+    rows = connection.execute(
+        select(_orphan.c.project_id, (db_now() - _orphan.c.found_at).label("seconds"))
+        .where(_orphan.c.environment == environment, _orphan.c.group_number == group_number)
+        .order_by(_orphan.c.found_at, _orphan.c.project_id)
+    )
+    return tuple(OrphanedPartition(project_id=row.project_id, seconds=row.seconds) for row in rows)

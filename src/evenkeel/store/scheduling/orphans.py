@@ -1,0 +1,87 @@
+"""Orphaned partitions get a shard, so that the agent which is assigned it empties and removes them, with all locks.
+
+A database that is the wrong one must not empty a device. So an orphan waits for the grace time, and none gets a shard
+while a history of the database is younger than that, or while a group has more orphans than shards of tenants.
+"""
+
+import uuid
+
+from sqlalchemy import Connection, delete, func, select
+
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.ownership.sql import tell_agents
+from evenkeel.store.records import schema
+from evenkeel.store.reports.orphans import SEEN_SECONDS
+from evenkeel.store.writing.events import record_event
+
+_history = schema.history
+_orphan = schema.orphaned_partition
+_shard = schema.shard
+
+
+def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
+    """Environment, group and project of orphans whose grace time is over, longest known first."""
+    begun_at = select(func.max(_history.c.begun_at)).scalar_subquery()
+    statement = (
+        select(_orphan.c.environment, _orphan.c.group_number, _orphan.c.project_id)
+        .where(
+            _orphan.c.found_at < db_now() - grace_seconds,
+            _orphan.c.seen_at > db_now() - SEEN_SECONDS,
+            func.coalesce(begun_at, 0.0) < db_now() - grace_seconds,
+        )
+        .order_by(_orphan.c.found_at)
+        .limit(limit)
+    )
+    return [(row.environment, row.group_number, row.project_id) for row in connection.execute(statement)]
+
+
+def serve(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
+    """Create the orphan's shard for the agent that observes its devices. False: there are too many orphans, nobody
+    observes, or it has a shard.
+    """
+    here = (_shard.c.environment == environment, _shard.c.group_number == group_number)
+    orphans = connection.scalar(
+        select(func.count())
+        .select_from(_orphan)
+        .where(_orphan.c.environment == environment, _orphan.c.group_number == group_number)
+    )
+    shards = connection.scalar(
+        select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
+    )
+    if (orphans or 0) > (shards or 0):
+        return False
+    agent_id = connection.scalar(select(_shard.c.acting_agent_id).where(*here, _shard.c.project_id == COMMON_PROJECT))
+    if agent_id is None:
+        return False
+    row = {
+        "id": str(uuid.uuid4()),
+        "environment": environment,
+        "group_number": group_number,
+        "project_id": project_id,
+        "home_agent_id": agent_id,
+        "acting_agent_id": agent_id,
+        "epoch": 1,
+        "created_at": db_now(),
+    }
+    made = insert_if_absent(connection, _shard, row)
+    connection.execute(
+        delete(_orphan).where(
+            _orphan.c.environment == environment,
+            _orphan.c.group_number == group_number,
+            _orphan.c.project_id == project_id,
+        )
+    )
+    if made:
+        tell_agents(connection, [agent_id])
+        record_event(
+            connection,
+            kind="orphan_removed",
+            text=f"the partition of project {project_id} on device group {environment}/{group_number}, of which the "
+            "database knows nothing, is being emptied",
+            environment=environment,
+            agent_id=agent_id,
+            shard_id=row["id"],
+        )
+    return made
