@@ -1,18 +1,23 @@
-"""Random service definitions with every attribute that a BIG-IP can have, except TLS and L7."""
+"""Random service definitions with every attribute that a BIG-IP can have; :data:`tenants` are without TLS."""
 
 from typing import Any, get_args
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from evenkeel.core.model import LbAlgorithm, SessionPersistence, Vip
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.devices.bigip.capabilities import CAPABILITIES, PROXY_PROTOCOLS
-from tests.devices.services import gone, listener, member, monitor, pool, service
+from tests.certificates import referring
+from tests.devices.bigip.certificates import authority, certificate, revocation_list, tls_listener
+from tests.devices.l7_behaviour import OTHERS, PATHS
+from tests.devices.services import gone, listener, member, monitor, policy, pool, service
 
 _text = st.text(alphabet='/ab%\\\r\n"{} \0é', max_size=10)
 _seconds = st.sampled_from([None, 0, 1, 86_400])
 _milliseconds = st.sampled_from([0, 1, 5_000, 50_000, 70_000, 31_536_000_000])
 _POOL_PROTOCOLS = tuple(sorted({name for names in CAPABILITIES.protocol_pairs.values() for name in names}))
+_RULES = [case[0] for case in (*PATHS, *OTHERS)]
 _MONITORS = {
     "UDP": ("UDP-CONNECT", "TCP", "HTTP"),
     "SCTP": ("UDP-CONNECT", "TCP", "HTTP"),
@@ -96,6 +101,31 @@ def _behind(found: Any) -> list[str]:
 
 
 @st.composite
+def l7policies(draw: st.DrawFn, number: str, found: Any) -> tuple[ServiceL7Policy, ...]:
+    """Policies of one listener, with any rules that are possible."""
+    actions = ["REJECT", "REDIRECT_TO_URL", "REDIRECT_PREFIX", *(["REDIRECT_TO_POOL"] if found else [])]
+    policies = []
+    for place in range(1, draw(st.integers(0, 3)) + 1):
+        action = draw(st.sampled_from(actions))
+        redirects = action in ("REDIRECT_TO_URL", "REDIRECT_PREFIX")
+        rules = draw(st.lists(st.sampled_from(_RULES), min_size=1, max_size=3))
+        policies.append(
+            policy(
+                place,
+                *(replace(one, id=f"rule-{number}-{place}-{each}") for each, one in enumerate(rules)),
+                id=f"policy-{number}-{place}",
+                action=action,
+                admin_state_up=draw(st.booleans()),
+                redirect_pool_id=found.id if action == "REDIRECT_TO_POOL" else None,
+                redirect_url="https://new.test/%20x?a=b" if action == "REDIRECT_TO_URL" else None,
+                redirect_prefix="https://new.test/p" if action == "REDIRECT_PREFIX" else None,
+                redirect_http_code=draw(st.sampled_from([None, 301, 308])) if redirects else None,
+            )
+        )
+    return tuple(policies)
+
+
+@st.composite
 def listeners(draw: st.DrawFn, number: int, place: int, found: Any) -> Any:
     protocol = draw(st.sampled_from(_behind(found)))
     headers = draw(st.lists(st.sampled_from(["X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"]), unique=True))
@@ -111,6 +141,29 @@ def listeners(draw: st.DrawFn, number: int, place: int, found: Any) -> Any:
         timeout_member_data=draw(_milliseconds),
         timeout_member_connect=draw(_milliseconds) if protocol != "SCTP" else 5_000,
         insert_headers=dict.fromkeys(headers, "true") if protocol == "HTTP" else {},
+        l7policies=draw(l7policies(f"{number}-{place}", found)) if protocol == "HTTP" else (),
+    )
+
+
+@st.composite
+def tls_listeners(draw: st.DrawFn, number: int, found: Any) -> Any:
+    """One where TLS ends."""
+    authentication = draw(st.sampled_from(["NONE", "OPTIONAL", "MANDATORY"]))
+    asks = authentication != "NONE"
+    headers = draw(st.lists(st.sampled_from(["X-Forwarded-For", "X-Forwarded-Proto"]), unique=True))
+    return tls_listener(
+        number * 10 + 9,
+        default_pool_id=found.id if found else None,
+        default_tls_container_ref=draw(st.sampled_from(["ref-a", "ref-b"])),
+        sni_container_refs=tuple(draw(st.lists(st.sampled_from(["ref-b", "ref-c"]), unique=True))),
+        client_authentication=authentication,
+        client_ca_tls_container_ref="ref-ca" if asks else None,
+        client_crl_container_ref="ref-crl" if asks and draw(st.booleans()) else None,
+        alpn_protocols=draw(st.sampled_from([(), ("http/1.1",), ("h2", "http/1.1")])),
+        tls_versions=draw(st.sampled_from([("TLSv1.2",), ("TLSv1.2", "TLSv1.3")])),
+        insert_headers=dict.fromkeys([*headers, *(["X-SSL-Client-DN"] if asks else [])], "true"),
+        hsts_max_age=draw(st.sampled_from([None, 300])),
+        l7policies=draw(l7policies(f"{number}-9", found)),
     )
 
 
@@ -135,4 +188,31 @@ def services(draw: st.DrawFn, number: int) -> ServiceDefinition:
     )
 
 
+@st.composite
+def tls_services(draw: st.DrawFn, number: int) -> ServiceDefinition:
+    """With a listener where TLS ends, and members that may be spoken to with TLS."""
+    given = draw(services(number))
+    if given.deleted:
+        return given
+    encrypted = draw(st.booleans())
+    found = pool(
+        number,
+        protocol="HTTP",
+        tls_enabled=encrypted,
+        tls_container_ref="ref-c" if encrypted and draw(st.booleans()) else None,
+        ca_tls_container_ref="ref-ca" if encrypted and draw(st.booleans()) else None,
+    )
+    plain = tuple(replace(one, default_pool_id=None, l7policies=()) for one in given.listeners)
+    ending = draw(tls_listeners(number, found))
+    return referring(replace(given, pools=(found,), listeners=(*plain, ending)), CONTENTS)
+
+
+CONTENTS = {
+    **{f"ref-{letter}": certificate(f"{letter}.example", chain=letter != "b") for letter in "abc"},
+    "ref-ca": authority(),
+    "ref-crl": revocation_list(),
+}
+"""What references name."""
+
 tenants = st.tuples(*(services(number) for number in (1, 2, 3)))
+tls_tenants = st.tuples(tls_services(1), services(2), tls_services(3))

@@ -74,6 +74,7 @@ def test_the_time_to_connect_is_that_of_the_members_side() -> None:
     assert own == {
         "dev_tcp-member_listener-1": {
             "defaultsFrom": "/Common/tcp",
+            "idleTimeout": "300",
             "synRtoBase": 200,
             "synMaxRetrans": 2,
             "description": "evenkeel:dev/1:tcp-member:lb-1:listener-1",

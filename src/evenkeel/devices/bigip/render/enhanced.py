@@ -19,7 +19,7 @@ from evenkeel.core.model import L7_PROTOCOLS, TLS_PROTOCOL
 from evenkeel.core.service import ServiceListener, ServicePool
 from evenkeel.devices.bigip.objects import Key, WantedObject
 from evenkeel.devices.bigip.render.sharing import unshared_because
-from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings
+from evenkeel.devices.bigip.render.transport import MEMBER_SIDE, connect_settings, idle_settings, profile_attributes
 from evenkeel.devices.errors import Unrenderable
 
 Definitions = Mapping[str, Definition]
@@ -139,7 +139,7 @@ class _Virtual:
         """The path of a tcp profile instead of the fastL4 profile."""
         key = Key(type=_TCP, name=old.key.name.replace("_fastl4_", f"_{kind}_"))
         mark = str(old.attributes["description"]).replace(":fastl4:", f":{kind}:")
-        attributes = {"defaultsFrom": "/Common/tcp", **settings, "description": mark}
+        attributes = {**profile_attributes(kind, settings), "description": mark}
         self.own.append(replace(old, key=key, attributes=attributes))
         return f"/{self.partition}/{key.name}"
 

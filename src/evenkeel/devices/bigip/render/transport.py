@@ -19,6 +19,7 @@ member together (5 s in the built-in profile, too). A datagram needs no connecti
 member has the device's own time-outs. 0 is the longest possible; so is more than the longest possible.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.core.model import DATAGRAM_PROTOCOLS, L7_PROTOCOLS
@@ -36,6 +37,14 @@ SYN_REPEATS_MIN, SYN_REPEATS_MAX = 2, 12
 """``synMaxRetrans``: one lost packet must not fail a connection; at most (from memory)."""
 SCTP_SECONDS_MAX = 2_147_483_647
 _BUILT_IN = {"tcp": "/Common/tcp", "fastl4": "/Common/fastL4", "udp": "/Common/udp", "sctp": "/Common/sctp"}
+_BUILT_IN_VALUES: dict[str, dict[str, Any]] = {
+    "tcp": {"idleTimeout": "300"},
+    MEMBER_SIDE: {"idleTimeout": "300", "synRtoBase": 3_000, "synMaxRetrans": 3},
+    "fastl4": {"idleTimeout": "300", "tcpHandshakeTimeout": "5"},
+    "udp": {"idleTimeout": "60"},
+    "sctp": {"idleTimeout": "300"},
+}
+"""Of the attributes that we set: an object always has all of them, so that one that is no longer needed is put back."""
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
@@ -107,13 +116,18 @@ def _profile(
             key=Key(type=f"ltm/profile/{kind}", name=names.helper(name, listener.id)),
             owner=service.load_balancer_id,
             attributes={
-                "defaultsFrom": _BUILT_IN[kind],
-                **settings,
+                **profile_attributes(name, settings),
                 "description": names.mark(name, service.load_balancer_id, listener.id),
             },
             immutables=frozenset({"defaultsFrom"}),
         )
     ]
+
+
+def profile_attributes(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A child of the built-in profile with these settings; ``name`` is the kind, or :data:`MEMBER_SIDE`."""
+    parent = _BUILT_IN["tcp" if name == MEMBER_SIDE else name]
+    return {"defaultsFrom": parent, **_BUILT_IN_VALUES[name], **settings}
 
 
 def idle_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
