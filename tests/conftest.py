@@ -1,5 +1,6 @@
 """Fixtures for every room: the real servers, started once per test process and only if a test asks for one."""
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -155,3 +156,12 @@ def galera() -> Iterator[maria.Galera]:
     cluster.start()
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(autouse=True)
+def umask_as_before() -> Iterator[None]:
+    """A changed umask belongs to the whole process: servers of later tests could not read their own files."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield
+    assert os.umask(before) == before

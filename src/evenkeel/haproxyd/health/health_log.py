@@ -6,7 +6,6 @@ socket, and only messages of a partition's current worker are accepted.
 """
 
 import asyncio
-import os
 import re
 import socket
 import struct
@@ -16,6 +15,7 @@ from pathlib import Path
 import structlog
 
 from evenkeel.core.values import Value
+from evenkeel.haproxyd.health.private_socket import bound_socket
 from evenkeel.haproxyd.ports import PartitionEvent
 
 log = structlog.get_logger(__name__)
@@ -100,21 +100,9 @@ class HealthLogListener:
             await self.start()
 
     def _bound_socket(self) -> socket.socket:
-        """Accessible to the owner only from its creation. The kernel attaches the sender's credentials to each datagram
-        (unix(7), SO_PASSCRED)."""
-        bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        umask = os.umask(0o177)
-        try:
-            bound.setblocking(False)
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            bound.bind(str(self._path))
-            if self._others_write:
-                self._path.chmod(0o622)
-        except OSError:
-            bound.close()
-            raise
-        finally:
-            os.umask(umask)
+        """The kernel attaches the sender's credentials to each datagram (unix(7), SO_PASSCRED)."""
+        bound = bound_socket(self._path, socket.SOCK_DGRAM, others_write=self._others_write)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         return bound
 
     def close(self) -> None:

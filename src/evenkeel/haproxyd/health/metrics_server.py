@@ -7,7 +7,6 @@ load balancer.
 
 import asyncio
 import contextlib
-import os
 import socket
 import struct
 import time
@@ -20,6 +19,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.health.metrics import CONTENT_TYPE, STATISTICS, metrics
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
+from evenkeel.haproxyd.health.private_socket import bound_socket
 
 log = structlog.get_logger(__name__)
 
@@ -73,13 +73,8 @@ class MetricsServer:
     async def start(self) -> None:
         """Listen, replacing the socket of an earlier daemon. Raises :class:`OSError`."""
         self._path.unlink(missing_ok=True)
-        umask = os.umask(0o177)
-        try:
-            self._server = await asyncio.start_unix_server(self._serve, str(self._path), limit=HEAD_BYTES_MAX)
-            if self._others_connect:
-                self._path.chmod(0o622)
-        finally:
-            os.umask(umask)
+        bound = bound_socket(self._path, socket.SOCK_STREAM, others_write=self._others_connect)
+        self._server = await asyncio.start_unix_server(self._serve, sock=bound, limit=HEAD_BYTES_MAX)
 
     async def restore(self) -> None:
         """Listen again if the socket was removed. Raises :class:`OSError`."""

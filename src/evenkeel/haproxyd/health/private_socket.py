@@ -1,0 +1,27 @@
+"""UNIX sockets that only the daemon's user may use from their creation on."""
+
+import os
+import socket
+from pathlib import Path
+
+OTHERS_WRITE_MODE = 0o622
+
+
+def bound_socket(path: Path, kind: socket.SocketKind, *, others_write: bool) -> socket.socket:
+    """A bound socket. ``others_write``: workers that run as other users connect, or send. Raises :class:`OSError`.
+
+    The umask is the whole process's, so nothing may be awaited while it is changed.
+    """
+    bound = socket.socket(socket.AF_UNIX, kind)
+    umask = os.umask(0o177)
+    try:
+        bound.setblocking(False)
+        bound.bind(str(path))
+        if others_write:
+            path.chmod(OTHERS_WRITE_MODE)
+    except OSError:
+        bound.close()
+        raise
+    finally:
+        os.umask(umask)
+    return bound
