@@ -41,6 +41,7 @@ class Known(NamedTuple):
     l7rule: str = "no-rule"
     extension: str = "lbaasv2"
     enhanced_service: str = "no-service"
+    network: str = "no-network"
 
 
 def routes() -> Iterator[Route]:
@@ -66,6 +67,7 @@ _BY_SEGMENT = {
     "enhanced_services": "enhanced_service",
     "providers": "environment",
     "subnets": "subnet",
+    "networks": "network",
     "quotas": "project",
     "certificates": "project",
     "flavors": "flavor",
@@ -139,6 +141,9 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "EnvironmentNewBody": {"environment": {"name": "another", "device_driver": "noop"}},
         "EnvironmentChangeBody": {"environment": {"description": "changed"}},
         "SubnetNewBody": {"subnet": {"name": "another", "cidr": "10.77.0.0/24"}},
+        "SubnetChangeBody": {"subnet": {"device_addresses": []}},
+        "NetworkNewBody": {"network": {"network_type": "vxlan", "segmentation_id": 77}},
+        "NetworkChangeBody": {"network": {"mtu": 1450}},
         "RefreshBody": {"refresh": {}},
         "CertificateNewBody": {"certificate": {"project_id": known.project, "name": "another", "pem": "no PEM"}},
     }

@@ -99,7 +99,7 @@ def expected(route: Route, persona: Persona) -> set[int]:
         return looked_up(route)
     if CERTIFICATES.fullmatch(route.path):
         return {501}  # no key manager is configured
-    there_are_none = ("/v2/octavia/amphorae/", "/evenkeel/v1/shards/{id}")
+    there_are_none = ("/v2/octavia/amphorae/", "/evenkeel/v1/shards/{id}", "/evenkeel/v1/networks/{id}")
     if route.path.startswith(there_are_none) or route.path.endswith("/{enhanced_service}"):
         return {404}
     if str(route) in REFUSED_FOR_OTHER_REASONS:

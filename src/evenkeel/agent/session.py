@@ -99,6 +99,7 @@ class Session:
             endpoints=facts.endpoints,
             identities=self._identities,
             exclusive=facts.exclusive,
+            network_layout=facts.network_layout,
             capacity=self._capacity,
             names_session=True,
             sealing_key=self.key_pair.public_key,

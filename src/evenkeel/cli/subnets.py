@@ -1,6 +1,6 @@
 """``evenkeel subnet …``: the address pools of the built-in network."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
@@ -8,7 +8,15 @@ from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "name", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
-OPTIONAL = ("network_id", "gateway_ip", "allocation_start", "allocation_end", "project_id", "reserved")
+OPTIONAL = (
+    "network_id",
+    "gateway_ip",
+    "allocation_start",
+    "allocation_end",
+    "project_id",
+    "reserved",
+    "device_addresses",
+)
 
 
 class ListSubnets(ListCommand):
@@ -38,6 +46,7 @@ class CreateSubnet(ShowCommand):
             metavar="ADDRESS[-ADDRESS]",
             help="An address or a range that is never a VIP; may be given several times.",
         )
+        _add_device_addresses(parser, required=False)
         parser.add_argument("--project", dest="project_id", help="Only for this project; default: for all.")
         return parser
 
@@ -46,6 +55,33 @@ class CreateSubnet(ShowCommand):
         given = {name: getattr(parsed_args, name) for name in OPTIONAL if getattr(parsed_args, name) is not None}
         body = {"name": parsed_args.name, "cidr": parsed_args.cidr, **given}
         return shown(self.client.post(f"{API}/subnets", {"subnet": body})["subnet"])
+
+
+class SetSubnet(ShowCommand):
+    """Set the addresses that devices may have in an address pool."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The subnet and the addresses."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
+        _add_device_addresses(parser, required=True)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Change and show."""
+        path = f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}"
+        body = {"subnet": {"device_addresses": parsed_args.device_addresses}}
+        return shown(self.client.put(path, body)["subnet"])
+
+
+def _add_device_addresses(parser: ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--device-addresses",
+        action="append",
+        metavar="ADDRESS[-ADDRESS]",
+        required=required,
+        help="Addresses for devices that are attached to the network: self IPs, SNAT; may be given several times.",
+    )
 
 
 class DeleteSubnet(ApiCommand):

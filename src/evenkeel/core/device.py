@@ -6,6 +6,7 @@ from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.messages import Applied, DeviceState, ObservedStatistics, ObservedStatus
+from evenkeel.core.networks import NOT_ADJACENT, NetworkLayout
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.core.values import Value
@@ -20,6 +21,8 @@ class DeviceFacts(Value):
     endpoints: tuple[str, ...]
     carries_traffic: bool = True
     """False: confirmed objects are not reported ONLINE."""
+    network_layout: NetworkLayout = NOT_ADJACENT
+    """How the devices are attached to networks."""
     exclusive: bool = True
     """False: the endpoints are not addresses, so several device groups may have the same."""
 

@@ -439,3 +439,5 @@ class Subnet(Value):
     """None: every project may use it."""
     reserved: tuple[str, ...] = ()
     """Addresses, and ranges as ``first-last``, that are never VIPs: those of the operator's hosts."""
+    device_addresses: tuple[str, ...] = ()
+    """The same for the load balancing devices' own addresses; all of them are in ``reserved`` too."""

@@ -6,10 +6,12 @@ definitions contain no networks. Otherwise controllers resolve the networks, all
 (route domains, addresses), and put it into definitions; drivers only render it.
 """
 
+import hashlib
+from collections.abc import Sequence
 from enum import StrEnum
 
 from evenkeel.core.ids import ProjectId
-from evenkeel.core.values import Wire
+from evenkeel.core.values import Value, Wire
 
 COMMON_ROUTE_DOMAIN = 0
 """The route domain of a BIG-IP that is always there: of everything that tenants share."""
@@ -25,6 +27,8 @@ class NetworkType(StrEnum):
 
 
 TUNNELS = frozenset({NetworkType.VXLAN, NetworkType.GRE})
+SEGMENTS_MAX = {NetworkType.VLAN: 4094, NetworkType.VXLAN: 2**24 - 1, NetworkType.GRE: 2**32 - 1}
+"""The highest ``provider:segmentation_id``; the lowest is 1. Networks of other types have none."""
 
 
 class AddressUse(StrEnum):
@@ -62,6 +66,34 @@ class NetworkLayout(Wire):
     """Types that the devices can be attached to. Networks of other types: a problem of the load balancer."""
     binding_host: str = ""
     """``binding:host_id`` of ports that are made for the devices."""
+
+
+NOT_ADJACENT = NetworkLayout()
+"""The default: devices route to all networks."""
+
+
+def traffic_group_of(project_id: ProjectId, traffic_groups: Sequence[str]) -> str:
+    """The project's traffic group, by F5's rule: md5(project id) modulo their number; empty if there are none."""
+    digest = hashlib.md5(project_id.encode(), usedforsecurity=False).hexdigest()
+    return traffic_groups[int(digest, 16) % len(traffic_groups)] if traffic_groups else ""
+
+
+class DeclaredNetwork(Value):
+    """A network of the built-in network service, as an operator declared it."""
+
+    id: str
+    name: str
+    network_type: NetworkType
+    physical_network: str | None = None
+    segmentation_id: int | None = None
+    mtu: int | None = None
+    project_id: ProjectId | None = None
+    """The only project that uses it; None: whichever project's load balancers are on it."""
+    shared: bool = False
+    """Several projects have load balancers on it at the same time."""
+    external: bool = False
+    vteps: tuple[str, ...] = ()
+    """Tunnel end points of its hosts."""
 
 
 class DeviceAddress(Wire):

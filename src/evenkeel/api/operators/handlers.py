@@ -6,13 +6,16 @@ from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
+from evenkeel.api.operators.networks import changed, network_of
 from evenkeel.api.operators.query import number_of, options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, expiry_of, reference_problems
-from evenkeel.api.operators.requests import SubnetNewBody
-from evenkeel.api.operators.subnets import subnet_of
+from evenkeel.api.operators.requests import NetworkChangeBody, NetworkNewBody, SubnetChangeBody, SubnetNewBody
+from evenkeel.api.operators.subnets import subnet_of, with_device_addresses
 from evenkeel.core.certificates import EXPIRY_DAYS, ReferenceQuery
+from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.model import LoadBalancer
+from evenkeel.core.networks import DeclaredNetwork
 
 MAX_EVENTS = 1000
 DEFAULT_EVENTS = 100
@@ -50,10 +53,61 @@ async def create_subnet(services: Services, call: Call, body: SubnetNewBody) -> 
     return json_answer({"subnet": views.subnet_view(row)}, 201)
 
 
+async def change_subnet(services: Services, call: Call, body: SubnetChangeBody) -> Answer:
+    """Set the addresses for devices."""
+    id_ = object_id(call, "Subnet")
+    known = next((row for row in await services.operators.subnets() if row.id == id_), None)
+    if known is None:
+        raise NotFound("Subnet", id_)
+    row = with_device_addresses(known, body.subnet.device_addresses)
+    await services.operators.set_device_addresses(row)
+    return json_answer({"subnet": views.subnet_view(row)})
+
+
 async def delete_subnet(services: Services, call: Call) -> Answer:
     """204."""
     await services.operators.delete_subnet(object_id(call, "Subnet"))
     return NO_CONTENT
+
+
+async def networks(services: Services, call: Call) -> Answer:
+    """All declared networks."""
+    options_of(call, ())
+    return json_answer({"networks": [views.network_view(row) for row in await services.operators.networks()]})
+
+
+async def network(services: Services, call: Call) -> Answer:
+    """One."""
+    return json_answer({"network": views.network_view(await _network(services, call))})
+
+
+async def create_network(services: Services, call: Call, body: NetworkNewBody) -> Answer:
+    """201."""
+    row = network_of(body.network, new_id=services.new_id)
+    await services.operators.add_network(row)
+    return json_answer({"network": views.network_view(row)}, 201)
+
+
+async def change_network(services: Services, call: Call, body: NetworkChangeBody) -> Answer:
+    """Change it; the load balancers on devices that are attached to it are due again."""
+    row = changed(await _network(services, call), body.network)
+    for change in await services.operators.update_network(row):
+        await services.accepted(change)
+    return json_answer({"network": views.network_view(row)})
+
+
+async def delete_network(services: Services, call: Call) -> Answer:
+    """204."""
+    await services.operators.delete_network(object_id(call, "Network"))
+    return NO_CONTENT
+
+
+async def _network(services: Services, call: Call) -> DeclaredNetwork:
+    id_ = object_id(call, "Network")
+    found = next((row for row in await services.operators.networks() if row.id == id_), None)
+    if found is None:
+        raise NotFound("Network", id_)
+    return found
 
 
 async def _alive(services: Services) -> frozenset[str]:

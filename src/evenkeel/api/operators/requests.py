@@ -8,6 +8,7 @@ from evenkeel.api.bodies import Request
 from evenkeel.api.fields import END, NO_NUL, Address, ObjectId, ProjectId, SecretText, Text
 from evenkeel.core.control import Environment
 from evenkeel.core.names import ENVIRONMENT_NAME_PATTERN, ENVIRONMENT_NAME_RULE, MAX_ENVIRONMENT_NAME_CHARACTERS
+from evenkeel.core.networks import SEGMENTS_MAX
 from evenkeel.core.statuses import FailbackMode
 
 EnvironmentName = Annotated[
@@ -36,6 +37,7 @@ Reserved = Annotated[
     str,
     Meta(max_length=91, extra_json_schema={"description": "an address, or a range like 10.0.0.1-10.0.0.9"}),
 ]
+Reserves = Annotated[list[Reserved], Meta(max_length=MAX_RESERVED)]
 SubnetName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 
 
@@ -130,13 +132,77 @@ class SubnetNew(Request):
     allocation_start: Address | None = None
     allocation_end: Address | None = None
     project_id: ProjectId | None = None
-    reserved: Annotated[list[Reserved], Meta(max_length=MAX_RESERVED)] | None = None
+    reserved: Reserves | None = None
+    device_addresses: Reserves | None = None
 
 
 class SubnetNewBody(Request):
     """Body of POST /subnets."""
 
     subnet: SubnetNew
+
+
+class SubnetChange(Request):
+    """The mutable attributes of an address pool."""
+
+    device_addresses: Reserves
+
+
+class SubnetChangeBody(Request):
+    """Body of PUT /subnets/{id}."""
+
+    subnet: SubnetChange
+
+
+# -- networks
+
+NetworkTypeName = Literal["flat", "vlan", "vxlan", "gre"]
+PhysicalNetwork = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*" + END)]
+SegmentationId = Annotated[int, Meta(ge=1, le=max(SEGMENTS_MAX.values()))]
+Mtu = Annotated[int, Meta(ge=576, le=9198)]
+MAX_VTEPS = 1000
+Vteps = Annotated[list[Address], Meta(max_length=MAX_VTEPS)]
+
+
+class NetworkNew(Request):
+    """A network to which devices may be attached. ``flat`` and ``vlan`` need ``physical_network``; all but ``flat``
+    need ``segmentation_id``. ``vteps``: tunnel end points of its hosts.
+    """
+
+    network_type: NetworkTypeName
+    name: SubnetName | None = None
+    id: ObjectId | None = None
+    physical_network: PhysicalNetwork | None = None
+    segmentation_id: SegmentationId | None = None
+    mtu: Mtu | None = None
+    project_id: ProjectId | None = None
+    shared: bool = False
+    external: bool = False
+    vteps: Vteps | None = None
+
+
+class NetworkNewBody(Request):
+    """Body of POST /networks."""
+
+    network: NetworkNew
+
+
+class NetworkChange(Request):
+    """The mutable attributes of a network; absent ones stay."""
+
+    name: SubnetName | UnsetType = UNSET
+    physical_network: PhysicalNetwork | UnsetType = UNSET
+    segmentation_id: SegmentationId | UnsetType = UNSET
+    mtu: Mtu | UnsetType | None = UNSET
+    shared: bool | UnsetType = UNSET
+    external: bool | UnsetType = UNSET
+    vteps: Vteps | UnsetType = UNSET
+
+
+class NetworkChangeBody(Request):
+    """Body of PUT /networks/{id}."""
+
+    network: NetworkChange
 
 
 # -- certificates

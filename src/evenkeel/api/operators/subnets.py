@@ -1,7 +1,9 @@
 """New address pools: computes absent attributes from the CIDR, and checks all. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from msgspec.structs import replace
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.operators.requests import SubnetNew
@@ -37,8 +39,21 @@ def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
         allocation_start=str(start),
         allocation_end=str(end),
         project_id=None if body.project_id is None else ProjectId(body.project_id),
-        reserved=tuple(_reserved(text, network) for text in body.reserved or ()),
+        **device_ranges(network, body.device_addresses or (), body.reserved or ()),
     )
+
+
+def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
+    own = tuple(_reserved("device_addresses", text, network) for text in devices)
+    others = (_reserved("reserved", text, network) for text in reserved)
+    return {"device_addresses": own, "reserved": tuple(dict.fromkeys((*others, *own)))}
+
+
+def with_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
+    """The subnet with other addresses for devices. Raises :class:`Invalid`."""
+    others = [text for text in subnet.reserved if text not in subnet.device_addresses]
+    return replace(subnet, **device_ranges(_network(subnet.cidr), devices, others))
 
 
 def _network(cidr: str) -> Net:
@@ -60,15 +75,15 @@ def _inside(field: str, value: str | None, network: Net) -> Address | None:
     return address
 
 
-def _reserved(text: str, network: Net) -> str:
+def _reserved(field: str, text: str, network: Net) -> str:
     """In canonical form. Raises :class:`Invalid`."""
     try:
         found = parsed_range(text)
     except ValueError as error:
         allowed = "Value should be an IPv4 or IPv6 address, or two with a dash between them, the later one last."
-        raise unknown_input("reserved", text, allowed) from error
+        raise unknown_input(field, text, allowed) from error
     if found.first not in network or found.last not in network:
-        raise unknown_input("reserved", text, f"Value should be inside {network}.")
+        raise unknown_input(field, text, f"Value should be inside {network}.")
     return str(found)
 
 

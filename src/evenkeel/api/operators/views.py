@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import convert
+
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.agent_state import AgentState, agent_state
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancer, Subnet
+from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.core.reach import ReachKind
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.core.values import Value
@@ -43,6 +46,22 @@ class SubnetView(Value):
     allocation_end: str
     project_id: str | None
     reserved: list[str]
+    device_addresses: list[str]
+
+
+class NetworkView(Value):
+    """A declared network."""
+
+    id: str
+    name: str
+    network_type: str
+    physical_network: str | None
+    segmentation_id: int | None
+    mtu: int | None
+    project_id: str | None
+    shared: bool
+    external: bool
+    vteps: list[str]
 
 
 class ShardView(Value):
@@ -229,7 +248,13 @@ def subnet_view(row: Subnet) -> SubnetView:
         allocation_end=row.allocation_end,
         project_id=row.project_id,
         reserved=list(row.reserved),
+        device_addresses=list(row.device_addresses),
     )
+
+
+def network_view(row: DeclaredNetwork) -> NetworkView:
+    """A declared network."""
+    return convert(row, NetworkView, from_attributes=True)
 
 
 def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> ShardView:

@@ -7,6 +7,7 @@ from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import (
     Agent,
     AgentEnhancedServices,
+    Change,
     Environment,
     Event,
     GroupReach,
@@ -18,6 +19,7 @@ from evenkeel.core.control import (
 )
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
+from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.core.plans import PlanAnswer
 
 
@@ -154,6 +156,28 @@ class OperatorStore(Protocol):
 
     async def add_subnet(self, subnet: Subnet) -> Subnet:
         """Store an address pool. Raises :class:`Conflict` if the id or name exists."""
+        ...
+
+    async def set_device_addresses(self, subnet: Subnet) -> None:
+        """Store ``device_addresses`` and ``reserved``. Raises :class:`NotFound`, :class:`Conflict` if a load balancer
+        or a device has an address that this forbids."""
+        ...
+
+    async def networks(self) -> tuple[DeclaredNetwork, ...]:
+        """All declared networks, by name."""
+        ...
+
+    async def add_network(self, network: DeclaredNetwork) -> None:
+        """Raises :class:`Conflict` if the id, the name or the segment exists."""
+        ...
+
+    async def update_network(self, network: DeclaredNetwork) -> tuple[Change, ...]:
+        """Store its new attributes; returns the changes of load balancers on devices that are attached to it. Raises
+        :class:`NotFound`, :class:`Conflict` if the name or the segment exists."""
+        ...
+
+    async def delete_network(self, network_id: str) -> None:
+        """Raises :class:`NotFound`, :class:`Conflict` while devices are attached to it."""
         ...
 
     async def delete_subnet(self, subnet_id: str) -> None:

@@ -9,6 +9,7 @@ from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import (
     Agent,
     AgentEnhancedServices,
+    Change,
     Environment,
     Event,
     GroupReach,
@@ -21,8 +22,10 @@ from evenkeel.core.control import (
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
+from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
+from evenkeel.store.networks import declared
 from evenkeel.store.operators import agents, environments, moves, plans, reads, references, subnets
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
@@ -150,5 +153,37 @@ class SqlOperators:
             raise Conflict(f"Subnet {stored.id}: its id or its name {stored.name!r} exists already.") from error
         return stored
 
+    async def set_device_addresses(self, subnet: Subnet) -> None:
+        await self._db.write(lambda connection: subnets.set_device_addresses(connection, subnet))
+
+    # -- declared networks
+
+    async def networks(self) -> tuple[DeclaredNetwork, ...]:
+        return await self._db.query(declared.read_networks)
+
+    async def add_network(self, network: DeclaredNetwork) -> None:
+        try:
+            await self._db.write(lambda connection: declared.add_network(connection, network))
+        except IntegrityError as error:
+            raise _taken(network) from error
+
+    async def update_network(self, network: DeclaredNetwork) -> tuple[Change, ...]:
+        try:
+            return await self._db.write(lambda connection: declared.update_network(connection, network, self._options))
+        except IntegrityError as error:
+            raise _taken(network) from error
+
+    async def delete_network(self, network_id: str) -> None:
+        await self._db.write(lambda connection: declared.delete_network(connection, network_id))
+
     async def delete_subnet(self, subnet_id: str) -> None:
         await self._db.write(lambda connection: subnets.delete_subnet(connection, subnet_id))
+
+
+def _taken(network: DeclaredNetwork) -> Conflict:
+    segment = "" if network.segmentation_id is None else f" segment {network.segmentation_id}"
+    place = "" if network.physical_network is None else f" on {network.physical_network}"
+    return Conflict(
+        f"Network {network.id}: its id, its name {network.name!r} or {network.network_type}{segment}{place} exists"
+        " already."
+    )

@@ -1,8 +1,9 @@
 """The address pools of the built-in network."""
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, delete, exists, select
+from sqlalchemy import Connection, delete, exists, or_, select, update
 
+from evenkeel.core.addresses import parsed_address, parsed_range
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import Subnet
 from evenkeel.store.records import schema
@@ -28,10 +29,25 @@ def add_subnet(connection: Connection, subnet: Subnet) -> None:
     insert_all(connection, _table, [subnet_row(subnet)])
 
 
+def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
+    """Raises :class:`NotFound`; :class:`Conflict` if a load balancer has one of the addresses, or a device one that is
+    not among them any more."""
+    values = {name: value for name, value in subnet_row(subnet).items() if name in ("device_addresses", "reserved")}
+    if connection.execute(update(_table).where(_table.c.id == subnet.id).values(**values)).rowcount == 0:
+        raise NotFound("Subnet", subnet.id)
+    ranges = [parsed_range(text) for text in subnet.device_addresses]
+    for table, forbidden in ((schema.vip_address, True), (schema.device_address, False)):
+        for address in connection.scalars(select(table.c.address).where(table.c.subnet_id == subnet.id)):
+            if any(each.holds(parsed_address(address)) for each in ranges) is forbidden:
+                what = "a load balancer has it" if forbidden else "a device has it"
+                raise Conflict(f"Subnet {subnet.id}, device_addresses: address {address} is in use: {what}.")
+
+
 def delete_subnet(connection: Connection, subnet_id: str) -> None:
     """Raises :class:`NotFound`, :class:`Conflict` while a load balancer uses it."""
     used = exists().where(schema.vip_address.c.subnet_id == subnet_id)
-    if connection.scalar(select(used)):
+    attached = exists().where(schema.device_address.c.subnet_id == subnet_id)
+    if connection.scalar(select(or_(used, attached))):
         raise Conflict(f"Subnet {subnet_id} is in use by a load balancer.")
     if connection.execute(delete(_table).where(_table.c.id == subnet_id)).rowcount == 0:
         raise NotFound("Subnet", subnet_id)

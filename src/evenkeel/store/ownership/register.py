@@ -30,6 +30,7 @@ from evenkeel.core.messages import Register, Seen, SessionState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
+from evenkeel.store.networks.attaching import layout_of
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_count, take_count
@@ -117,14 +118,18 @@ def _check_group(connection: Connection, call: Register) -> Any:
         raise _contradiction(call, "device_driver", call.device_driver, group.device_driver, where)
     expected = set(msgspec.json.decode(group.endpoints, type=tuple[str, ...]))
     same_endpoints = expected == set(call.endpoints)
-    if group.ha_type == call.ha_type.value and same_endpoints:
+    same_layout = layout_of(group.network_layout) == call.network_layout
+    if group.ha_type == call.ha_type.value and same_endpoints and same_layout:
         return group
     _end_silent_sessions(connection, call)
     if not _has_other_live_agent(connection, call):
         return group
     if group.ha_type != call.ha_type.value:
         raise _contradiction(call, "ha_type", call.ha_type.value, group.ha_type, where)
-    raise _contradiction(call, "endpoints", ", ".join(sorted(call.endpoints)), ", ".join(sorted(expected)), where)
+    if not same_endpoints:
+        raise _contradiction(call, "endpoints", ", ".join(sorted(call.endpoints)), ", ".join(sorted(expected)), where)
+    mine, stored = json_text(call.network_layout), group.network_layout
+    raise _contradiction(call, "network_layout", mine, stored, where)
 
 
 def _end_silent_sessions(connection: Connection, call: Register) -> None:
@@ -355,6 +360,7 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         "ha_type": call.ha_type.value,
         "reschedule": call.reschedule.value,
         "endpoints": json_text(call.endpoints),
+        "network_layout": json_text(call.network_layout),
         "identities": note_identities(connection, call, group),
     }
     if group is None:

@@ -1,18 +1,33 @@
 """Service definitions for the agent that owns a shard, page by page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection, func, literal, select
 
+from evenkeel.core.attachment import (
+    NotAllocated,
+    NotAttachable,
+    service_networks,
+    subnets_in_use,
+    subnets_to_attach,
+)
 from evenkeel.core.certificates import CertificateFacts, CertificateKind
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import ServiceDefinitions
-from evenkeel.core.service import ServiceCertificate, definition_of, refers_to_certificates
+from evenkeel.core.service import (
+    ServiceCertificate,
+    ServiceDefinition,
+    definition_of,
+    refers_to_certificates,
+    stand_in,
+)
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
+from evenkeel.store.networks.attaching import ShardPlace, place_columns, read_attached, read_known, shard_place
 from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -28,6 +43,15 @@ _certificate = schema.certificate
 _use = schema.certificate_use
 
 
+class Definitions(NamedTuple):
+    """A page of definitions."""
+
+    page: ServiceDefinitions
+    place: ShardPlace
+    unallocated: dict[LoadBalancerId, frozenset[str]]
+    """Subnets of load balancers for which devices need a route domain or addresses first; they are not in the page."""
+
+
 def read_services(
     connection: Connection,
     agent_id: AgentId,
@@ -38,29 +62,36 @@ def read_services(
     load_balancer_ids: Sequence[LoadBalancerId] | None,
     after_id: str,
     limit: int,
-) -> ServiceDefinitions:
-    """A page of definitions. Raises :class:`SessionLost` unless the agent owns the shard."""
+    unattachable: Mapping[LoadBalancerId, str],
+) -> Definitions:
+    """A page of definitions. ``unattachable``: load balancers for which an allocation failed, with the reason. Raises
+    :class:`SessionLost` unless the agent owns the shard."""
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
-    check_owner(connection, agent_id, session_id, shard_id, epoch)
+    place = check_owner(connection, agent_id, session_id, shard_id, epoch)
+    missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
-        return _page(connection, _following(connection, shard_id, after_id, size + 1), size)
-    found = _those_of(connection, shard_id, load_balancer_ids)
-    missing = tuple(sorted(set(load_balancer_ids) - found))
-    return _page(connection, sorted(id_ for id_ in found if id_ > after_id), size, missing)
+        ids = _following(connection, shard_id, after_id, size + 1)
+    else:
+        found = _those_of(connection, shard_id, load_balancer_ids)
+        missing = tuple(sorted(set(load_balancer_ids) - found))
+        ids = sorted(id_ for id_ in found if id_ > after_id)
+    return _page(connection, place, ids, size, missing, unattachable)
 
 
 def check_owner(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
-) -> None:
-    """Raises :class:`SessionLost` unless the agent owns the shard, in that session."""
-    statement = select(_shard.c.id).where(
+) -> ShardPlace:
+    """The shard. Raises :class:`SessionLost` unless the agent owns it, in that session."""
+    statement = place_columns().where(
         _shard.c.id == shard_id,
         _shard.c.acting_agent_id == agent_id,
         _shard.c.epoch == epoch,
         is_of(agent_id, session_id),
     )
-    if connection.execute(statement).first() is None:
+    row = connection.execute(statement).first()
+    if row is None:
         raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
+    return shard_place(row)
 
 
 def _following(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
@@ -80,19 +111,53 @@ def _those_of(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalan
 
 
 def _page(
-    connection: Connection, ids: Sequence[LoadBalancerId], size: int, missing: tuple[LoadBalancerId, ...] = ()
-) -> ServiceDefinitions:
+    connection: Connection,
+    place: ShardPlace,
+    ids: Sequence[LoadBalancerId],
+    size: int,
+    missing: tuple[LoadBalancerId, ...],
+    unattachable: Mapping[LoadBalancerId, str],
+) -> Definitions:
     """The first ``size`` of ``ids``, or fewer if they are large; one deleted since its id was read is left out."""
     shown = ids[:size]
     while len(shown) > 1 and _crowded(connection, shown):
         shown = shown[: len(shown) // 2]
     trees = load_trees(connection, shown)
     certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
-    return ServiceDefinitions(
-        services=tuple(definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()),
-        missing=missing,
-        more=len(ids) > len(shown),
-    )
+    services = {LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()}
+    unallocated: dict[LoadBalancerId, frozenset[str]] = {}
+    if place.layout.adjacent:
+        uses = {id_: subnets_in_use(trees[id_]) for id_, service in services.items() if not service.deleted}
+        unallocated = _add_networks(connection, place, services, uses, unattachable)
+    page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
+    return Definitions(page, place, unallocated)
+
+
+def _add_networks(
+    connection: Connection,
+    place: ShardPlace,
+    services: dict[LoadBalancerId, ServiceDefinition],
+    uses: Mapping[LoadBalancerId, frozenset[str]],
+    unattachable: Mapping[LoadBalancerId, str],
+) -> dict[LoadBalancerId, frozenset[str]]:
+    """Put networks into the definitions; returns the subnets of those for which something has to be allocated first.
+    Three queries."""
+    known = read_known(connection, frozenset().union(*uses.values()))
+    attached = read_attached(connection, place.shard_id)
+    unallocated: dict[LoadBalancerId, frozenset[str]] = {}
+    for id_, subnet_ids in uses.items():
+        try:
+            subnets = subnets_to_attach(subnet_ids, known, place.layout)
+            networks = service_networks(subnets, place.layout, attached, place.project_id)
+            services[id_] = replace(services[id_], networks=networks)
+        except NotAttachable as error:
+            services[id_] = stand_in(services[id_], str(error))
+        except NotAllocated:
+            if id_ in unattachable:
+                services[id_] = stand_in(services[id_], unattachable[id_])
+            else:
+                unallocated[id_] = subnet_ids
+    return unallocated
 
 
 def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:

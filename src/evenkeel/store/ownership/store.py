@@ -6,8 +6,10 @@ read, and only the database's clock decides what has expired.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from msgspec.structs import replace
+from sqlalchemy import Connection
 
 from evenkeel.core.certificates import CertificateReader
 from evenkeel.core.control import ShardOwner
@@ -25,11 +27,14 @@ from evenkeel.core.messages import (
     WantedCertificate,
 )
 from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.lost_shards import restore_shards
 from evenkeel.store.ownership.register import Opened, register
 from evenkeel.store.ownership.sql import Raced
+
+NOT_ALLOCATED = "its networks changed while addresses on the devices were allocated"
 
 
 class SqlOwnership:
@@ -102,8 +107,10 @@ class SqlOwnership:
         after_id: str,
         limit: int,
     ) -> ServiceDefinitions:
-        return await self._db.read(
-            lambda connection: services.read_services(
+        problems: dict[LoadBalancerId, str] = {}
+
+        def read(connection: Connection) -> services.Definitions:
+            return services.read_services(
                 connection,
                 agent_id,
                 session_id,
@@ -112,8 +119,14 @@ class SqlOwnership:
                 load_balancer_ids=load_balancer_ids,
                 after_id=after_id,
                 limit=limit,
+                unattachable=problems,
             )
-        )
+
+        while (found := await self._db.read(read)).unallocated:
+            # at most once for each load balancer
+            problems |= dict.fromkeys(found.unallocated, NOT_ALLOCATED)
+            problems |= await self._db.write(partial(allocate, place=found.place, wanted=found.unallocated))
+        return found.page
 
     async def certificate_reader(
         self,

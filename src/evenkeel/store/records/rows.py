@@ -29,6 +29,7 @@ from evenkeel.core.model import (
     Subnet,
     Vip,
 )
+from evenkeel.core.networks import DeclaredNetwork, NetworkType
 from evenkeel.core.statuses import FailbackMode, OperatingStatus, ProvisioningStatus
 from evenkeel.store.records import schema
 from evenkeel.store.records.columns import JSON_TYPES
@@ -258,8 +259,14 @@ SHARD_COLUMNS = _columns(
     schema.shard, "id environment group_number project_id home_agent_id acting_agent_id epoch handover_to"
 )
 SUBNET_COLUMNS = _columns(
-    schema.subnet, "id network_id cidr allocation_start allocation_end name gateway_ip project_id reserved"
+    schema.subnet,
+    "id network_id cidr allocation_start allocation_end name gateway_ip project_id reserved device_addresses",
 )
+NETWORK_COLUMNS = _columns(
+    schema.network,
+    "id name network_type physical_network segmentation_id mtu project_id shared external vteps",
+)
+_SUBNET_LISTS = ("reserved", "device_addresses")
 EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id shard_id load_balancer_id")
 AGENT_COLUMNS = _columns(
     schema.agent,
@@ -283,13 +290,32 @@ def shard_of(row: Sequence[Any]) -> Shard:
 def subnet_of(row: Sequence[Any]) -> Subnet:
     """The subnet of a row of ``SUBNET_COLUMNS``."""
     values: dict[str, Any] = {column.name: value for column, value in zip(SUBNET_COLUMNS, row, strict=True)}
-    return Subnet(**values | {"reserved": _texts.decode(values["reserved"])})
+    lists = {name: _texts.decode(values[name]) for name in _SUBNET_LISTS}
+    return Subnet(**values | lists)
 
 
 def subnet_row(subnet: Subnet) -> dict[str, Any]:
     """The column values of a subnet."""
     values: dict[str, Any] = {column.name: getattr(subnet, column.name) for column in SUBNET_COLUMNS}
-    return values | {"reserved": msgspec.json.encode(subnet.reserved).decode()}
+    return values | {name: msgspec.json.encode(values[name]).decode() for name in _SUBNET_LISTS}
+
+
+def network_of(row: Sequence[Any]) -> DeclaredNetwork:
+    """The network of a row of ``NETWORK_COLUMNS``."""
+    values: dict[str, Any] = {column.name: value for column, value in zip(NETWORK_COLUMNS, row, strict=True)}
+    values["network_type"] = NetworkType(values["network_type"])
+    return DeclaredNetwork(**values | {"vteps": _texts.decode(values["vteps"])})
+
+
+def network_row(network: DeclaredNetwork) -> dict[str, Any]:
+    """The column values of a network."""
+    values: dict[str, Any] = {column.name: getattr(network, column.name) for column in NETWORK_COLUMNS}
+    segment = (network.network_type.value, network.physical_network or "", str(network.segmentation_id or ""))
+    return values | {
+        "network_type": network.network_type.value,
+        "vteps": msgspec.json.encode(network.vteps).decode(),
+        "segment_key": "/".join(segment),
+    }
 
 
 def event_of(row: Sequence[Any]) -> Event:

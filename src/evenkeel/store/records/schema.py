@@ -77,6 +77,9 @@ device_group = Table(
     # how often its devices became reachable again
     Column("reached_count", BigInteger, nullable=False, default=0, server_default="0"),
     Column("identities", Text, nullable=False, default="{}", server_default="{}"),  # JSON map endpoint -> identity
+    Column("network_layout", Text, nullable=False, default="{}", server_default="{}"),  # JSON, NetworkLayout
+    # raised by each allocation for its networks, which serializes them
+    Column("allocations", BigInteger, nullable=False, default=0, server_default="0"),
     Column("created_at", Double, nullable=False),
 )
 
@@ -175,6 +178,53 @@ subnet = Table(
     Column("allocation_start", String(64), nullable=False),
     Column("allocation_end", String(64), nullable=False),
     Column("reserved", Text, nullable=False, default="[]", server_default="[]"),
+    Column("device_addresses", Text, nullable=False, default="[]", server_default="[]"),
+)
+
+network = Table(  # declared by operators, for the built-in network service
+    "network",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("name", NAME, nullable=False, unique=True),
+    Column("network_type", KEYWORD, nullable=False),
+    Column("physical_network", NAME),
+    Column("segmentation_id", BigInteger),
+    Column("mtu", Integer),
+    Column("project_id", NAME),
+    Column("shared", Boolean, nullable=False),
+    Column("external", Boolean, nullable=False),
+    Column("vteps", Text, nullable=False),  # a JSON list
+    Column("segment_key", String(300), nullable=False, unique=True),  # type, physical network and segment
+)
+
+attached_network = Table(  # networks to which devices are attached for a shard: see store/networks
+    "attached_network",
+    metadata,
+    Column("shard_id", ID, primary_key=True),
+    Column("network_id", ID, primary_key=True, index=True),
+    Column("route_domain", Integer, nullable=False),  # its number on the devices
+)
+
+route_domain = Table(
+    "route_domain",
+    metadata,
+    Column("environment", String(64), primary_key=True),
+    Column("group_number", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("shard_id", ID, nullable=False, index=True),
+)
+
+device_address = Table(  # addresses that devices have in subnets
+    "device_address",
+    metadata,
+    Column("shard_id", ID, primary_key=True),
+    Column("subnet_id", ID, primary_key=True, index=True),
+    Column("purpose", KEYWORD, primary_key=True),
+    Column("owner", String(128), primary_key=True),  # the device or traffic group
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("network_id", ID, nullable=False),
+    Column("address", String(64), nullable=False),
+    UniqueConstraint("network_id", "address"),
 )
 
 

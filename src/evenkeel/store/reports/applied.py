@@ -5,7 +5,7 @@ report after the takeover is stale.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -65,12 +65,24 @@ ONLINE, OFFLINE = OperatingStatus.ONLINE.value, OperatingStatus.OFFLINE.value
 NO_MONITOR = OperatingStatus.NO_MONITOR.value
 
 
-def record_applied(connection: Connection, report: ReportApplied, lost: list[str]) -> ReportReceipt:
-    """Appends to ``lost`` if the report proves that the database lost commits."""
-    lost.clear()
+class Recorded(NamedTuple):
+    """The answer to a report, and what follows from it."""
+
+    receipt: ReportReceipt
+    lost: str = ""
+    """How it proves that the database lost commits; empty: it does not."""
+    leaves_networks: bool = False
+    """It removed load balancers, and devices have networks for the shard."""
+
+
+def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
+    """Write the new statuses."""
+    lost: list[str] = []
+    removed = False
     shard = connection.execute(
         select(
             _shard.c.environment,
+            exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
             history_id().label("history"),
         )
@@ -83,19 +95,20 @@ def record_applied(connection: Connection, report: ReportApplied, lost: list[str
         .with_for_update(read=True)
     ).first()
     if shard is None:
-        return ReportReceipt(stale=True)
+        return Recorded(ReportReceipt(stale=True))
     for batch in batches(newest_outcomes(report.outcomes)):
         states = _states(connection, report, batch)
         if shard.history and report.history == shard.history:
             lost += _contradictions(states, batch)
         changes = _status_changes(states, report, batch)
+        removed = removed or any(each.removed for each in changes)
         write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
         if shard.limited and (made := [each.was.id for each in changes if each.first]):
             confirm(connection, made)
         record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
     if report.repaired:
         record_events(connection, _repaired_events(connection, shard.environment, report))
-    return ReportReceipt()
+    return Recorded(ReportReceipt(), next(iter(lost), ""), removed and bool(shard.attached))
 
 
 def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:

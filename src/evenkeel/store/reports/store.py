@@ -3,6 +3,7 @@
 from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 from evenkeel.store.engine.database import Database
+from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.reports import applied, findings, observed, orphans, plans
 
@@ -15,11 +16,12 @@ class SqlReports:
         self._histories = histories
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
-        lost: list[str] = []
-        receipt = await self._db.write(lambda connection: applied.record_applied(connection, report, lost))
-        if lost:
-            await self._histories.begin(report.history, f"agent {report.agent_id}: {lost[0]}")
-        return receipt
+        recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
+        if recorded.lost:
+            await self._histories.begin(report.history, f"agent {report.agent_id}: {recorded.lost}")
+        if recorded.leaves_networks:  # not in the same transaction: only a later one is sure to see new load balancers
+            await self._db.write(lambda connection: release(connection, report.shard_id))
+        return recorded.receipt
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
         return await self._db.write(lambda connection: observed.record_observed(connection, report))

@@ -1,0 +1,106 @@
+"""``evenkeel network …``: networks of the built-in network service, to which devices may be attached."""
+
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from typing import Any
+
+from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
+from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.columns import Columns, listed, shown
+
+LIST_COLUMNS = ("id", "name", "network_type", "physical_network", "segmentation_id", "mtu", "project_id", "shared")
+CHANGEABLE = ("name", "physical_network", "segmentation_id", "mtu", "shared", "external", "vteps")
+
+
+class ListNetworks(ListCommand):
+    """List the declared networks."""
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        return listed(LIST_COLUMNS, self.client.get(f"{API}/networks")["networks"])
+
+
+class ShowNetwork(ShowCommand):
+    """Show a declared network."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The network."""
+        return _named(super().get_parser(prog_name))
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        return shown(self.client.get(f"{API}/networks/{network_id(self.client, parsed_args.network)}")["network"])
+
+
+class CreateNetwork(ShowCommand):
+    """Declare a network, so that devices can be attached to it. Its subnets are those with its id as --network-id."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """What it is."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", metavar="NAME", help="Name, unique.")
+        parser.add_argument("--type", dest="network_type", required=True, choices=("vlan", "vxlan", "gre", "flat"))
+        parser.add_argument("--id", help="Its id; default: a new one.")
+        parser.add_argument("--project", dest="project_id", help="The only project that uses it.")
+        _attributes(parser)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Create and show."""
+        body = {"network_type": parsed_args.network_type, **_given(parsed_args, "id", "project_id", *CHANGEABLE)}
+        return shown(self.client.post(f"{API}/networks", {"network": body})["network"])
+
+
+class SetNetwork(ShowCommand):
+    """Change a declared network. Load balancers of devices that are attached to it follow."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The network, and its new attributes."""
+        parser = _named(super().get_parser(prog_name))
+        parser.add_argument("--name", help="Name, unique.")
+        _attributes(parser)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Change and show."""
+        path = f"{API}/networks/{network_id(self.client, parsed_args.network)}"
+        return shown(self.client.put(path, {"network": _given(parsed_args, *CHANGEABLE)})["network"])
+
+
+class DeleteNetwork(ApiCommand):
+    """Delete a declared network. Refused while devices are attached to it."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The network."""
+        return _named(super().get_parser(prog_name))
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Remove it."""
+        self.client.delete(f"{API}/networks/{network_id(self.client, parsed_args.network)}")
+
+
+def _named(parser: ArgumentParser) -> ArgumentParser:
+    parser.add_argument("network", metavar="NETWORK", help="Id or name.")
+    return parser
+
+
+def _attributes(parser: ArgumentParser) -> None:
+    parser.add_argument("--segment", dest="segmentation_id", type=int, help="VLAN id, VNI or GRE key.")
+    parser.add_argument("--physical-network", help="Of flat and vlan networks, as in the agents' mappings.")
+    parser.add_argument("--mtu", type=int, help="Bytes; default: the device's.")
+    parser.add_argument("--vtep", dest="vteps", action="append", help="Tunnel end point of a host; several times.")
+    parser.add_argument("--shared", action=BooleanOptionalAction, help="Used by several projects at the same time.")
+    parser.add_argument("--external", action=BooleanOptionalAction, help="An external network.")
+
+
+def _given(parsed_args: Namespace, *names: str) -> dict[str, Any]:
+    return {name: getattr(parsed_args, name) for name in names if getattr(parsed_args, name) is not None}
+
+
+def network_id(client: Client, name: str) -> str:
+    """The id, for a path, of the network with this id or name. Raises :class:`ApiRefused`."""
+    if is_id(name):
+        return segment(name)
+    for row in client.get(f"{API}/networks")["networks"]:
+        if name in (row["name"], row["id"]):
+            return segment(str(row["id"]))
+    raise ApiRefused(404, f"no network has the id or name {name!r}")

@@ -1,0 +1,212 @@
+"""Networks of load balancers on the devices of a group: what has to be there of them, and in which route domain. Pure.
+
+All networks of one load balancer are in one route domain. A project's networks share its first one as long as their
+subnets do not overlap; a network stays where it is while a load balancer of the project uses it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from ipaddress import ip_address, ip_network
+
+from evenkeel.core.addresses import parsed_range
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.model import LoadBalancerTree, Subnet
+from evenkeel.core.networks import (
+    COMMON_ROUTE_DOMAIN,
+    AddressUse,
+    DeclaredNetwork,
+    DeviceAddress,
+    NetworkLayout,
+    ServiceNetwork,
+    ServiceSubnet,
+    traffic_group_of,
+)
+from evenkeel.core.values import Value
+
+
+class NotAttachable(Exception):
+    """The devices cannot be attached to the networks of a load balancer; the text says why."""
+
+
+class NotAllocated(Exception):
+    """A route domain or an address has to be allocated first."""
+
+
+class KnownSubnet(Value):
+    """A subnet and its network; None: it is not declared."""
+
+    subnet: Subnet
+    network: DeclaredNetwork | None
+
+
+class Attached(Value):
+    """What the devices have of networks for one shard."""
+
+    route_domains: Mapping[str, int] = {}
+    """By network id."""
+    addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
+    """By subnet id."""
+
+
+def subnets_in_use(tree: LoadBalancerTree) -> frozenset[str]:
+    """Ids of the subnets on which a load balancer listens or has members. Members without a subnet are routed to."""
+    root = tree.load_balancer
+    if root.deleted or root.vip is None:
+        return frozenset()
+    vips = {root.vip.subnet_id, *(vip.subnet_id for vip in root.additional_vips)}
+    members = {row.subnet_id for row in tree.members if row.subnet_id is not None and not row.deleted}
+    return frozenset(vips | members)
+
+
+def subnets_to_attach(
+    subnet_ids: Iterable[str], known: Mapping[str, KnownSubnet], layout: NetworkLayout
+) -> tuple[KnownSubnet, ...]:
+    """Those of the subnets that need objects on the devices, by id. Raises :class:`NotAttachable`."""
+    found = []
+    for subnet_id in sorted(subnet_ids):
+        if subnet_id not in known:
+            raise NotAttachable(f"subnet {subnet_id} is not known to the network service")
+        each = known[subnet_id]
+        if each.subnet.network_id not in layout.common_network_ids:
+            found.append(each)
+            _check(each, layout)
+    if found and len(found) < len(frozenset(subnet_ids)):
+        raise NotAttachable(
+            "it has addresses in networks of common_network_ids, which are in the common route domain, and in others:"
+            f" {', '.join(sorted({each.subnet.network_id for each in found}))}"
+        )
+    return tuple(found)
+
+
+def _check(each: KnownSubnet, layout: NetworkLayout) -> None:
+    network = each.network
+    if network is None:
+        raise NotAttachable(
+            f"network {each.subnet.network_id} of subnet {each.subnet.id} is not declared, so its segment is not known;"
+            " 'evenkeel network create' declares it"
+        )
+    if network.network_type not in layout.network_types:
+        allowed = ", ".join(layout.network_types) or "none"
+        raise NotAttachable(
+            f"network {network.id} is of type {network.network_type}; the devices are attached to {allowed}"
+        )
+    if is_common(network, layout):
+        raise NotAttachable(
+            f"network {network.id} is {'external' if network.external else 'shared by projects'}: an operator has to"
+            " attach the devices to it, and to list it in common_network_ids"
+        )
+
+
+def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
+    """Whether the network's objects on devices are shared by projects."""
+    return (
+        layout.all_common
+        or network.shared
+        or (network.external and layout.external_common)
+        or network.id in layout.common_network_ids
+    )
+
+
+def service_networks(
+    subnets: Iterable[KnownSubnet], layout: NetworkLayout, attached: Attached, project_id: ProjectId
+) -> tuple[ServiceNetwork, ...]:
+    """The networks of a service definition. Raises :class:`NotAllocated`, :class:`NotAttachable`."""
+    by_network: dict[str, list[ServiceSubnet]] = {}
+    networks: dict[str, DeclaredNetwork] = {}
+    for each in subnets:
+        if each.network is None or each.network.id not in attached.route_domains:
+            raise NotAllocated
+        by_network.setdefault(each.network.id, []).append(_service_subnet(each.subnet, layout, attached, project_id))
+        networks[each.network.id] = each.network
+    if len({attached.route_domains[id_] for id_ in networks}) > 1:
+        raise NotAttachable(
+            "its networks are in different route domains, because subnets of the project overlap: "
+            + ", ".join(f"{id_} in {attached.route_domains[id_]}" for id_ in sorted(networks))
+        )
+    return tuple(
+        ServiceNetwork(
+            id=id_,
+            project_id=project_id,
+            network_type=network.network_type,
+            common=False,
+            route_domain=attached.route_domains[id_],
+            physical_network=network.physical_network,
+            segmentation_id=network.segmentation_id,
+            mtu=network.mtu,
+            external=network.external,
+            subnets=tuple(by_network[id_]),
+            vteps=network.vteps,
+        )
+        for id_, network in sorted(networks.items())
+    )
+
+
+def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId) -> ServiceSubnet:
+    has = {(one.use, one.owner, one.index): one for one in attached.addresses.get(subnet.id, ())}
+    wanted = tuple(wanted_addresses(layout, project_id))
+    if any(each not in has for each in wanted):
+        raise NotAllocated
+    return ServiceSubnet(
+        id=subnet.id,
+        cidr=subnet.cidr,
+        gateway_ip=subnet.gateway_ip,
+        addresses=tuple(has[each] for each in sorted(wanted)),
+    )
+
+
+WantedAddress = tuple[AddressUse, str, int]
+"""Use, owner and index."""
+
+
+def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[WantedAddress]:
+    """The addresses that the devices need in a subnet of the project."""
+    for device in layout.devices:
+        yield AddressUse.SELF, device, 0
+    traffic_group = traffic_group_of(project_id, layout.traffic_groups)
+    if layout.floating:
+        yield AddressUse.FLOATING, traffic_group, 0
+    for index in range(layout.snat_addresses):
+        yield AddressUse.SNAT, traffic_group, index
+
+
+# -- allocation
+
+
+def chosen_route_domain(
+    new: Collection[KnownSubnet], there: Mapping[int, Sequence[str]], layout: NetworkLayout
+) -> int | None:
+    """The first of the project's route domains where these subnets overlap none; None: a new one is needed.
+    ``there``: the CIDRs in each of them, oldest first. Raises :class:`NotAttachable` if there may be no more, or the
+    subnets overlap among themselves.
+    """
+    cidrs = [each.subnet.cidr for each in new]
+    if any(_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
+        raise NotAttachable(f"its subnets overlap: {', '.join(sorted(cidrs))}")
+    for number, others in there.items():
+        if not any(_overlap(one, other) for one in cidrs for other in others):
+            return number
+    if len(there) < layout.route_domains_max:
+        return None
+    raise NotAttachable(
+        f"{', '.join(sorted(cidrs))} overlaps another subnet of the project, which may have"
+        f" {layout.route_domains_max} route domain(s): max_namespaces_per_tenant"
+    )
+
+
+def _overlap(one: str, other: str) -> bool:
+    first, second = ip_network(one), ip_network(other)
+    return first.version == second.version and first.overlaps(second)
+
+
+def without_route_domains(layout: NetworkLayout) -> bool:
+    """Whether everything is in the common route domain."""
+    return layout.route_domains_max == COMMON_ROUTE_DOMAIN
+
+
+def free_addresses(subnet: Subnet, taken: Collection[str]) -> Iterator[str]:
+    """Addresses that devices may have and do not have, lowest first."""
+    for text in subnet.device_addresses:
+        first, last = parsed_range(text)
+        for number in range(int(first), int(last) + 1):
+            address = str(ip_address(number) if first.version == 4 else type(first)(number))
+            if address not in taken:
+                yield address

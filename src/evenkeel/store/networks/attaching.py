@@ -1,0 +1,308 @@
+"""What the devices of a group have of the networks of a shard: reading it, allocating it, releasing it.
+
+Allocations of one device group are serialized on its row, so numbers and addresses are the lowest free ones. They are
+released when no load balancer row of the shard uses the network: such a row stays until its removal from the devices is
+confirmed.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import structlog
+from sqlalchemy import Connection, Select, delete, false, select, union, update
+
+from evenkeel.core.attachment import (
+    Attached,
+    KnownSubnet,
+    NotAttachable,
+    chosen_route_domain,
+    free_addresses,
+    subnets_to_attach,
+    wanted_addresses,
+    without_route_domains,
+)
+from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, DeviceAddress, NetworkLayout
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
+from evenkeel.store.writing.steps import insert_all
+
+log = structlog.get_logger(__name__)
+
+ROUTE_DOMAINS_MAX = 65_534
+"""The highest id of a BIG-IP's route domains."""
+
+_attached = schema.attached_network
+_domain = schema.route_domain
+_address = schema.device_address
+_group = schema.device_group
+_subnet, _network = schema.subnet, schema.network
+_root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
+
+
+class ShardPlace(NamedTuple):
+    """A shard, and how the devices of its group are attached to networks."""
+
+    shard_id: ShardId
+    project_id: ProjectId
+    environment: str
+    group_number: int
+    layout: NetworkLayout
+
+
+_layouts = msgspec.json.Decoder(NetworkLayout)
+
+
+def layout_of(text: str | None) -> NetworkLayout:
+    """The layout that a column stores."""
+    return _layouts.decode(text or "{}")
+
+
+def read_known(connection: Connection, subnet_ids: Collection[str]) -> dict[str, KnownSubnet]:
+    """The subnets of the built-in network, with their networks; one query."""
+    columns = len(SUBNET_COLUMNS)
+    statement = (
+        select(*SUBNET_COLUMNS, *NETWORK_COLUMNS)
+        .join(_network, _network.c.id == _subnet.c.network_id, isouter=True)
+        .where(in_list(_subnet.c.id, subnet_ids))
+    )
+    return {row[0]: _known(row, columns) for row in connection.execute(statement)}
+
+
+def _known(row: Sequence[object], columns: int) -> KnownSubnet:
+    network = None if row[columns] is None else network_of(row[columns:])
+    return KnownSubnet(subnet=subnet_of(row[:columns]), network=network)
+
+
+def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
+    """What the devices have for the shard; two queries."""
+    numbers = connection.execute(
+        select(_attached.c.network_id, _attached.c.route_domain).where(_attached.c.shard_id == shard_id)
+    )
+    found: dict[str, list[DeviceAddress]] = {}
+    for row in connection.execute(
+        select(_address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address).where(
+            _address.c.shard_id == shard_id
+        )
+    ):
+        address = DeviceAddress(use=AddressUse(row.purpose), owner=row.owner, address=row.address, index=row.number)
+        found.setdefault(row.subnet_id, []).append(address)
+    return Attached(
+        route_domains={row.network_id: row.route_domain for row in numbers},
+        addresses={subnet_id: tuple(each) for subnet_id, each in found.items()},
+    )
+
+
+# -- allocation
+
+
+def allocate(
+    connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, Collection[str]]
+) -> dict[LoadBalancerId, str]:
+    """Allocate what load balancers need in these subnets; returns those that cannot get it, with the reason."""
+    _lock(connection, place)
+    release_unused(connection, place.shard_id)
+    known = read_known(connection, frozenset().union(*wanted.values()))
+    problems: dict[LoadBalancerId, str] = {}
+    for load_balancer_id, subnet_ids in sorted(wanted.items()):
+        try:
+            subnets = subnets_to_attach(subnet_ids, known, place.layout)
+            with connection.begin_nested():
+                _attach(connection, place, subnets)
+        except NotAttachable as error:
+            problems[load_balancer_id] = str(error)
+    return problems
+
+
+def _lock(connection: Connection, place: ShardPlace) -> None:
+    connection.execute(
+        update(_group)
+        .where(_group.c.environment == place.environment, _group.c.number == place.group_number)
+        .values(allocations=_group.c.allocations + 1)
+    )
+
+
+def _lock_of(connection: Connection, shard_id: ShardId) -> None:
+    shard = schema.shard
+    here = select(shard.c.environment).where(
+        shard.c.id == shard_id, shard.c.environment == _group.c.environment, shard.c.group_number == _group.c.number
+    )
+    connection.execute(update(_group).where(here.exists()).values(allocations=_group.c.allocations + 1))
+
+
+def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> None:
+    attached = read_attached(connection, place.shard_id)
+    networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
+    if networks:
+        _check_alone(connection, place, networks)
+        number = _route_domain(connection, place, [each for each in subnets if each.subnet.network_id in networks])
+        rows = [{"shard_id": place.shard_id, "network_id": id_, "route_domain": number} for id_ in networks]
+        insert_all(connection, _attached, rows)
+        log.info("networks attached", shard=place.shard_id, networks=networks, route_domain=number)
+    for each in subnets:
+        has = {(one.use, one.owner, one.index) for one in attached.addresses.get(each.subnet.id, ())}
+        lacking = [one for one in wanted_addresses(place.layout, place.project_id) if one not in has]
+        if lacking:
+            _take_addresses(connection, place, each, lacking)
+
+
+def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
+    """Raises :class:`NotAttachable` if the group's devices are attached to one of the networks for another project: a
+    segment can be in one partition of a device only."""
+    shard = schema.shard
+    other = connection.execute(
+        select(shard.c.project_id, _attached.c.network_id)
+        .join(_attached, _attached.c.shard_id == shard.c.id)
+        .where(
+            in_list(_attached.c.network_id, networks),
+            shard.c.environment == place.environment,
+            shard.c.group_number == place.group_number,
+            shard.c.id != place.shard_id,
+        )
+    ).first()
+    if other is not None:
+        raise NotAttachable(
+            f"network {other.network_id} is used by project {other.project_id} too, so it has to be declared as shared"
+        )
+
+
+def _route_domain(connection: Connection, place: ShardPlace, new: Sequence[KnownSubnet]) -> int:
+    """The number of the route domain for these subnets. Raises :class:`NotAttachable`."""
+    if without_route_domains(place.layout):
+        return COMMON_ROUTE_DOMAIN
+    there: dict[int, list[str]] = {
+        number: []
+        for number in connection.scalars(
+            select(_domain.c.number).where(_domain.c.shard_id == place.shard_id).order_by(_domain.c.number)
+        )
+    }
+    rows = connection.execute(
+        select(_attached.c.route_domain, _subnet.c.cidr)
+        .join(_subnet, _subnet.c.network_id == _attached.c.network_id)
+        .where(_attached.c.shard_id == place.shard_id)
+    )
+    for row in rows:
+        there.setdefault(row.route_domain, []).append(row.cidr)
+    chosen = chosen_route_domain(new, there, place.layout)
+    return _new_route_domain(connection, place) if chosen is None else chosen
+
+
+def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
+    here = _domain.c.environment == place.environment, _domain.c.group_number == place.group_number
+    taken = set(connection.scalars(select(_domain.c.number).where(*here)))
+    number = next((number for number in range(1, ROUTE_DOMAINS_MAX + 1) if number not in taken), None)
+    if number is None:
+        raise NotAttachable(f"device group {place.environment}/{place.group_number} has no free route domain")
+    row = {
+        "environment": place.environment,
+        "group_number": place.group_number,
+        "number": number,
+        "shard_id": place.shard_id,
+    }
+    insert_all(connection, _domain, [row])
+    return number
+
+
+def _take_addresses(
+    connection: Connection, place: ShardPlace, known: KnownSubnet, lacking: Sequence[tuple[AddressUse, str, int]]
+) -> None:
+    subnet = known.subnet
+    here = select(_address.c.address).where(_address.c.network_id == subnet.network_id)
+    free = free_addresses(subnet, set(connection.scalars(here)))
+    rows: list[dict[str, object]] = []
+    for use, owner, index in lacking:
+        address = next(free, None)
+        if address is None:
+            raise NotAttachable(
+                f"subnet {subnet.id} has too few addresses for devices: {len(lacking)} more needed,"
+                f" {len(rows)} free of {', '.join(subnet.device_addresses) or 'none'} (device_addresses)"
+            )
+        rows.append(
+            {
+                "shard_id": place.shard_id,
+                "subnet_id": subnet.id,
+                "purpose": use.value,
+                "owner": owner,
+                "number": index,
+                "network_id": subnet.network_id,
+                "address": address,
+            }
+        )
+    insert_all(connection, _address, rows)
+
+
+# -- release
+
+
+def release(connection: Connection, shard_id: ShardId) -> None:
+    """Release what no load balancer of the shard uses any more."""
+    _lock_of(connection, shard_id)
+    release_unused(connection, shard_id)
+
+
+def release_unused(connection: Connection, shard_id: ShardId) -> None:
+    """The same, with the group's allocations locked."""
+    used = set(connection.scalars(_networks_in_use(shard_id)))
+    there = connection.scalars(select(_attached.c.network_id).where(_attached.c.shard_id == shard_id))
+    gone = sorted(set(there) - used)
+    if gone:
+        connection.execute(
+            delete(_attached).where(_attached.c.shard_id == shard_id, in_list(_attached.c.network_id, gone))
+        )
+        connection.execute(
+            delete(_address).where(_address.c.shard_id == shard_id, in_list(_address.c.network_id, gone))
+        )
+        log.info("networks released", shard=shard_id, networks=gone)
+    numbers = select(_attached.c.route_domain).where(_attached.c.shard_id == shard_id)
+    connection.execute(delete(_domain).where(_domain.c.shard_id == shard_id, _domain.c.number.not_in(numbers)))
+
+
+def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
+    """Networks of the VIPs and members of the shard's load balancers, also of those that are being deleted."""
+    vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
+    members = (
+        select(_subnet.c.network_id)
+        .join(_member, _member.c.subnet_id == _subnet.c.id)
+        .join(_root, _root.c.id == _member.c.load_balancer_id)
+    )
+    here = _root.c.shard_id == shard_id
+    both = union(vips.where(here), members.where(here)).subquery()
+    return select(both.c.network_id)
+
+
+def users_of(network_id: str) -> Select[tuple[str]]:
+    """Load balancers with a VIP or a member in the network, on devices that are attached to it."""
+    shards = select(_attached.c.shard_id).where(_attached.c.network_id == network_id)
+    here = select(_root.c.id).where(_root.c.shard_id.in_(shards), _root.c.deleted == false())
+    vips = select(_vip.c.load_balancer_id).where(_vip.c.network_id == network_id)
+    subnets = select(_subnet.c.id).where(_subnet.c.network_id == network_id)
+    members = select(_member.c.load_balancer_id).where(_member.c.subnet_id.in_(subnets))
+    return here.where(_root.c.id.in_(vips) | _root.c.id.in_(members.where(_member.c.load_balancer_id.in_(here))))
+
+
+def is_attached(connection: Connection, network_id: str) -> bool:
+    """Whether any device is attached to the network."""
+    statement = select(_attached.c.shard_id).where(_attached.c.network_id == network_id).limit(1)
+    return connection.scalar(statement) is not None
+
+
+def place_columns() -> Select[tuple[str, str, str, int, str]]:
+    """Select shards with what :func:`shard_place` reads."""
+    shard = schema.shard
+    here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
+    columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
+    return select(*columns).join(_group, here, isouter=True)
+
+
+def shard_place(row: Iterable[object]) -> ShardPlace:
+    """The shard of such a row."""
+    shard_id, project_id, environment, group_number, layout = row
+    return ShardPlace(
+        ShardId(str(shard_id)),
+        ProjectId(str(project_id)),
+        str(environment),
+        int(str(group_number)),
+        layout_of(None if layout is None else str(layout)),
+    )

@@ -1,0 +1,61 @@
+"""Networks that operators declare for the built-in network service."""
+
+from sqlalchemy import ColumnElement, Connection, delete, false, select, update
+
+from evenkeel.core.control import Change
+from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.networks import DeclaredNetwork
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks.attaching import is_attached, users_of
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
+from evenkeel.store.writing.changes import new_change
+from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.revision_lock import changes_of, raised
+from evenkeel.store.writing.steps import insert_all
+
+_network = schema.network
+_root = schema.load_balancer
+
+
+def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
+    """All, by name. One query."""
+    return tuple(network_of(row) for row in connection.execute(select(*NETWORK_COLUMNS).order_by(_network.c.name)))
+
+
+def add_network(connection: Connection, network: DeclaredNetwork) -> None:
+    """Raises ``IntegrityError`` if the id, name or segment exists."""
+    insert_all(connection, _network, [network_row(network)])
+
+
+def update_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
+    """Returns the changes of load balancers. Raises ``IntegrityError`` if the name or segment exists,
+    :class:`NotFound`."""
+    found = connection.execute(select(*NETWORK_COLUMNS).where(_network.c.id == network.id)).first()
+    if found is None:
+        raise NotFound("Network", network.id)
+    if network_of(found) == network:
+        return ()
+    # in the order of their ids, as reports lock them
+    users = users_of(network.id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
+    ids: list[str] = [row.id for row in connection.execute(users)]
+    connection.execute(update(_network).where(_network.c.id == network.id).values(**network_row(network)))
+    if not ids:
+        return ()
+    these: ColumnElement[bool] = in_list(_root.c.id, ids)
+    connection.execute(
+        update(_root).where(these, _root.c.deleted == false()).ordered_values(*raised().items()),
+        {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
+    )
+    text = f"network {network.id} was changed; load balancers that get it: {len(ids)}"
+    record_event(connection, kind="network_changed", text=text)
+    return changes_of(connection, these)
+
+
+def delete_network(connection: Connection, network_id: str) -> None:
+    """Raises :class:`NotFound`, :class:`Conflict` while devices are attached to it."""
+    if is_attached(connection, network_id):
+        raise Conflict(f"Network {network_id} is in use: devices are attached to it for load balancers.")
+    if connection.execute(delete(_network).where(_network.c.id == network_id)).rowcount == 0:
+        raise NotFound("Network", network_id)

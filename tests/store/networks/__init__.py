@@ -1,0 +1,1 @@
+"""Networks to which devices are attached."""
