@@ -49,6 +49,8 @@ TOGETHER: dict[str, dict[str, object]] = {
     "denied_member_networks": {"denied_member_networks": "10.0.0.0/8"},
     "sync_mode": {"sync_mode": "sync"},
     "traffic_groups": {"traffic_groups": "/Common/traffic-group-1"},
+    "f5_external_physical_mappings": {"f5_external_physical_mappings": "default:1.2:False"},
+    "advertised_tunnel_types": {"advertised_tunnel_types": "gre"},
     "sync_force_until": {"sync_force_until": "2026-01-01T00:00Z"},
 }
 """Options that go with others, or may not be anything."""

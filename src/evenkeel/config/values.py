@@ -44,7 +44,7 @@ def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str,
 
 def allowed_values(option: cfg.Opt) -> str:
     """The allowed values of the option (human-readable); empty: any."""
-    if choices := getattr(option.type, "choices", None):
+    if choices := getattr(getattr(option.type, "item_type", option.type), "choices", None):
         return _words(choices)
     low, high = (_number(getattr(option.type, name, None)) for name in ("min", "max"))
     if low:

@@ -29,6 +29,7 @@ from evenkeel.core.device import (
 )
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.networks import NOT_ADJACENT, NetworkLayout
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
@@ -100,10 +101,18 @@ D = TypeVar("D", bound=GroupDevice[Any])
 class DeviceGroup(ABC, Generic[D, R]):
     """The part of the :class:`evenkeel.core.ports.Device` port that is common to all types of device groups."""
 
-    def __init__(self, driver: str, ha_type: HaType, devices: Sequence[D]) -> None:
+    def __init__(
+        self, driver: str, ha_type: HaType, devices: Sequence[D], network_layout: NetworkLayout = NOT_ADJACENT
+    ) -> None:
         self._uneven: frozenset[Absence] = frozenset()
         self._devices: tuple[D, ...] = ()
-        self._facts = DeviceFacts(driver=driver, ha_type=ha_type, reschedule=RescheduleMode.CONTROL, endpoints=())
+        self._facts = DeviceFacts(
+            driver=driver,
+            ha_type=ha_type,
+            reschedule=RescheduleMode.CONTROL,
+            endpoints=(),
+            network_layout=network_layout,
+        )
         self._set_devices(devices)
 
     def _set_devices(self, devices: Sequence[D]) -> None:

@@ -122,10 +122,24 @@ def _certificates(value: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(tuple(scalar(item.get(name)) for name in ("cert", "key", "chain")) for item in entries))
 
 
-def _records(value: Any) -> frozenset[tuple[str, str]]:
-    """Records of a data group; networks and addresses in one notation."""
+def _records(value: Any) -> frozenset[tuple[object, ...]]:
+    """Records of a data group, networks and addresses in one notation; or of a forwarding table."""
     entries = [item for item in _items(value) if isinstance(item, Mapping)]
-    return frozenset((_network(item.get("name")), scalar(item.get("data"))) for item in entries)
+    return frozenset(
+        (
+            _network(item.get("name")),
+            scalar(item.get("data")),
+            scalar(item.get("endpoint")),
+            frozenset(map(str, _items(item.get("endpoints")))),
+        )
+        for item in entries
+    )
+
+
+def _interfaces(value: Any) -> frozenset[tuple[str, bool]]:
+    """Of a VLAN: with or without tags."""
+    entries = [item for item in _items(value) if isinstance(item, Mapping)]
+    return frozenset((scalar(item.get("name")), item.get("tagged") is True) for item in entries)
 
 
 def _network(value: Any) -> str:
@@ -202,6 +216,9 @@ _FORMS: Mapping[str, Callable[[Any], object]] = {
     "tmOptions": _words,
     "certKeyChain": _certificates,
     "records": _records,
+    "interfaces": _interfaces,
+    "vlans": _paths,
+    "members": _paths,
     "hsts": _hsts,
     "session": _session,
     "state": _state,

@@ -21,6 +21,7 @@ from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
 from evenkeel.devices.bigip.observe.partition_reads import read_all, read_guards
+from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import claim, guard
 from evenkeel.devices.bigip.ownership.floor import Floor
@@ -28,6 +29,7 @@ from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.bigip.reconcile.plan import plan
+from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.sync.journal import SyncJournal, ensure_folder
 from evenkeel.devices.group import GroupDevice
@@ -57,6 +59,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._claim_turn = asyncio.Lock()
         self._claimed = False
         """The device was ours at the last check, and has been reachable since."""
+        self._vtep = ""
+        """The address at which its tunnels end, as it was read last; empty: not known."""
         self._capacity = BigIpCapacity(self.icontrol)
         self.cluster = ClusterView()
         """As it was read last; empty: not yet."""
@@ -112,6 +116,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
+            rendered = await self._attached(rendered)
             # With no cached state, everything is read first, guards included.
             view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
             outcome = await PartitionPass(
@@ -135,7 +140,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceRejected`."""
         partition = self._names.partition(batch.project_id)
         async with self.reached():
-            observed, _ = await read_all(self.icontrol, partition)
+            rendered = await self._attached(rendered)
+            observed, _ = await read_all(self.icontrol, partition, adjacent=self._options.attachment.adjacent)
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
         todo = plan(observed, complete, partition=partition, names=self._names, complete=batch.complete)
         wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
@@ -208,6 +214,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """The device was unreachable: its configuration may have changed, so all cached state is discarded."""
         self.forget_everything()
         self._claimed = False
+        self._vtep = ""
         super().lost(error)
 
     async def close(self) -> None:
@@ -254,6 +261,26 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             log.warning("device may have lost what it was told: it restarted or was restored", device=self.host)
             self.forget_everything()
         return found
+
+    # -- networks
+
+    async def _attached(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
+        """The same with the objects by which this device is attached to networks, or with why it cannot be."""
+        if not any(one.service.networks for one in rendered):
+            return rendered
+        at = await self._attachment()
+        return tuple(with_networks(one, at, self._names) for one in rendered)
+
+    async def _attachment(self) -> DeviceAttachment:
+        options = self._options.attachment
+        at = DeviceAttachment(device=self.host, options=options)
+        if not options.tunnel_types:
+            return at
+        if not self._vtep:
+            self._vtep = await read_vtep(self.icontrol, options)
+        place = f"/{options.vtep_folder}/{options.vtep_name}"
+        problem = f"device {self.host} has no self IP {place} (f5_vtep_folder, f5_vtep_selfip_name)"
+        return replace(at, vtep=self._vtep, vtep_problem=problem)
 
     # -- implementation
 

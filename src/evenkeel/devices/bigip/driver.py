@@ -24,6 +24,7 @@ from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.statuses import HaType
 from evenkeel.devices.absence import Absence
+from evenkeel.devices.bigip.attachment import layout_of
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.esd.catalogue import Catalogue
 from evenkeel.devices.bigip.esd.verify import Common
@@ -58,7 +59,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._tls = tls_context(options)
         self._undiscovered = ""
         devices = [BigIpDevice(host, options, self._names, self._tls) for host in options.hosts]
-        super().__init__("bigip", options.ha_type, devices)
+        layout = layout_of(options.attachment, options.hosts, options.traffic_groups)
+        super().__init__("bigip", options.ha_type, devices, layout)
         self._units: dict[tuple[str, ...], SyncUnit] = {}
         """By hosts; only in sync mode."""
         self._unfit: dict[str, tuple[str, ...]] = {}
@@ -216,7 +218,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
         enhanced = await self._enhanced.definitions_for(batch.services)
-        return tuple(render(service, self._names, addresses, parent, enhanced) for service in batch.services)
+        attachment = self._options.attachment
+        return tuple(
+            render(service, self._names, addresses, parent, enhanced, attachment) for service in batch.services
+        )
 
     async def enhanced_services(self) -> EnhancedServices | None:
         """Those of the option ``esd_dir``."""

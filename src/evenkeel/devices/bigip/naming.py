@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.networks import traffic_group_of
 from evenkeel.core.values import Value
 
 GUARD = "evenkeel_guard"
@@ -117,9 +118,7 @@ class BigIpNames(Value):
         F5's agent chose it in the same way, among all floating traffic groups of the device. Here they are an option:
         a group that somebody adds to a device moves no tenant.
         """
-        groups = self.traffic_groups
-        digest = hashlib.md5(project_id.encode(), usedforsecurity=False).hexdigest()
-        return groups[int(digest, 16) % len(groups)] if groups else ""
+        return traffic_group_of(project_id, self.traffic_groups)
 
     def former_partition(self, project_id: ProjectId) -> str:
         """The name that the first version gave the tenant's partition; empty if the name is unchanged.
@@ -239,5 +238,9 @@ def endpoint(address: str, port: int | str) -> str:
 
 @lru_cache(maxsize=65_536)
 def address_of(text: str) -> str:
-    """An IP address in canonical form. Raises :class:`ValueError`."""
-    return str(ipaddress.ip_address(text))
+    """An IP address in canonical form, with its route domain if it names one (``10.0.0.1%7``). Raises
+    :class:`ValueError`."""
+    host, percent, domain = text.partition("%")
+    if percent and not domain.isdigit():
+        raise ValueError(f"{text!r}: a route domain is a number")
+    return f"{ipaddress.ip_address(host)}{percent}{domain}"

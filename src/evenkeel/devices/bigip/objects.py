@@ -71,6 +71,32 @@ LIGHT_TYPES = (POOL, VIRTUAL)
 """The types of a light read: those where manual changes are likely and harmful."""
 
 
+ROUTE_DOMAIN = "net/route-domain"
+VLAN = "net/vlan"
+TUNNEL_PROFILES = ("net/tunnels/vxlan", "net/tunnels/gre")
+TUNNEL = "net/tunnels/tunnel"
+FORWARDING_TABLE = "net/fdb/tunnel"
+"""The device makes and removes it with the tunnel."""
+SELF_IP = "net/self"
+ARP = "net/arp"
+SNAT_ADDRESS = "ltm/snat-translation"
+SNAT_POOL = "ltm/snatpool"
+ROUTE = "net/route"
+NETWORK_TYPES = (
+    *TUNNEL_PROFILES,
+    VLAN,
+    TUNNEL,
+    FORWARDING_TABLE,
+    ROUTE_DOMAIN,
+    SELF_IP,
+    ARP,
+    SNAT_ADDRESS,
+    SNAT_POOL,
+    ROUTE,
+)
+"""The types of objects that load balancers of a partition share, in creation order."""
+
+
 class Key(Value):
     """An object of a partition. ``pool`` is set for members only."""
 
@@ -127,6 +153,8 @@ class RenderedObjects(Value):
     contents: Mapping[Key, Secret] = {}
     lacking: tuple[str, ...] = ()
     """sha256 of the contents that the load balancer waits for."""
+    networks: tuple[WantedObject, ...] = ()
+    """Objects of :data:`NETWORK_TYPES`, which other load balancers of the partition may need, too."""
     settings: str = ""
     """Identity of what the operator's files contribute to the objects."""
 

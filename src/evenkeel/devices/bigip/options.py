@@ -12,6 +12,8 @@ from evenkeel.config.values import checked_values
 from evenkeel.core.addresses import Address, AddressRules, parsed_address, parsed_networks
 from evenkeel.core.statuses import HaType
 from evenkeel.core.values import Value
+from evenkeel.devices.bigip import attachment
+from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 443
@@ -125,6 +127,7 @@ OPTIONS = [
         help="Floating traffic groups, such as /Common/traffic-group-1, among which tenants are distributed: by the "
         "md5 of the project's id, modulo their number. Another number moves most tenants. Empty: the partition's own.",
     ),
+    *attachment.OPTIONS,
     *ADDRESSES,
 ]
 
@@ -161,6 +164,7 @@ class BigIpOptions(Value):
     """The full path of a client-ssl profile."""
     esd_dir: str
     """The directory of enhanced services; empty: none."""
+    attachment: AttachmentOptions = attachment.NOT_ADJACENT
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> BigIpOptions:
@@ -168,6 +172,11 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["f5_ha_type"])
     hosts = _hosts(values["icontrol_hostname"], ha_type)
+    if ha_type is HaType.PAIR and len(hosts) == 1 and not values["f5_global_routed_mode"]:
+        raise ValueError(
+            f"icontrol_hostname: {hosts[0]!r}: both devices of a pair must be named with f5_global_routed_mode False,"
+            " because controllers allocate addresses for each device"
+        )
     return BigIpOptions(
         hosts=hosts,
         username=credential(values, "icontrol_username"),
@@ -194,6 +203,9 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         commands_max=values["commands_max"],
         parent_ssl_profile=values["f5_parent_ssl_profile"],
         esd_dir=values["esd_dir"],
+        attachment=attachment.parse_attachment(
+            values, hosts, synchronised=SyncMode(values["sync_mode"]) is SyncMode.SYNC
+        ),
     )
 
 

@@ -58,8 +58,14 @@ class AddressNamedRules(TypeRules):
         return [Target(f"#{self._unique}", str(props[self._field]))] if self._unique else []
 
 
+def _is_trunk(ctx: Context, name: str) -> bool:
+    return ctx.store.get(Key("net/trunk", "", name)) is not None
+
+
 class VlanInterfaceRules(TypeRules):
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        if ctx.store.get(Key("net/interface", "", draft.name)) is None and not _is_trunk(ctx, draft.name):
+            raise errors.not_found("interface", draft.name)  # text from memory
         if "tagMode" in props and props["tagMode"] != "none" and "untagged" in props:
             raise errors.configuration_error("tag-mode may not be specified with untagged interface")
 

@@ -21,7 +21,7 @@ def test_networks_are_a_data_group_and_the_code_is_fixed(protocol: str, word: st
     assert [one["name"] for one in group.attributes["records"]] == ["10.0.0.0/8", "192.0.2.7/32", "2001:db8::/32"]
     assert found["ltm/rule"].attributes["apiAnonymous"].splitlines()[1:] == [
         "when CLIENT_ACCEPTED {",
-        '    if { ![class match [IP::client_addr] equals "/dev_a3f1c2/dev_cidrs_listener-1"] } {',
+        '    if { ![class match [getfield [IP::client_addr] % 1] equals "/dev_a3f1c2/dev_cidrs_listener-1"] } {',
         f"        {word}",
         "        return",
         "    }",

@@ -15,12 +15,14 @@ from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
     LIGHT_TYPES,
     MEMBER,
+    NETWORK_TYPES,
     NODE,
     OWNED_TYPES,
     POLICY,
     POOL,
     RULE,
     VIRTUAL,
+    VLAN,
     Key,
     Observed,
     ObservedObject,
@@ -76,9 +78,10 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
     )
 
 
-async def read_all(device: IControl, partition: str) -> tuple[Observed, Guards]:
-    """Every attribute of every object of our types in the partition: one read per type, concurrently."""
-    kinds = (*OWNED_TYPES, NODE)
+async def read_all(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
+    """Every attribute of every object of our types in the partition: one read per type, concurrently. ``adjacent``:
+    also those by which the device is attached to networks."""
+    kinds = (*OWNED_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
     answers = await _gather(device, kinds, partition)
     return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
 
@@ -88,9 +91,13 @@ async def read_light(device: IControl, partition: str) -> Observed:
     return observed_in(await _gather(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
 
 
+_WITH_PARTS = (POLICY, POOL, VIRTUAL, VLAN)
+"""Types with subcollections that we need."""
+
+
 async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> dict[str, list[dict[str, Any]]]:
     answers = await together(
-        *(device.collection(kind, partition=partition, expand=kind in (POLICY, POOL, VIRTUAL)) for kind in kinds)
+        *(device.collection(kind, partition=partition, expand=kind in _WITH_PARTS) for kind in kinds)
     )
     return dict(zip(kinds, answers, strict=True))
 
@@ -119,6 +126,8 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
     if kind == VIRTUAL:
         attributes["profiles"] = subcollection(item, "profiles")
         attributes["policies"] = subcollection(item, "policies")
+    if kind == VLAN:
+        attributes["interfaces"] = subcollection(item, "interfaces")
     if kind == POLICY:
         attributes["legacy"] = item.get("status") == "legacy"
         attributes["rules"] = [_policy_rule(rule) for rule in subcollection(item, "rules")]

@@ -61,7 +61,7 @@ def _operation(
 
 def _new_members(step: ConfigOperation, partition: str) -> Iterator[PlannedOperation]:
     """The members of a new pool, which are created together with it."""
-    for body in step.body.get("members", ()) if step.verb is Verb.CREATE else ():
+    for body in step.body.get("members", ()) if (step.verb, step.key.type) == (Verb.CREATE, POOL) else ():
         key = Key(type=MEMBER, name=body["name"], pool=step.key.name)
         wanted = {name: value for name, value in body.items() if name not in _IMPLIED}
         yield PlannedOperation(
@@ -76,7 +76,8 @@ def _path(key: Key, partition: str) -> str:
 def _wanted(step: ConfigOperation) -> Mapping[str, Any]:
     if step.verb is Verb.DELETE or step.key.type in FILES:
         return {}
-    return {name: value for name, value in step.body.items() if name not in (*_IMPLIED, "members")}
+    shown_apart = ("members",) if step.key.type == POOL else ()
+    return {name: value for name, value in step.body.items() if name not in (*_IMPLIED, *shown_apart)}
 
 
 def _present(step: ConfigOperation, observed: Observed) -> Mapping[str, Any]:

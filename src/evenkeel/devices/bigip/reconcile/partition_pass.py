@@ -34,6 +34,7 @@ from evenkeel.devices.bigip.objects import (
     FILES,
     LIGHT_TYPES,
     MEMBER,
+    NETWORK_TYPES,
     ConfigOperation,
     Observed,
     RenderedObjects,
@@ -183,7 +184,7 @@ class PartitionPass:
     async def _read(self) -> None:
         """Read everything, and check that the partition is ours."""
         self._view.observed = None
-        observed, guards = await read_all(self._device, self._partition)
+        observed, guards = await read_all(self._device, self._partition, adjacent=self._options.attachment.adjacent)
         self._make_sure(guards)
         self._view.observed = observed
         self._view.read_at_seconds = self._now()
@@ -229,6 +230,7 @@ class PartitionPass:
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._partition)]
+        left += [step for step in self._plan().of(frozenset({SHARED})) if step.key.type in NETWORK_TYPES]
         if left:
             try:
                 await self._commit(tuple(left))

@@ -10,7 +10,7 @@ creates those that are missing, and the last load balancer that refers to a file
 (:mod:`evenkeel.devices.bigip.reconcile.files`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,22 +20,33 @@ from evenkeel.core.values import Value
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import BigIpNames, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.objects import (
+    ARP,
     CIPHER_GROUP,
     CIPHER_RULE,
     DATA_GROUP,
     FILES,
+    FORWARDING_TABLE,
     MEMBER,
     MONITORS,
+    NETWORK_TYPES,
     NODE,
     OWNED_TYPES,
     PERSISTENCE,
     POLICY,
     POOL,
     PROFILES,
+    ROUTE,
+    ROUTE_DOMAIN,
     RULE,
+    SELF_IP,
     SERVER_SSL,
+    SNAT_ADDRESS,
+    SNAT_POOL,
+    TUNNEL,
+    TUNNEL_PROFILES,
     VIRTUAL,
     VIRTUAL_ADDRESS,
+    VLAN,
     ConfigOperation,
     Key,
     Observed,
@@ -45,6 +56,15 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.files import referred, unused_files
+from evenkeel.devices.bigip.reconcile.networks import (
+    beside_others,
+    forget_link,
+    is_others_route,
+    merged,
+    needless,
+    shorter_lists,
+    subnets_in_use,
+)
 
 SHARED = ""
 """Owner of operations that concern several load balancers: the removal of nodes and files."""
@@ -52,13 +72,16 @@ SHARED = ""
 # An address or port must be free before it is used again, so listeners and their addresses are removed first; all other
 # objects are removed after the objects that referred to them were changed.
 _REPLACED = 5
-_MAKE = {kind: 10 + place for place, kind in enumerate(OWNED_TYPES)} | {MEMBER: 30}
+_MAKE = {kind: 6 + place for place, kind in enumerate((*NETWORK_TYPES, *OWNED_TYPES))} | {MEMBER: 50}
 _REMOVE = (
     {VIRTUAL: 0, VIRTUAL_ADDRESS: 1, POLICY: 139, MEMBER: 140, POOL: 141}
     | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS), 144)
     | {RULE: 145, DATA_GROUP: 146, SERVER_SSL: 146, CIPHER_GROUP: 147, CIPHER_RULE: 148, NODE: 150}
     | dict.fromkeys(FILES, 160)
+    | {ROUTE: 170, ARP: 170, SNAT_POOL: 170, SNAT_ADDRESS: 172, SELF_IP: 173, VLAN: 174, TUNNEL: 174}
+    | dict.fromkeys((ROUTE_DOMAIN, *TUNNEL_PROFILES), 175)
 )
+_SHORTENED = 171
 
 
 class Plan(Value):
@@ -66,10 +89,17 @@ class Plan(Value):
 
     operations: tuple[ConfigOperation, ...] = ()
     problems: Mapping[LoadBalancerId, str] = {}
+    networks: Mapping[str, tuple[WantedObject, ...]] = {}
+    """By owner: shared objects that it needs."""
+    observed: Observed = {}
+    partition: str = ""
 
     def of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
-        """The operations of some owners, in order; a file that several of them create, only once."""
-        found = (operation for operation in self.operations if operation.owner in owners)
+        """The operations of some owners, in order; those for objects that several of them need, only once."""
+        found = [one for one in self.operations if one.owner in owners and not _is_for_networks(one)]
+        needs = merged(item for owner in sorted(owners & self.networks.keys()) for item in self.networks[owner])
+        found.extend(_attach(needs, self.observed, self.partition))
+        found.sort(key=_order)
         return tuple({(one.verb, one.key): one for one in found}.values())
 
 
@@ -81,7 +111,7 @@ def plan(
     services = tuple(rendered)
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
-        if not one.problem and (problem := _foreign(one.objects, observed, partition, names)):
+        if not one.problem and (problem := _foreign((*one.objects, *one.networks), observed, partition, names)):
             problems[one.service.load_balancer_id] = problem
     sound = [one for one in services if one.service.load_balancer_id not in problems]
     wanted = {item.key: item for one in sound for item in one.objects if item.key.type not in FILES}
@@ -97,8 +127,72 @@ def plan(
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
     operations.extend(_missing_files(observed, sound, partition))
-    operations.sort(key=lambda step: (step.rank, step.key.type, step.key.pool, step.key.name))
-    return Plan(operations=tuple(operations), problems=problems)
+    needs: dict[str, tuple[WantedObject, ...]] = {
+        one.service.load_balancer_id: one.networks for one in sound if one.networks
+    }
+    together = merged(item for owner in sorted(needs) for item in needs[owner])
+    changed = {step.key: step for step in _attach(together, observed, partition)}
+    for owner, items in needs.items():
+        operations.extend(replace(changed[item.key], owner=owner) for item in items if item.key in changed)
+    operations.extend(_detach(observed, {**wanted, **together}, gone, partition, names))
+    operations.sort(key=_order)
+    return Plan(operations=tuple(operations), problems=problems, networks=needs, observed=observed, partition=partition)
+
+
+def _order(step: ConfigOperation) -> tuple[int, str, str, str]:
+    return step.rank, step.key.type, step.key.pool, step.key.name
+
+
+def _is_for_networks(step: ConfigOperation) -> bool:
+    """Whether the operation makes or changes what an owner shares with others."""
+    return step.key.type in NETWORK_TYPES and step.owner != SHARED
+
+
+def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: str) -> Iterator[ConfigOperation]:
+    """Operations that bring shared objects to what these load balancers need; what others need of them stays."""
+    used = subnets_in_use(_left(observed, {}, ()), observed) if needs else set()
+    for item in needs.values():
+        seen = observed.get(item.key)
+        if seen is not None and is_others_route(item, seen, used):
+            continue
+        if seen is None and item.key.type == FORWARDING_TABLE:  # it comes with the tunnel
+            if item.attributes["records"]:
+                yield _modify(item, item.attributes)
+        else:
+            yield from _bring(item if seen is None else beside_others(item, seen), seen, partition)
+
+
+def _detach(
+    observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key], partition: str, names: BigIpNames
+) -> Iterator[ConfigOperation]:
+    """Operations that remove shared objects that nothing will use."""
+    if not any(key.type in NETWORK_TYPES for key in observed):
+        return
+    kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}
+    left = _left(observed, kept, gone)
+    unused = [key for key in needless(left, observed, names, partition) if key not in wanted]
+    yield from (_remove(key, SHARED) for key in unused)
+    shown = {key: attributes for key, attributes in left.items() if key in observed}
+    for key, body in shorter_lists(shown, unused, partition):
+        yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_SHORTENED)
+
+
+def _left(
+    observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key]
+) -> dict[Key, Mapping[str, Any]]:
+    """The attributes of all objects that there will be; of pools with the names of members."""
+    found: dict[Key, Mapping[str, Any]] = {}
+    for key, seen in observed.items():
+        if key not in gone and key not in wanted:
+            found[key] = {**seen.attributes, "members": list(seen.members)} if key.type == POOL else seen.attributes
+    for key, item in wanted.items():
+        names = [member.key.name for member in item.members]
+        found[key] = {**item.attributes, "members": names} if key.type == POOL else item.attributes
+    return found
+
+
+def _modify(item: WantedObject, body: Mapping[str, Any]) -> ConfigOperation:
+    return ConfigOperation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=body, rank=_MAKE[item.key.type])
 
 
 def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str, names: BigIpNames) -> str:
@@ -126,7 +220,7 @@ def _bring(item: WantedObject, seen: ObservedObject | None, partition: str) -> I
         yield _create(item, partition)
         return
     if changed:
-        yield ConfigOperation(verb=Verb.MODIFY, key=item.key, owner=item.owner, body=changed, rank=_MAKE[item.key.type])
+        yield _modify(item, changed)
     yield from _members(item, seen, partition)
 
 
@@ -206,6 +300,8 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
     """Whether the node or file that this operation removes still exists and is unused."""
     if step.key not in observed:
         return False
+    if step.key.type in NETWORK_TYPES:
+        return False  # planned anew
     if step.key.type in FILES:
         return step.key.name not in referred({key: item.attributes for key, item in observed.items()}, partition)
     pools = (item for item in observed.values() if item.key.type == POOL)
@@ -223,6 +319,8 @@ def after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed
             _member_after(result, step)
         elif step.verb is Verb.DELETE:
             result.pop(step.key, None)
+            if step.key.type in (VLAN, TUNNEL):
+                forget_link(result, step.key)
         else:
             before = result.get(step.key) if step.verb is Verb.MODIFY else None
             result[step.key] = _object_after(step, before)
@@ -235,13 +333,13 @@ def after(observed: Observed, operations: Iterable[ConfigOperation]) -> Observed
 def _member_names(step: ConfigOperation) -> list[str]:
     if step.key.type == MEMBER:
         return [step.key.name]
-    return [member["name"] for member in step.body.get("members", ())]
+    return [member["name"] for member in step.body.get("members", ())] if step.key.type == POOL else []
 
 
 def _object_after(step: ConfigOperation, before: ObservedObject | None) -> ObservedObject:
     attributes = canonical.merge(before.attributes if before else {}, step.body)
     members = dict(before.members) if before else {}
-    for body in attributes.pop("members", ()):
+    for body in attributes.pop("members", ()) if step.key.type == POOL else ():
         key = Key(type=MEMBER, name=body["name"], pool=step.key.name)
         members[key.name] = ObservedObject(key=key, attributes=body, mark=parse_mark(body.get("description")))
     code = step.key.type == RULE

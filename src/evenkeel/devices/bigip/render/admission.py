@@ -41,7 +41,7 @@ def admission_parts(service: ServiceDefinition, listener: ServiceListener, names
         event="CLIENT_ACCEPTED",
         order=Order.ADMISSION,
         lines=(
-            f'    if {{ ![class match [IP::client_addr] equals "{path}"] }} {{',
+            f'    if {{ ![class match [getfield [IP::client_addr] % 1] equals "{path}"] }} {{',
             f"        {'drop' if listener.protocol in DATAGRAM_PROTOCOLS else 'reject'}",
             "        return",
             "    }",

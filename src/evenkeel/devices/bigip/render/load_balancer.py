@@ -34,6 +34,7 @@ from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.model import TLS_PROTOCOL
 from evenkeel.core.service import ServiceDefinition, ServicePool
+from evenkeel.devices.bigip.attachment import NOT_ADJACENT, AttachmentOptions
 from evenkeel.devices.bigip.capabilities import CAPABILITIES
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects, WantedObject
@@ -45,6 +46,8 @@ from evenkeel.devices.bigip.render.enhanced import Definitions, digest_of, with_
 from evenkeel.devices.bigip.render.l7.effective import Routing, routing
 from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.monitor import monitor_objects
+from evenkeel.devices.bigip.render.network.addresses import in_route_domain
+from evenkeel.devices.bigip.render.network.translation import with_translation
 from evenkeel.devices.bigip.render.persistence import persistence_objects
 from evenkeel.devices.bigip.render.pool import pool_object
 from evenkeel.devices.bigip.render.profiles import http_profile
@@ -62,9 +65,10 @@ def render(
     addresses: AddressRules = STRICT,
     parent_ssl_profile: str = DEFAULT_PARENT,
     enhanced: Definitions = MappingProxyType({}),
+    attachment: AttachmentOptions = NOT_ADJACENT,
 ) -> RenderedObjects:
-    """Render all objects of one load balancer except files, or state the problem. A deleted one has no objects.
-    ``enhanced``: the agent's enhanced services."""
+    """Render all objects of one load balancer except files and networks, or state the problem. A deleted one has no
+    objects. ``enhanced``: the agent's enhanced services."""
     if service.deleted or service.problem:
         return RenderedObjects(service=service, problem=service.problem)
     try:
@@ -73,7 +77,8 @@ def render(
             raise Unrenderable(problem)
         check_addresses(service, addresses)
         references = References(service, names)
-        objects = tuple(_objects(service, names, references, parent_ssl_profile, enhanced))
+        found = _objects(in_route_domain(service), names, references, parent_ssl_profile, enhanced)
+        objects = tuple(with_translation(item, service, attachment, names) for item in found)
         settings = digest_of(service.listeners, enhanced)
         return RenderedObjects(service=service, objects=objects, needs=references.needs, settings=settings)
     except Unrenderable as error:

@@ -1,0 +1,173 @@
+"""How the devices of a group are attached to networks: F5's options, and what controllers are told of them.
+
+With ``f5_global_routed_mode`` the devices route to all networks, and every other option here has no effect.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oslo_config import cfg, types
+
+from evenkeel.core.networks import NetworkLayout, NetworkType
+from evenkeel.core.values import Value
+
+FOLDER = r"^[A-Za-z0-9_.-]{1,64}$"
+SNAT_ADDRESSES_MAX = 16
+ROUTE_DOMAINS_MAX = 16
+DEFAULT_TRAFFIC_GROUP = "/Common/traffic-group-1"
+"""That of partitions, unless somebody changed it."""
+_MAPPING = re.compile(
+    r"(?P<physical>[A-Za-z0-9_.-]+):(?P<interface>[A-Za-z0-9_.-]+):(?P<tagged>True|False)(:(?P<host>.+))?", re.I
+)
+
+OPTIONS = [
+    cfg.BoolOpt(
+        "f5_global_routed_mode",
+        default=True,
+        help="The devices route to all networks already. False: they are attached to each network of a load balancer, "
+        "by VLANs, tunnels, route domains, self IPs, SNAT addresses and routes.",
+    ),
+    cfg.ListOpt(
+        "f5_external_physical_mappings",
+        default=["default:1.1:True"],
+        help="physical_network:interface:tagged, for devices with other interfaces followed by :host. "
+        "A host is one of icontrol_hostname, as it stands there.",
+    ),
+    cfg.BoolOpt("use_namespaces", default=True, help="A route domain for each tenant, so that subnets may overlap."),
+    cfg.IntOpt(
+        "max_namespaces_per_tenant",
+        default=1,
+        min=1,
+        max=ROUTE_DOMAINS_MAX,
+        help="Route domains of one tenant; more than one allow its own subnets to overlap.",
+    ),
+    cfg.BoolOpt("f5_route_domain_strictness", default=False, help="Traffic does not pass between route domains."),
+    cfg.BoolOpt(
+        "f5_snat_mode",
+        default=True,
+        help="Members see addresses of the devices as their clients'. False: they see the clients' own, and their "
+        "gateway is the devices' floating self IP.",
+    ),
+    cfg.IntOpt(
+        "f5_snat_addresses_per_subnet",
+        default=1,
+        min=0,
+        max=SNAT_ADDRESSES_MAX,
+        help="Addresses of each subnet that members see as their clients'. 0: the self IPs (automap).",
+    ),
+    cfg.ListOpt(
+        "common_network_ids",
+        default=[],
+        item_type=types.String(),
+        help="Networks to which an operator has attached the devices: their ids, or id:VLAN as F5's agent has them.",
+    ),
+    cfg.ListOpt(
+        "advertised_tunnel_types",
+        default=[],
+        item_type=types.String(choices=["vxlan", "gre"]),
+        help="Types of tunnels that the devices may have: vxlan, gre.",
+    ),
+    cfg.StrOpt("f5_vtep_folder", default="Common", regex=FOLDER, help="Partition of the self IP f5_vtep_selfip_name."),
+    cfg.StrOpt(
+        "f5_vtep_selfip_name",
+        default="",
+        regex=r"^[A-Za-z0-9_.-]{0,64}$",
+        help="Self IP of each device at which its tunnels end. Needed for tunnels.",
+    ),
+]
+
+
+class Interface(Value):
+    """Where a device is attached to a physical network."""
+
+    name: str
+    tagged: bool
+
+
+class AttachmentOptions(Value):
+    """From :data:`OPTIONS`."""
+
+    adjacent: bool = False
+    interfaces: Mapping[tuple[str, str], Interface] = {}
+    """By physical network and device; the device is empty where it holds for all."""
+    route_domains_max: int = 1
+    strict: bool = False
+    translated: bool = True
+    """Members see addresses of the devices."""
+    snat_addresses: int = 1
+    common_network_ids: tuple[str, ...] = ()
+    tunnel_types: tuple[NetworkType, ...] = ()
+    vtep_folder: str = "Common"
+    vtep_name: str = ""
+
+    def interface(self, physical_network: str, device: str) -> Interface | None:
+        """Where the device is attached to the network; None: nowhere."""
+        return self.interfaces.get((physical_network, device)) or self.interfaces.get((physical_network, ""))
+
+
+NOT_ADJACENT = AttachmentOptions()
+"""F5's global routed mode."""
+
+
+def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchronised: bool) -> AttachmentOptions:
+    """The validated options. Raises :class:`ValueError` naming option, value and what is allowed."""
+    tunnels = tuple(NetworkType(name) for name in dict.fromkeys(values["advertised_tunnel_types"]))
+    found = AttachmentOptions(
+        adjacent=not values["f5_global_routed_mode"],
+        interfaces=_interfaces(values["f5_external_physical_mappings"], hosts),
+        route_domains_max=values["max_namespaces_per_tenant"] if values["use_namespaces"] else 0,
+        strict=values["f5_route_domain_strictness"],
+        translated=values["f5_snat_mode"],
+        snat_addresses=values["f5_snat_addresses_per_subnet"] if values["f5_snat_mode"] else 0,
+        common_network_ids=tuple(text.partition(":")[0].strip() for text in values["common_network_ids"]),
+        tunnel_types=tunnels,
+        vtep_folder=values["f5_vtep_folder"],
+        vtep_name=values["f5_vtep_selfip_name"],
+    )
+    if not found.adjacent:
+        return found
+    if synchronised:
+        raise ValueError(
+            "f5_global_routed_mode: False: only True is allowed with sync_mode sync, because self IPs belong to one"
+            " device and config-sync does not bring them to the others"
+        )
+    if tunnels and not found.vtep_name:
+        shown = ",".join(tunnels)
+        raise ValueError(f"f5_vtep_selfip_name: '': a self IP is needed with advertised_tunnel_types {shown}")
+    return found
+
+
+def _interfaces(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, str], Interface]:
+    found: dict[tuple[str, str], Interface] = {}
+    for text in texts:
+        match = _MAPPING.fullmatch(text.strip())
+        host = "" if match is None else match["host"] or ""
+        device = host if not host or host in hosts else f"{host}:443"
+        if match is None or (device and device not in hosts):
+            raise ValueError(
+                f"f5_external_physical_mappings: {text!r}: physical_network:interface:tagged[:host] is allowed, tagged"
+                " True or False, host one of icontrol_hostname"
+            )
+        place = match["physical"], device
+        if place in found:
+            raise ValueError(f"f5_external_physical_mappings: {text!r}: {match['physical']} is mapped twice")
+        found[place] = Interface(name=match["interface"], tagged=match["tagged"].lower() == "true")
+    return found
+
+
+def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: Sequence[str]) -> NetworkLayout:
+    """What controllers have to resolve and allocate. The default one in global routed mode."""
+    if not options.adjacent:
+        return NetworkLayout()
+    wired = (NetworkType.FLAT, NetworkType.VLAN) if options.interfaces else ()
+    return NetworkLayout(
+        adjacent=True,
+        devices=tuple(hosts),
+        traffic_groups=tuple(path.rpartition("/")[2] for path in traffic_groups or (DEFAULT_TRAFFIC_GROUP,)),
+        floating=not options.translated,
+        snat_addresses=options.snat_addresses,
+        route_domains_max=options.route_domains_max,
+        common_network_ids=tuple(sorted(options.common_network_ids)),
+        network_types=(*wired, *options.tunnel_types),
+    )

@@ -1,0 +1,227 @@
+"""Objects that load balancers of a partition share to be attached to networks: what to change, and what nobody needs.
+Pure.
+
+Nothing counts users. Whether an object is needed follows from the partition itself: from the virtual addresses and pool
+members that are there, or will be. So a pass that knows only some of a tenant's load balancers removes exactly what the
+last user leaves, and so does a pass of another agent, whatever happened before.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import (
+    ARP,
+    FORWARDING_TABLE,
+    NETWORK_TYPES,
+    POOL,
+    ROUTE,
+    ROUTE_DOMAIN,
+    SELF_IP,
+    SNAT_ADDRESS,
+    SNAT_POOL,
+    TUNNEL,
+    TUNNEL_PROFILES,
+    VIRTUAL_ADDRESS,
+    Key,
+    Observed,
+    ObservedObject,
+    WantedObject,
+)
+
+_JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
+"""Attributes to which each load balancer adds its part."""
+EVERYWHERE_RECORD = "ff:ff:ff:ff:ff:ff"
+
+Attributes = Mapping[str, Any]
+Place = tuple[int, IPv4Network | IPv6Network]
+"""A route domain and a subnet in it."""
+
+
+def merged(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
+    """The objects of several load balancers together; the first one decides about all but :data:`_JOINED`."""
+    found: dict[Key, WantedObject] = {}
+    for item in wanted:
+        before = found.get(item.key)
+        name = _JOINED.get(item.key.type)
+        if before is None:
+            found[item.key] = item
+        elif name is not None:
+            joined = _joined(before.attributes[name], item.attributes[name])
+            found[item.key] = replace(before, attributes={**before.attributes, name: joined})
+    return found
+
+
+def _joined(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    """Both, without duplicates; records are joined by name, and those for all hosts by their end points."""
+    found: dict[str, Any] = {_name_of(item): item for item in one}
+    for item in other:
+        name = _name_of(item)
+        if name == EVERYWHERE_RECORD and name in found:
+            ends = {*found[name]["endpoints"], *item["endpoints"]}
+            found[name] = {**item, "endpoints": sorted(ends)}
+        else:
+            found[name] = item
+    return [found[name] for name in sorted(found)]
+
+
+def _name_of(item: Any) -> str:
+    return str(item["name"]) if isinstance(item, Mapping) else str(item)
+
+
+def beside_others(item: WantedObject, seen: ObservedObject) -> WantedObject:
+    """What is wanted of an object, with what other load balancers have there."""
+    name = _JOINED.get(item.key.type)
+    if name is not None:
+        there = [_plain(one) for one in seen.attributes.get(name) or ()]
+        return replace(item, attributes={**item.attributes, name: _joined(there, item.attributes[name])})
+    return item
+
+
+def _plain(item: Any) -> Any:
+    """A record as it is written; paths stay."""
+    if not isinstance(item, Mapping):
+        return item
+    ends = item.get("endpoints")
+    return {"name": item["name"], **({"endpoints": sorted(ends)} if ends else {"endpoint": item.get("endpoint", "")})}
+
+
+def is_others_route(item: WantedObject, seen: ObservedObject, used: Collection[str]) -> bool:
+    """Whether the route goes through the gateway of another subnet, which is in use: a route domain has one default
+    route. ``used``: ids of subnets."""
+    if item.key.type != ROUTE or seen.mark is None:
+        return False
+    return seen.mark.object_id in used and not str(item.attributes["description"]).endswith(f":{seen.mark.object_id}")
+
+
+# -- what nobody needs
+
+
+def needless(left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str) -> list[Key]:
+    """Our network objects that nothing uses. ``left``: the attributes of all objects that there will be. ``marked``:
+    those that are there now."""
+    ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
+    if not ours:
+        return []
+    addresses = list(_addresses(left))
+    kept = {key for key in ours if key.type in _OF_SUBNETS and _serves(key, left, marked, addresses)}
+    links = {str(left[key].get("vlan")) for key in left if key.type == SELF_IP and (key in kept or key not in ours)}
+    paths = {f"/{partition}/{key.name}": key for key in ours}
+    kept |= {paths[link] for link in links if link in paths}
+    profiles = {str(left[key].get("profile")) for key in kept if key.type == TUNNEL}
+    kept |= {key for path, key in paths.items() if key.type in TUNNEL_PROFILES and path in profiles}
+    numbers = {_split(str(left[key].get("address")))[1] for key in left if key.type == SELF_IP and key in kept}
+    numbers |= {number for number, _ in addresses}
+    kept |= {key for key in ours if key.type == ROUTE_DOMAIN and int(left[key].get("id", 0)) in numbers}
+    if any(key.type == SNAT_ADDRESS for key in kept):
+        kept |= {key for key in ours if key.type == SNAT_POOL}
+    return [key for key in ours if key not in kept]
+
+
+_OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, ARP, ROUTE)
+
+
+def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
+    return key.type in NETWORK_TYPES and names.owns(seen.mark)
+
+
+def _addresses(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
+    """Route domain and address of each virtual address and pool member."""
+    for key, attributes in left.items():
+        if key.type == VIRTUAL_ADDRESS:
+            yield _numbered(str(attributes.get("address", "")))
+        elif key.type == POOL:
+            for member in attributes.get("members", ()):
+                yield _numbered(str(member))
+
+
+def _numbered(text: str) -> tuple[int, str]:
+    host, number = _split(text)
+    return number, host
+
+
+def _split(text: str) -> tuple[str, int]:
+    """Address and route domain of ``10.0.0.1%7`` or ``10.0.0.1%7/24``."""
+    host, _, rest = text.partition("%")
+    number = rest.partition("/")[0]
+    return host.partition("/")[0], int(number) if number.isdigit() else 0
+
+
+def _serves(key: Key, left: Mapping[Key, Attributes], marked: Observed, addresses: Iterable[tuple[int, str]]) -> bool:
+    """Whether an address of the object's subnet is in use."""
+    if key.type == ARP:
+        return _numbered(str(left[key].get("ipAddress", ""))) in addresses
+    places = _places(key, left, marked)
+    return any(_in(place, number, host) for place in places for number, host in addresses)
+
+
+def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
+    """The subnet of the object, as the self IPs of the same subnet say; none if there is no such self IP."""
+    if key.type == SELF_IP:
+        return list(_place(left[key]))
+    mark = marked[key].mark
+    subnet = mark.object_id if mark else ""
+    return [
+        place
+        for other, seen in marked.items()
+        if other.type == SELF_IP and other in left and seen.mark is not None and seen.mark.object_id == subnet
+        for place in _place(left[other])
+    ]
+
+
+def _place(attributes: Attributes) -> Iterator[Place]:
+    text = str(attributes.get("address", ""))
+    host, number = _split(text)
+    try:
+        yield number, ip_network(f"{host}/{text.rpartition('/')[2]}", strict=False)
+    except ValueError:
+        return
+
+
+def _in(place: Place, number: int, host: str) -> bool:
+    try:
+        return number == place[0] and ip_address(host) in place[1]
+    except ValueError:
+        return False
+
+
+def subnets_in_use(left: Mapping[Key, Attributes], marked: Observed) -> set[str]:
+    """Ids of the subnets of which an address is in use."""
+    addresses = list(_addresses(left))
+    return {
+        seen.mark.object_id
+        for key, seen in marked.items()
+        if key.type == SELF_IP and key in left and seen.mark is not None and _serves(key, left, marked, addresses)
+    }
+
+
+def shorter_lists(
+    left: Mapping[Key, Attributes], gone: Collection[Key], partition: str
+) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """Lists of objects, without those that will be gone: they are changed before."""
+    paths = {f"/{partition}/{key.name}" for key in gone}
+    for key, attributes in left.items():
+        if key.type not in (SNAT_POOL, ROUTE_DOMAIN) or key in gone:
+            continue
+        name = _JOINED[key.type]
+        members = [canonical.full_path(item) for item in attributes.get(name) or ()]
+        kept = [path for path in members if path not in paths]
+        if kept != members:
+            yield key, {name: kept}
+
+
+# -- the state after a commit
+
+
+def forget_link(observed: Observed, key: Key) -> None:
+    """A VLAN or tunnel was removed: so was its forwarding table, and the device took it out of its route domain."""
+    observed.pop(Key(type=FORWARDING_TABLE, name=key.name), None)
+    for other, seen in list(observed.items()):
+        vlans = seen.attributes.get("vlans") or () if other.type == ROUTE_DOMAIN else ()
+        kept = [item for item in vlans if canonical.full_path(item).rpartition("/")[2] != key.name]
+        if len(kept) < len(vlans):
+            observed[other] = replace(seen, attributes={**seen.attributes, "vlans": kept})

@@ -1,0 +1,21 @@
+"""Networks of a service definition -> the objects by which one device is attached to them. Pure.
+
+==================  ============================  ==============================================
+network             iControl REST                 name
+==================  ============================  ==============================================
+``vlan``, ``flat``  net/vlan                      ``vlan-<segment>``, ``flat-<interface>``
+``vxlan``, ``gre``  net/tunnels/tunnel, with      ``tunnel-<type>-<segment>``,
+                    net/tunnels/vxlan or /gre     ``vxlan_ovs``, ``gre_ovs``
+its hosts           records of net/fdb/tunnel     the tunnel's
+route domain        net/route-domain              ``<partition>_<number>``
+subnet              net/self of each device       ``local-<device>-<subnet id>``
+                    net/self of a traffic group   ``gw-<subnet id>``
+                    ltm/snat-translation          ``snat-<traffic group>-<subnet id>_<index>``
+                    net/arp of members            ``<address>%<route domain>``
+SNAT addresses      ltm/snatpool                  ``<partition>``
+gateway of the VIP  net/route                     ``default-<number>``
+==================  ============================  ==============================================
+
+All of them are in the tenant's partition, and load balancers of the tenant share them. The names are those of F5's
+agent, except that of the route domain, of which a tenant may have several.
+"""

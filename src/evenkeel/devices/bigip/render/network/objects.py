@@ -1,0 +1,230 @@
+"""The objects by which one device is attached to the networks of a load balancer. Pure."""
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.networks import TUNNELS, AddressUse, DeviceAddress, NetworkType, ServiceNetwork, ServiceSubnet
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.attachment import AttachmentOptions
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames
+from evenkeel.devices.bigip.objects import (
+    ARP,
+    FORWARDING_TABLE,
+    ROUTE,
+    ROUTE_DOMAIN,
+    SELF_IP,
+    SNAT_ADDRESS,
+    SNAT_POOL,
+    TUNNEL,
+    VLAN,
+    Key,
+    RenderedObjects,
+    WantedObject,
+)
+from evenkeel.devices.bigip.render.network.addresses import route_domain_of, with_domain
+from evenkeel.devices.errors import Unrenderable
+
+LOCAL_TRAFFIC_GROUP = "/Common/traffic-group-local-only"
+EVERY_HOST = "ff:ff:ff:ff:ff:ff"
+"""The record of a forwarding table with the end points to which the device sends broadcasts."""
+_DEFAULT_MTU = {VLAN: 1500, TUNNEL: 0}
+_PROFILES: dict[NetworkType, tuple[str, str, dict[str, Any]]] = {
+    NetworkType.VXLAN: ("net/tunnels/vxlan", "vxlan_ovs", {"floodingType": "multipoint", "port": 4789}),
+    NetworkType.GRE: ("net/tunnels/gre", "gre_ovs", {"floodingType": "multipoint", "encapsulation": "transparent"}),
+}
+"""Type, name and attributes of the tunnels' profiles, as F5's agent had them."""
+
+
+class DeviceAttachment(Value):
+    """One device of a group, and how it is attached to networks."""
+
+    device: str
+    options: AttachmentOptions
+    vtep: str = ""
+    """The address at which its tunnels end; empty: not known."""
+    vtep_problem: str = ""
+
+
+def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> tuple[WantedObject, ...]:
+    """The objects on this device. Raises :class:`Unrenderable` naming what the device lacks."""
+    if service.deleted or service.problem or not service.networks:
+        return ()
+    return tuple(_Renderer(service, at, names).objects())
+
+
+def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpNames) -> RenderedObjects:
+    """The same with these objects, or with the problem."""
+    if rendered.problem:
+        return rendered
+    try:
+        return replace(rendered, networks=network_objects(rendered.service, at, names))
+    except Unrenderable as error:
+        return replace(rendered, objects=(), problem=str(error))
+
+
+class _Renderer:
+    """For one load balancer and one device."""
+
+    def __init__(self, service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> None:
+        self._service = service
+        self._at = at
+        self._names = names
+        self._partition = names.partition(service.project_id)
+        self._number = route_domain_of(service)
+        self._snat: list[str] = []
+
+    def objects(self) -> Iterator[WantedObject]:
+        links = []
+        for network in self._service.networks:
+            link, made = self._link(network)
+            links.append(self._path(link))
+            yield from made
+            for subnet in network.subnets:
+                yield from self._subnet(subnet, self._path(link))
+        if self._number:
+            yield self._route_domain(links)
+        if self._snat:
+            yield self._object(Key(type=SNAT_POOL, name=self._partition), {"members": sorted(self._snat)}, "snatpool")
+        yield from self._default_route()
+
+    def _path(self, name: str) -> str:
+        return f"/{self._partition}/{name}"
+
+    def _object(
+        self, key: Key, attributes: dict[str, Any], kind: str, object_id: str = "", *immutables: str
+    ) -> WantedObject:
+        mark = self._names.mark(f"net-{kind}", LoadBalancerId(""), object_id)
+        return WantedObject(
+            key=key,
+            owner=self._service.load_balancer_id,
+            attributes={**attributes, "description": mark},
+            immutables=frozenset(immutables),
+        )
+
+    # -- segments
+
+    def _link(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
+        """The name of the VLAN or tunnel, and its objects."""
+        return self._tunnel(network) if network.network_type in TUNNELS else self._vlan(network)
+
+    def _vlan(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
+        physical = network.physical_network or ""
+        interface = self._at.options.interface(physical, self._at.device)
+        if interface is None:
+            raise Unrenderable(
+                f"network {network.id}: physical network {physical!r} is not in f5_external_physical_mappings of device"
+                f" {self._at.device}"
+            )
+        tagged = network.network_type is NetworkType.VLAN
+        if tagged and not interface.tagged:
+            raise Unrenderable(
+                f"network {network.id}: VLAN {network.segmentation_id} needs an interface with tags;"
+                f" {interface.name} of device {self._at.device} has none (f5_external_physical_mappings)"
+            )
+        name = f"vlan-{network.segmentation_id}" if tagged else f"flat-{interface.name}"
+        attributes = {
+            **({"tag": network.segmentation_id} if tagged else {}),
+            "interfaces": [{"name": interface.name, "tagged" if tagged else "untagged": True}],
+            "mtu": network.mtu or _DEFAULT_MTU[VLAN],
+        }
+        return name, [self._object(Key(type=VLAN, name=name), attributes, "vlan", network.id)]
+
+    def _tunnel(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
+        if not self._at.vtep:
+            reason = self._at.vtep_problem or f"device {self._at.device} has no tunnel end point"
+            raise Unrenderable(f"network {network.id}: {reason}")
+        profile_type, profile, settings = _PROFILES[network.network_type]
+        parent = f"/{COMMON}/{profile_type.rpartition('/')[2]}"
+        name = f"tunnel-{network.network_type.value}-{network.segmentation_id}"
+        attributes = {
+            "profile": self._path(profile),
+            "key": network.segmentation_id,
+            "localAddress": self._at.vtep,
+            "remoteAddress": "any6" if ":" in self._at.vtep else "any",
+            "mtu": network.mtu or _DEFAULT_MTU[TUNNEL],
+        }
+        return name, [
+            self._object(Key(type=profile_type, name=profile), {"defaultsFrom": parent, **settings}, "tunnelprofile"),
+            self._object(
+                Key(type=TUNNEL, name=name), attributes, "tunnel", network.id, "profile", "key", "localAddress"
+            ),
+            WantedObject(
+                key=Key(type=FORWARDING_TABLE, name=name),
+                owner=self._service.load_balancer_id,
+                attributes={"records": list(_records(network, self._at.vtep))},
+            ),
+        ]
+
+    def _route_domain(self, links: list[str]) -> WantedObject:
+        key = Key(type=ROUTE_DOMAIN, name=f"{self._partition}_{self._number}")
+        attributes = {
+            "id": self._number,
+            "strict": "enabled" if self._at.options.strict else "disabled",
+            "vlans": sorted(links),
+        }
+        return self._object(key, attributes, "routedomain", "", "id")
+
+    # -- subnets
+
+    def _subnet(self, subnet: ServiceSubnet, link: str) -> Iterator[WantedObject]:
+        for address in subnet.addresses:
+            if address.use is AddressUse.SELF and address.owner == self._at.device:
+                name = f"local-{address.owner.translate(_NAMEABLE)}-{subnet.id}"
+                yield self._self_ip(name, subnet, address, link, LOCAL_TRAFFIC_GROUP)
+            elif address.use is AddressUse.FLOATING:
+                yield self._self_ip(f"gw-{subnet.id}", subnet, address, link, f"/{COMMON}/{address.owner}")
+            elif address.use is AddressUse.SNAT:
+                name = f"snat-{address.owner}-{subnet.id}_{address.index}"
+                self._snat.append(self._path(name))
+                attributes = {
+                    "address": with_domain(address.address, self._number),
+                    "trafficGroup": f"/{COMMON}/{address.owner}",
+                }
+                yield self._object(Key(type=SNAT_ADDRESS, name=name), attributes, "snat", subnet.id, "address")
+        for host in subnet.hosts:
+            address_text = with_domain(host.address, self._number)
+            attributes = {"ipAddress": address_text, "macAddress": host.mac_address}
+            yield self._object(Key(type=ARP, name=address_text), attributes, "arp", subnet.id, "ipAddress")
+
+    def _self_ip(
+        self, name: str, subnet: ServiceSubnet, address: DeviceAddress, link: str, traffic_group: str
+    ) -> WantedObject:
+        length = ip_network(subnet.cidr).prefixlen
+        attributes = {
+            "address": f"{with_domain(address.address, self._number)}/{length}",
+            "vlan": link,
+            "trafficGroup": traffic_group,
+            "allowService": "none",
+        }
+        return self._object(Key(type=SELF_IP, name=name), attributes, "self", subnet.id, "address", "vlan")
+
+    def _default_route(self) -> Iterator[WantedObject]:
+        """By the gateway of the first VIP's subnet, for clients and members in other networks."""
+        subnets = {subnet.id: subnet for network in self._service.networks for subnet in network.subnets}
+        subnet = subnets.get(self._service.vip.subnet_id)
+        if subnet is None or subnet.gateway_ip is None or not self._number:
+            return
+        attributes = {
+            "network": f"default%{self._number}",
+            "gw": with_domain(subnet.gateway_ip, self._number),
+        }
+        key = Key(type=ROUTE, name=f"default-{self._number}")
+        yield self._object(key, attributes, "route", subnet.id, "network")
+
+
+_NAMEABLE = str.maketrans({":": "-", "[": "", "]": ""})
+
+
+def _records(network: ServiceNetwork, own: str) -> Iterator[dict[str, Any]]:
+    """Where the hosts of the network are; broadcasts go to all of them."""
+    hosts = [host for subnet in network.subnets for host in subnet.hosts if host.vtep and host.vtep != own]
+    ends = sorted({*(host.vtep for host in hosts), *network.vteps} - {own})
+    if ends:
+        yield {"name": EVERY_HOST, "endpoints": ends}
+    for mac, vtep in sorted({host.mac_address: host.vtep for host in hosts}.items()):
+        yield {"name": mac, "endpoint": vtep}

@@ -1,0 +1,29 @@
+"""Which address members see as their client's: that of a self IP, one of the SNAT pool, or the client's own. Pure."""
+
+from msgspec.structs import replace
+
+from evenkeel.core.networks import AddressUse
+from evenkeel.core.service import ServiceDefinition
+from evenkeel.devices.bigip.attachment import AttachmentOptions
+from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.objects import VIRTUAL, WantedObject
+
+
+def with_translation(
+    item: WantedObject, service: ServiceDefinition, options: AttachmentOptions, names: BigIpNames
+) -> WantedObject:
+    """A virtual server with the translation of its load balancer's networks, instead of automap."""
+    if item.key.type != VIRTUAL or not service.networks:
+        return item
+    translation = {"type": "automap"}
+    if _has_pool(service):
+        partition = names.partition(service.project_id)
+        translation = {"type": "snat", "pool": f"/{partition}/{partition}"}
+    elif not options.translated:
+        translation = {"type": "none"}
+    return replace(item, attributes={**item.attributes, "sourceAddressTranslation": translation})
+
+
+def _has_pool(service: ServiceDefinition) -> bool:
+    subnets = (subnet for network in service.networks for subnet in network.subnets)
+    return any(address.use is AddressUse.SNAT for subnet in subnets for address in subnet.addresses)

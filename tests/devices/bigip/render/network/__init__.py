@@ -1,0 +1,1 @@
+"""BIG-IPs that are attached to tenants' networks."""

@@ -1,0 +1,241 @@
+"""What is on a device for each kind of network; that it is shared, and goes with its last user."""
+
+from operator import itemgetter
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from evenkeel.core.networks import NetworkType
+from evenkeel.core.service import ServiceDefinition
+from tests.devices.bigip.networks import (
+    ADJACENT,
+    VTEP,
+    balancer,
+    host,
+    hosts_of,
+    network,
+    subnet,
+    there,
+    tunnel,
+    with_vtep,
+)
+from tests.devices.bigip.rig import PARTITION, BigIpRig, bigip
+from tests.devices.owner import Owner
+from tests.devices.services import PROJECT, batch, gone, session_of
+
+P = f"/{PARTITION}"
+
+
+async def applied(owner: Owner, *services: ServiceDefinition, complete: bool = False) -> dict[str, str]:
+    """Why each load balancer was refused; what was applied is applied: a second pass writes nothing."""
+    outcome = await owner.apply(batch(*services, complete=complete))
+    errors = {one.load_balancer_id: one.error for one in outcome.outcomes if one.error}
+    if not errors:
+        assert (await owner.apply(batch(*services, complete=complete))).writes == 0
+    return errors
+
+
+def without(item: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: item.get(name) for name in names}
+
+
+async def test_a_vlan() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        assert not await applied(owner, balancer(1, network(1, subnet(1, [device]), mtu=1450)), complete=True)
+        found = await there(rig)
+        local = f"net/self local-{device.replace(':', '-')}-sub-1"
+        assert sorted(found) == [
+            "ltm/snat-translation snat-traffic-group-1-sub-1_0",
+            f"ltm/snatpool {PARTITION}",
+            "net/route default-7",
+            f"net/route-domain {PARTITION}_7",
+            local,
+            "net/vlan vlan-101",
+        ]
+        assert without(found["net/vlan vlan-101"], "tag", "mtu") == {"tag": 101, "mtu": 1450}
+        (interface,) = found["net/vlan vlan-101"]["interfacesReference"]["items"]
+        assert (interface["name"], interface["tagged"]) == ("1.1", True)
+        domain = found[f"net/route-domain {PARTITION}_7"]
+        assert without(domain, "id", "strict", "vlans") == {"id": 7, "strict": "disabled", "vlans": [f"{P}/vlan-101"]}
+        assert without(found[local], "address", "vlan", "trafficGroup") == {
+            "address": "10.1.0.2%7/24",
+            "vlan": f"{P}/vlan-101",
+            "trafficGroup": "/Common/traffic-group-local-only",
+        }
+        assert without(found["net/route default-7"], "network", "gw") == {"network": "default%7", "gw": "10.1.0.1%7"}
+        assert found["ltm/snat-translation snat-traffic-group-1-sub-1_0"]["address"] == "10.1.0.11%7"
+        assert found[f"ltm/snatpool {PARTITION}"]["members"] == [f"{P}/snat-traffic-group-1-sub-1_0"]
+        content = await rig.content()
+        assert content["ltm/virtual-address dev_lb-1"]["address"] == "10.1.0.101%7"
+        translation = content["ltm/virtual dev_listener-1"]["sourceAddressTranslation"]
+        assert without(translation, "type", "pool") == {"type": "snat", "pool": f"{P}/{PARTITION}"}
+        members = content["ltm/pool dev_pool-1"]["membersReference"]["items"]
+        assert [item["name"] for item in members] == [f"10.1.0.{last}%7:8080" for last in (200, 201, 202)]
+
+
+async def test_a_flat_network_automap_and_no_translation() -> None:
+    for options, type_ in (({"f5_snat_addresses_per_subnet": "0"}, "automap"), ({"f5_snat_mode": "False"}, "none")):
+        async with bigip("bigip-1") as rig:
+            owner, (device,) = rig.owner(**ADJACENT, **options), hosts_of(rig)
+            own = subnet(1, [device], snat=0, floating=type_ == "none")
+            flat = network(1, own, network_type=NetworkType.FLAT, physical_network="flatnet", segmentation_id=None)
+            assert not await applied(owner, balancer(1, flat), complete=True)
+            found = await there(rig)
+            (interface,) = found["net/vlan flat-1.2"]["interfacesReference"]["items"]
+            assert (interface["name"], interface.get("untagged")) == ("1.2", True)
+            assert not any(name.startswith("ltm/snat") for name in found)
+            virtual = (await rig.content())["ltm/virtual dev_listener-1"]
+            assert virtual["sourceAddressTranslation"] == {"type": type_}
+            floating = found.get("net/self gw-sub-1", {}).get("trafficGroup")
+            assert floating == ("/Common/traffic-group-1" if type_ == "none" else None)
+
+
+@pytest.mark.parametrize("kind", [NetworkType.VXLAN, NetworkType.GRE])
+async def test_a_tunnel(kind: NetworkType) -> None:
+    async with bigip("bigip-1") as rig:
+        await with_vtep(rig)
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        hosts = (host("10.1.0.200", 1, "192.0.2.7"), host("10.1.0.201", 2, "192.0.2.8"))
+        wanted = tunnel(1, subnet(1, [device], hosts=hosts), kind=kind, vteps=("192.0.2.9", VTEP))
+        assert not await applied(owner, balancer(1, wanted), complete=True)
+        found = await there(rig)
+        name = f"tunnel-{kind.value}-5001"
+        assert without(found[f"net/tunnels/tunnel {name}"], "profile", "key", "localAddress", "remoteAddress") == {
+            "profile": f"{P}/{kind.value}_ovs",
+            "key": 5001,
+            "localAddress": VTEP,
+            "remoteAddress": "any",
+        }
+        assert found[f"net/tunnels/{kind.value} {kind.value}_ovs"]["floodingType"] == "multipoint"
+        table = await rig.hands.call("GET", f"net/fdb/tunnel/~{PARTITION}~{name}")
+        assert sorted(table["records"], key=itemgetter("name")) == [
+            {"name": "fa:16:3e:00:00:01", "endpoint": "192.0.2.7"},
+            {"name": "fa:16:3e:00:00:02", "endpoint": "192.0.2.8"},
+            {"name": "ff:ff:ff:ff:ff:ff", "endpoints": ["192.0.2.7", "192.0.2.8", "192.0.2.9"]},
+        ]
+        assert found["net/arp 10.1.0.200%7"]["macAddress"] == "fa:16:3e:00:00:01"
+        moved = replace(wanted, subnets=(subnet(1, [device], hosts=(host("10.1.0.200", 1, "192.0.2.8"), hosts[1])),))
+        assert not await applied(owner, balancer(1, moved, revision=2))
+        table = await rig.hands.call("GET", f"net/fdb/tunnel/~{PARTITION}~{name}")
+        assert {"name": "fa:16:3e:00:00:01", "endpoint": "192.0.2.8"} in table["records"]
+        assert not await applied(owner, gone(1))
+        assert not await there(rig)
+
+
+async def test_the_last_user_takes_it_with_it_whoever_that_is() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        one, other = network(1, subnet(1, [device])), network(2, subnet(2, [device]))
+        first = balancer(1, one)
+        both = balancer(2, one, other, members=("10.2.0.200",))
+        assert not await applied(owner, first, both, complete=True)
+        whole = await there(rig)
+        assert {"net/vlan vlan-101", "net/vlan vlan-102"} <= whole.keys()
+        domain = f"net/route-domain {PARTITION}_7"
+        assert whole[domain]["vlans"] == [f"{P}/vlan-101", f"{P}/vlan-102"]
+        # another agent, which knows nothing but what is deleted
+        other_owner = rig.owner(**ADJACENT)
+        outcome = await other_owner.apply(batch(gone(2), epoch=2))
+        assert not outcome.outcomes[0].error
+        left = await there(rig)
+        assert set(whole) - set(left) == {
+            "net/vlan vlan-102",
+            f"net/self local-{device.replace(':', '-')}-sub-2",
+            "ltm/snat-translation snat-traffic-group-1-sub-2_0",
+        }
+        assert left[domain]["vlans"] == [f"{P}/vlan-101"]
+        assert left[f"ltm/snatpool {PARTITION}"]["members"] == [f"{P}/snat-traffic-group-1-sub-1_0"]
+        await other_owner.apply(batch(gone(1), epoch=2))
+        assert not await there(rig)
+        retirement = await other_owner.retire(PROJECT, 2, "session-2")
+        assert not retirement.left
+
+
+async def test_a_member_that_leaves_a_network_takes_it_along_and_brings_it_back() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        one, other = network(1, subnet(1, [device])), network(2, subnet(2, [device]))
+        wide = balancer(1, one, other, members=("10.1.0.200", "10.2.0.200"))
+        narrow = balancer(1, one, members=("10.1.0.200",), revision=2)
+        seen = []
+        for wanted in (wide, narrow, replace(wide, revision=3), replace(narrow, revision=4)):
+            assert not await applied(owner, wanted)
+            seen.append((await there(rig), await rig.content()))
+        assert seen[0] == seen[2] and seen[1] == seen[3]
+        assert "net/vlan vlan-102" in seen[0][0] and "net/vlan vlan-102" not in seen[1][0]
+
+
+async def test_what_a_device_cannot_do_concerns_one_load_balancer_only() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        await rig.hands.call("POST", "net/vlan", {"name": "hand-made", "tag": 104})
+        own = {number: subnet(number, [device]) for number in range(1, 7)}
+        errors = await applied(
+            owner,
+            balancer(1, network(1, own[1])),
+            balancer(2, network(2, own[2], physical_network="unknown")),
+            balancer(3, network(3, own[3], physical_network="flatnet")),
+            balancer(4, network(4, own[4])),
+            balancer(5, tunnel(5, own[5])),
+            balancer(6, network(6, own[6], physical_network="elsewhere")),
+            complete=True,
+        )
+        assert errors.keys() == {"lb-2", "lb-3", "lb-4", "lb-5", "lb-6"}
+        assert "interface (9.9) was not found" in errors["lb-6"]
+        assert "'unknown' is not in f5_external_physical_mappings" in errors["lb-2"]
+        assert "VLAN 103 needs an interface with tags; 1.2" in errors["lb-3"]
+        assert "104" in errors["lb-4"] and "hand-made" in errors["lb-4"]
+        assert "has no self IP /Common/vtep" in errors["lb-5"]
+        assert "net/vlan vlan-101" in await there(rig)
+        assert "hand-made" in await rig.hands.items("net/vlan", "Common")
+
+
+async def test_two_tenants_have_the_same_subnet() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        assert not await applied(owner, balancer(1, network(1, subnet(1, [device], base="10.0.0"))), complete=True)
+        theirs = balancer(2, network(2, subnet(2, [device], base="10.0.0"), route_domain=8), project_id="other")
+        outcome = await owner.apply(replace(batch(theirs, complete=True), project_id="other"))
+        assert not outcome.outcomes[0].error
+        found = await there(rig, "dev_other")
+        assert found["net/route-domain dev_other_8"]["vlans"] == ["/dev_other/vlan-102"]
+
+
+async def test_drift_is_put_right_and_what_operators_made_stays() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        wanted = balancer(1, network(1, subnet(1, [device])))
+        assert not await applied(owner, wanted, complete=True)
+        before = await there(rig)
+        await rig.hands.call("PATCH", f"net/vlan/~{PARTITION}~vlan-101", {"mtu": 9000})
+        await rig.hands.call("PATCH", f"net/route-domain/~{PARTITION}~{PARTITION}_7", {"strict": "enabled"})
+        await rig.hands.call("DELETE", f"net/route/~{PARTITION}~default-7")
+        hand_made = {"name": "by-hand", "partition": PARTITION, "address": "10.1.0.77%7/24", "vlan": f"{P}/vlan-101"}
+        await rig.hands.call("POST", "net/self", hand_made)
+        await owner.apply(batch(wanted, complete=True))
+        after = await there(rig)
+        assert after.pop("net/self by-hand") and after == before
+
+
+async def cost(rig: BigIpRig, owner: Owner, *services: ServiceDefinition, complete: bool = False) -> int:
+    rig.counts()
+    outcome = await owner.apply(batch(*services, complete=complete))
+    assert not [one.error for one in outcome.outcomes if one.error]
+    return sum(rig.counts().values())
+
+
+async def test_what_it_costs() -> None:
+    """From nothing, with listener, pool, monitor and three members: 25 requests at most; a second one 12."""
+    async with bigip("bigip-1") as rig:
+        await with_vtep(rig)
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        await owner.check()
+        rig.counts()
+        await owner.take_over(PROJECT, 1, session_of(1))
+        taken_over = sum(rig.counts().values())
+        hosts = tuple(host(f"10.1.0.{200 + last}", last, f"192.0.2.{100 + last}") for last in range(3))
+        shared = tunnel(1, subnet(1, [device], hosts=hosts))
+        assert taken_over + await cost(rig, owner, balancer(1, shared)) <= 25
+        assert await cost(rig, owner, balancer(1, shared), balancer(2, shared)) <= 12

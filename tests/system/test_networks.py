@@ -1,0 +1,131 @@
+"""Tenants' networks on a pair of BIG-IPs: attached with the first load balancer, followed, taken over, and gone."""
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from evenkeel.core.control import VipPlan
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Subnet, Vip
+from evenkeel.core.networks import DeclaredNetwork, NetworkType
+from evenkeel.core.ports import Device
+from evenkeel.store.records import schema
+from icontrol_emulator import Emulator
+from tests.devices.bigip.rig import BigIpRig
+from tests.system.test_removed_partitions import DEVICES, PairWorld, acts_elsewhere, delete, gone
+from tests.system.world import ENVIRONMENT
+from tests.waiting import eventually
+
+TENANTS = ("a", "b")
+
+
+class AttachedWorld(PairWorld):
+    """Both tenants have a network with the subnet 10.0.0.0/24."""
+
+    def _device_of(self, host: str) -> Device:
+        return self.rig.agent(
+            environment=ENVIRONMENT,
+            f5_global_routed_mode="False",
+            f5_external_physical_mappings="physnet:1.1:True",
+            full_read_interval="0",
+        )
+
+    async def declare(self) -> None:
+        for number, tenant in enumerate(TENANTS, 1):
+            vlan = NetworkType.VLAN
+            network = DeclaredNetwork(
+                id=f"net-{tenant}",
+                name=tenant,
+                network_type=vlan,
+                physical_network="physnet",
+                segmentation_id=100 + number,
+            )
+            await self.store.operators.add_network(network)
+            await self.store.operators.add_subnet(
+                Subnet(
+                    id=f"sub-{tenant}",
+                    network_id=network.id,
+                    cidr="10.0.0.0/24",
+                    gateway_ip="10.0.0.1",
+                    allocation_start="10.0.0.20",
+                    allocation_end="10.0.0.250",
+                    device_addresses=("10.0.0.2-10.0.0.9",),
+                )
+            )
+
+    async def create_in(self, tenant: str) -> str:
+        address = f"10.0.0.{next(self._addresses) + 20}"
+        vip = Vip(address=address, subnet_id=f"sub-{tenant}", network_id=f"net-{tenant}", port_id=str(uuid.uuid4()))
+        root = LoadBalancer(id=str(uuid.uuid4()), project_id=tenant, vip=vip, provider=ENVIRONMENT)
+        plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=address)
+        change = await self.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan, [])
+        await self.controllers["c0"].driver.accepted(change)
+        return root.id
+
+    def there(self, type_: str, tenant: str) -> list[list[str]]:
+        """Of each device: names of such objects of the tenant."""
+        devices = [self.emulator.devices[name] for name in DEVICES]
+        found = [device.objects(type_, f"{ENVIRONMENT}_{tenant}") for device in devices]
+        return [sorted(path.rpartition("/")[2] for path in paths) for paths in found]
+
+    async def allocated(self) -> int:
+        tables = (schema.attached_network, schema.route_domain, schema.device_address)
+        counts = [select(func.count()).select_from(table).scalar_subquery() for table in tables]
+        found = await self.store.database.read(lambda connection: connection.execute(select(*counts)).one())
+        return sum(found)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[AttachedWorld]:
+    async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
+        made = AttachedWorld(tmp_path)
+        made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
+        made.retire_seconds = 0.1
+        yield made
+        await made.close()
+        await made.rig.close()
+
+
+async def test_overlapping_networks_of_two_tenants_live_and_go(world: AttachedWorld) -> None:
+    await world.start(agents=2)
+    await world.declare()
+    ids = {tenant: [await world.create_in(tenant) for _ in range(2)] for tenant in TENANTS}
+    for load_balancer_id in (*ids["a"], *ids["b"]):
+        await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+    assert world.there("net/vlan", "a") == [["vlan-101"]] * 2
+    assert world.there("net/vlan", "b") == [["vlan-102"]] * 2
+    (one,), (other,) = world.there("net/self", "a")
+    assert one != other
+    domains = {name.rpartition("_")[2] for tenant in TENANTS for name in world.there("net/route-domain", tenant)[0]}
+    assert domains == {"1", "2"}
+
+    # the operator moves a network to another segment
+    changed = DeclaredNetwork(
+        id="net-a", name="a", network_type=NetworkType.VLAN, physical_network="physnet", segmentation_id=105
+    )
+    for change in await world.store.operators.update_network(changed):
+        await world.controllers["c0"].driver.accepted(change)
+    await eventually(lambda: world.there("net/vlan", "a") == [["vlan-105"]] * 2)
+    for load_balancer_id in ids["a"]:
+        await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+
+    # another agent takes over and removes what is deleted
+    owner = await world.acting(ids["a"][0])
+    await world.vanish(owner)
+    await eventually(lambda: acts_elsewhere(world, ids["a"][0], owner))
+    await delete(world, ids["a"][0])
+    await eventually(lambda: gone(world, ids["a"][0]))
+    assert world.there("net/vlan", "a") == [["vlan-105"]] * 2
+    for load_balancer_id in (ids["a"][1], *ids["b"]):
+        await delete(world, load_balancer_id)
+    await eventually(lambda: world.have_partition("a") == [False, False])
+    await eventually(lambda: world.have_partition("b") == [False, False])
+    for type_ in ("net/vlan", "net/self", "net/route-domain", "ltm/snatpool", "ltm/snat-translation", "net/route"):
+        assert world.there(type_, "a") == world.there(type_, "b") == [[], []], type_
+
+    async def released() -> bool:
+        return await world.allocated() == 0
+
+    await eventually(released)
