@@ -19,8 +19,8 @@ class F5Option(NamedTuple):
     """Of one that is dropped: values, in lower case, with which nothing is lost; None: whatever the value."""
 
 
-_NO_NETWORKS = "VLANs, tunnels, self IPs and routes of tenants' networks are not made: VIPs and members are routed"
-_NO_DOMAINS = "everything is in the partition's default route domain"
+_NO_NETWORKS = "devices are not attached to Neutron's networks: VIPs and members are routed"
+_NO_DOMAINS = "with Neutron's networks everything is in the partition's default route domain"
 _NOT_READ = "F5's agent does not read it either"
 _BIGIQ = "left over from BIG-IQ; F5's agent does not read it either"
 _LOGIN = "[barbican] of the controllers"
@@ -57,7 +57,7 @@ OPTIONS: dict[str, F5Option] = {
     "f5_network_segment_gross_timeout": _dropped(_NOT_READ),
     "f5_pending_services_timeout": F5Option("replaced", "pending_deadline of the controllers"),
     "f5_errored_services_timeout": _dropped(_NOT_READ),
-    "f5_global_routed_mode": _dropped("global routed mode is the only one", "true"),
+    "f5_global_routed_mode": _dropped("global routed mode is the only one with Neutron's networks", "true"),
     "use_namespaces": _dropped(f"{_NO_DOMAINS}, as in global routed mode"),
     "max_namespaces_per_tenant": _dropped(f"{_NO_DOMAINS}, as in global routed mode"),
     "f5_route_domain_strictness": _dropped(_NO_DOMAINS, "false"),

@@ -190,6 +190,18 @@ class BigIpNames(Value):
         return mark if self.owns(mark) else None
 
 
+def with_gateway(subnet_id: str, gateway: str | None) -> str:
+    """What the mark of a self IP says of its subnet: ``<id>@<gateway>``, so that every pass knows the gateway. A mark
+    must not contain ``:``."""
+    return f"{subnet_id}@{gateway.replace(':', '-')}" if gateway else subnet_id
+
+
+def subnet_and_gateway(text: str) -> tuple[str, str]:
+    """The id of the subnet, and its gateway if there is one."""
+    subnet_id, _, gateway = text.partition("@")
+    return subnet_id, gateway.replace("-", ":")
+
+
 def plain(text: str) -> str:
     """``text``, or ``-`` and its digest if it contains a character with a special meaning in a name or URI.
 

@@ -12,8 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import BigIpNames
+from evenkeel.devices.bigip.naming import BigIpNames, subnet_and_gateway
 from evenkeel.devices.bigip.objects import (
     ARP,
     FORWARDING_TABLE,
@@ -90,12 +92,42 @@ def _plain(item: Any) -> Any:
     return {"name": item["name"], **({"endpoints": sorted(ends)} if ends else {"endpoint": item.get("endpoint", "")})}
 
 
-def is_others_route(item: WantedObject, seen: ObservedObject, used: Collection[str]) -> bool:
-    """Whether the route goes through the gateway of another subnet, which is in use: a route domain has one default
-    route. ``used``: ids of subnets."""
-    if item.key.type != ROUTE or seen.mark is None:
-        return False
-    return seen.mark.object_id in used and not str(item.attributes["description"]).endswith(f":{seen.mark.object_id}")
+# -- default routes
+
+
+def _subnet_and_gateway(attributes: Attributes, names: BigIpNames) -> tuple[str, str]:
+    """Of one of our self IPs; empty where it is not ours, or the subnet has none."""
+    mark = names.own(attributes.get("description"))
+    return subnet_and_gateway(mark.object_id if mark else "")
+
+
+def default_routes(left: Mapping[Key, Attributes], observed: Observed, names: BigIpNames) -> list[WantedObject]:
+    """For each route domain with VIPs, the route for clients and members in other networks: by the gateway of a VIP's
+    subnet. One that is there stays as long as its gateway is one of them."""
+    vips = [_numbered(str(item.get("address", ""))) for key, item in left.items() if key.type == VIRTUAL_ADDRESS]
+    gateways: dict[tuple[int, str], dict[str, str]] = {}
+    for key, attributes in left.items():
+        subnet_id, gateway = _subnet_and_gateway(attributes, names) if key.type == SELF_IP else ("", "")
+        for place in _place(attributes) if gateway else ():
+            if place[0] != COMMON_ROUTE_DOMAIN and any(_in(place, *vip) for vip in vips):
+                destination = "default-inet6" if ":" in gateway else "default"
+                gateways.setdefault((place[0], destination), {})[subnet_id] = gateway
+    return [_default_route(*which, found, observed, names) for which, found in sorted(gateways.items())]
+
+
+def _default_route(
+    number: int, destination: str, gateways: Mapping[str, str], observed: Observed, names: BigIpNames
+) -> WantedObject:
+    key = Key(type=ROUTE, name=f"{destination}-{number}")
+    seen = observed.get(key)
+    there = seen.mark.object_id if seen is not None and seen.mark is not None else ""
+    subnet_id = there if there in gateways else min(gateways)
+    attributes = {
+        "network": f"{destination}%{number}",
+        "gw": f"{gateways[subnet_id]}%{number}",
+        "description": names.mark("net-route", LoadBalancerId(""), subnet_id),
+    }
+    return WantedObject(key=key, owner="", attributes=attributes, immutables=frozenset({"network"}))
 
 
 # -- what nobody needs
@@ -122,7 +154,7 @@ def needless(left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames
     return [key for key in ours if key not in kept]
 
 
-_OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, ARP, ROUTE)
+_OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, ARP)
 
 
 def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
@@ -163,12 +195,11 @@ def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[
     """The subnet of the object, as the self IPs of the same subnet say; none if there is no such self IP."""
     if key.type == SELF_IP:
         return list(_place(left[key]))
-    mark = marked[key].mark
-    subnet = mark.object_id if mark else ""
+    subnet = _subnet_of(marked[key])
     return [
         place
         for other, seen in marked.items()
-        if other.type == SELF_IP and other in left and seen.mark is not None and seen.mark.object_id == subnet
+        if other.type == SELF_IP and other in left and _subnet_of(seen) == subnet
         for place in _place(left[other])
     ]
 
@@ -189,14 +220,8 @@ def _in(place: Place, number: int, host: str) -> bool:
         return False
 
 
-def subnets_in_use(left: Mapping[Key, Attributes], marked: Observed) -> set[str]:
-    """Ids of the subnets of which an address is in use."""
-    addresses = list(_addresses(left))
-    return {
-        seen.mark.object_id
-        for key, seen in marked.items()
-        if key.type == SELF_IP and key in left and seen.mark is not None and _serves(key, left, marked, addresses)
-    }
+def _subnet_of(seen: ObservedObject) -> str:
+    return subnet_and_gateway(seen.mark.object_id if seen.mark is not None else "")[0]
 
 
 def shorter_lists(

@@ -58,12 +58,11 @@ from evenkeel.devices.bigip.objects import (
 from evenkeel.devices.bigip.reconcile.files import referred, unused_files
 from evenkeel.devices.bigip.reconcile.networks import (
     beside_others,
+    default_routes,
     forget_link,
-    is_others_route,
     merged,
     needless,
     shorter_lists,
-    subnets_in_use,
 )
 
 SHARED = ""
@@ -150,11 +149,8 @@ def _is_for_networks(step: ConfigOperation) -> bool:
 
 def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: str) -> Iterator[ConfigOperation]:
     """Operations that bring shared objects to what these load balancers need; what others need of them stays."""
-    used = subnets_in_use(_left(observed, {}, ()), observed) if needs else set()
     for item in needs.values():
         seen = observed.get(item.key)
-        if seen is not None and is_others_route(item, seen, used):
-            continue
         if seen is None and item.key.type == FORWARDING_TABLE:  # it comes with the tunnel
             if item.attributes["records"]:
                 yield _modify(item, item.attributes)
@@ -165,12 +161,17 @@ def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: st
 def _detach(
     observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key], partition: str, names: BigIpNames
 ) -> Iterator[ConfigOperation]:
-    """Operations that remove shared objects that nothing will use."""
-    if not any(key.type in NETWORK_TYPES for key in observed):
+    """Operations that remove shared objects that nothing will use, and those for default routes."""
+    if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
     kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}
     left = _left(observed, kept, gone)
-    unused = [key for key in needless(left, observed, names, partition) if key not in wanted]
+    routes = {item.key: item for item in default_routes(left, observed, names)}
+    for item in routes.values():
+        if not _foreign((item,), observed, partition, names):
+            yield from _bring(item, observed.get(item.key), partition)
+    stay = wanted.keys() | routes.keys()
+    unused = [key for key in needless(left, observed, names, partition) if key not in stay]
     yield from (_remove(key, SHARED) for key in unused)
     shown = {key: attributes for key, attributes in left.items() if key in observed}
     for key, body in shorter_lists(shown, unused, partition):
@@ -180,14 +181,18 @@ def _detach(
 def _left(
     observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key]
 ) -> dict[Key, Mapping[str, Any]]:
-    """The attributes of all objects that there will be; of pools with the names of members."""
+    """The attributes of all objects that there will be; of pools with the nodes of their members."""
     found: dict[Key, Mapping[str, Any]] = {}
     for key, seen in observed.items():
         if key not in gone and key not in wanted:
-            found[key] = {**seen.attributes, "members": list(seen.members)} if key.type == POOL else seen.attributes
+            found[key] = (
+                {**seen.attributes, "members": list(map(node_of, seen.members))}
+                if key.type == POOL
+                else seen.attributes
+            )
     for key, item in wanted.items():
-        names = [member.key.name for member in item.members]
-        found[key] = {**item.attributes, "members": names} if key.type == POOL else item.attributes
+        nodes = [node_of(member.key.name) for member in item.members]
+        found[key] = {**item.attributes, "members": nodes} if key.type == POOL else item.attributes
     return found
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.core.networks import NetworkType
+from evenkeel.core.model import Vip
+from evenkeel.core.networks import AddressUse, DeviceAddress, NetworkType, ServiceSubnet
 from evenkeel.core.service import ServiceDefinition
 from tests.devices.bigip.networks import (
     ADJACENT,
@@ -201,6 +202,26 @@ async def test_two_tenants_have_the_same_subnet() -> None:
         assert not outcome.outcomes[0].error
         found = await there(rig, "dev_other")
         assert found["net/route-domain dev_other_8"]["vlans"] == ["/dev_other/vlan-102"]
+
+
+async def test_ipv6() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        own = DeviceAddress(use=AddressUse.SELF, owner=device, address="2001:db8::2")
+        six = ServiceSubnet(id="six", cidr="2001:db8::/64", gateway_ip="2001:db8::1", addresses=(own,))
+        at = network(1, six)
+        vip = Vip(address="2001:db8::100", subnet_id="six", network_id="net-1", port_id="p")
+        wanted = replace(balancer(1, at, members=("2001:db8::200",)), vip=vip)
+        assert not await applied(owner, wanted, complete=True)
+        found = await there(rig)
+        local = f"net/self local-{device.replace(':', '-')}-six"
+        assert found[local]["address"] == "2001:db8::2%7/64"
+        route = {"network": "default-inet6%7", "gw": "2001:db8::1%7"}
+        assert without(found["net/route default-inet6-7"], "network", "gw") == route
+        (member,) = (await rig.content())["ltm/pool dev_pool-1"]["membersReference"]["items"]
+        assert member["name"] == "2001:db8::200%7.8080"
+        assert not await applied(owner, gone(1))
+        assert not await there(rig)
 
 
 async def test_drift_is_put_right_and_what_operators_made_stays() -> None:

@@ -13,7 +13,7 @@ subnet              net/self of each device       ``local-<device>-<subnet id>``
                     ltm/snat-translation          ``snat-<traffic group>-<subnet id>_<index>``
                     net/arp of members            ``<address>%<route domain>``
 SNAT addresses      ltm/snatpool                  ``<partition>``
-gateway of the VIP  net/route                     ``default-<number>``
+gateway             net/route                     ``default-<number>``
 ==================  ============================  ==============================================
 
 All of them are in the tenant's partition, and load balancers of the tenant share them. The names are those of F5's

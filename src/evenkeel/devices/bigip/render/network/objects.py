@@ -11,11 +11,10 @@ from evenkeel.core.networks import TUNNELS, AddressUse, DeviceAddress, NetworkTy
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.attachment import AttachmentOptions
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, with_gateway
 from evenkeel.devices.bigip.objects import (
     ARP,
     FORWARDING_TABLE,
-    ROUTE,
     ROUTE_DOMAIN,
     SELF_IP,
     SNAT_ADDRESS,
@@ -90,7 +89,6 @@ class _Renderer:
             yield self._route_domain(links)
         if self._snat:
             yield self._object(Key(type=SNAT_POOL, name=self._partition), {"members": sorted(self._snat)}, "snatpool")
-        yield from self._default_route()
 
     def _path(self, name: str) -> str:
         return f"/{self._partition}/{name}"
@@ -201,20 +199,8 @@ class _Renderer:
             "trafficGroup": traffic_group,
             "allowService": "none",
         }
-        return self._object(Key(type=SELF_IP, name=name), attributes, "self", subnet.id, "address", "vlan")
-
-    def _default_route(self) -> Iterator[WantedObject]:
-        """By the gateway of the first VIP's subnet, for clients and members in other networks."""
-        subnets = {subnet.id: subnet for network in self._service.networks for subnet in network.subnets}
-        subnet = subnets.get(self._service.vip.subnet_id)
-        if subnet is None or subnet.gateway_ip is None or not self._number:
-            return
-        attributes = {
-            "network": f"default%{self._number}",
-            "gw": with_domain(subnet.gateway_ip, self._number),
-        }
-        key = Key(type=ROUTE, name=f"default-{self._number}")
-        yield self._object(key, attributes, "route", subnet.id, "network")
+        mark = with_gateway(subnet.id, subnet.gateway_ip)
+        return self._object(Key(type=SELF_IP, name=name), attributes, "self", mark, "address", "vlan")
 
 
 _NAMEABLE = str.maketrans({":": "-", "[": "", "]": ""})
