@@ -16,6 +16,7 @@ from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.messages import ReportApplied, ReportReceipt
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.migrations import upgrade
+from evenkeel.store.reports.applied import Recorded
 from tests.sim.effects import Effects, Latency, Lost, Postponed
 from tests.sim.process import Process
 from tests.sim.watch import Watch
@@ -169,8 +170,8 @@ class Server:
         if commit:
             transaction.commit()
             self.watch.commit()
-            if isinstance(result, ReportReceipt):
-                self._reported(op, result)
+            if isinstance(result, Recorded):
+                self._reported(op, result.receipt)
         else:
             transaction.rollback()
         return result

@@ -21,4 +21,5 @@ def test_the_faults_are_real() -> None:
     assert sum(result.counts["writes acknowledged"] for result in results) > 200
     assert sum(result.counts["takeovers"] for result in results) > 50
     assert sum(result.counts["errors"] for result in results) > 20
+    assert sum(result.counts["reports"] for result in results) > 200
     assert len({kind for result in results for kind in result.faults}) > 25

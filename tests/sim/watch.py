@@ -219,6 +219,7 @@ class Watch:
 
     def reported(self, report: ReportApplied, stale: bool) -> None:
         """A report of outcomes was committed."""
+        self.counts["stale reports" if stale else "reports"] += 1
         shard = self.shards.get(report.shard_id)
         if not stale and (shard is None or (shard.acting, shard.epoch) != (report.agent_id, report.epoch)):
             self.violation(f"a stale report was taken: epoch {report.epoch} of {report.agent_id}; shard {shard}")
