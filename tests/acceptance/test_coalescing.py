@@ -56,7 +56,7 @@ async def test_one_post_costs_few_requests_and_three_writes_become_one_transacti
         emulator.reset_counters()
         await tenant.create(made["subnet"]["id"])
         await settled(tenant)
-        assert all(count <= 12 for count in emulator.requests().values()), emulator.requests()
+        assert all(count <= 13 for count in emulator.requests().values()), emulator.requests()
 
         emulator.reset_counters()
         await tenant.add_member(1)

@@ -12,8 +12,9 @@ import uvicorn
 
 from evenkeel.api.app import create_app
 from evenkeel.api.identity.caller import Authenticator
-from evenkeel.core.control import Change, Environment
-from evenkeel.core.messages import Applied, Register, ReportApplied
+from evenkeel.core.control import Change, Environment, ShardOwner
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.messages import Applied, Register, ReportApplied, ReportPlan
 from evenkeel.core.ports import Store
 from evenkeel.core.statuses import HaType
 from evenkeel.network.builtin import BuiltinNetwork
@@ -57,6 +58,16 @@ class InstantAgent:
 
     async def failed_over(self, change: Change) -> None:
         await self.accepted(change)
+
+    async def asked(
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
+    ) -> None:
+        """Nothing differs on any device."""
+        shard = await self._store.operators.shard(owner.shard_id)
+        answer = ReportPlan(
+            agent_id="instant", session_id="session", shard_id=shard.id, epoch=shard.epoch, inquiry_id=inquiry_id
+        )
+        await self._store.reports.record_plan(answer)
 
 
 class LiveServer:

@@ -1,5 +1,6 @@
 """A request for every route: paths filled in, and a body where the route takes one."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -8,6 +9,8 @@ from evenkeel.api.openapi import document_routes
 from evenkeel.api.routing import Operation
 from tests.api import bodies
 from tests.api.personas import PROJECT
+
+_segments = itertools.count(77)
 
 
 class Route(NamedTuple):
@@ -142,7 +145,7 @@ def _bodies(known: Known) -> Mapping[str, Any]:
         "EnvironmentChangeBody": {"environment": {"description": "changed"}},
         "SubnetNewBody": {"subnet": {"name": "another", "cidr": "10.77.0.0/24"}},
         "SubnetChangeBody": {"subnet": {"device_addresses": []}},
-        "NetworkNewBody": {"network": {"network_type": "vxlan", "segmentation_id": 77}},
+        "NetworkNewBody": {"network": {"network_type": "vxlan", "segmentation_id": next(_segments)}},
         "NetworkChangeBody": {"network": {"mtu": 1450}},
         "RefreshBody": {"refresh": {}},
         "CertificateNewBody": {"certificate": {"project_id": known.project, "name": "another", "pem": "no PEM"}},

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.controller.callbacks import Callbacks, has_findings
 from evenkeel.controller.certificates import CertificateCallback
+from evenkeel.controller.definitions import DefinitionReader
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
@@ -14,6 +15,7 @@ from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import CallRefused, Invalid, SessionLost, StoreUnavailable
 from evenkeel.core.message_chunks import encoded_bytes
 from evenkeel.core.model import Vip
+from evenkeel.core.ports import FoundServices
 from evenkeel.core.service import ServiceDefinition, ServiceMember, ServicePool
 
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
@@ -29,7 +31,8 @@ async def answered(
     services: list[ServiceDefinition], *, takes_parts: bool = True, **settings: int
 ) -> m.ServiceDefinitions:
     call = m.GetServices(agent_id="a", session_id="s", shard_id="x", epoch=1, takes_parts=takes_parts)
-    reply = await callbacks(m.ServiceDefinitions(services=tuple(services), missing=("gone",)), **settings).handle(call)
+    found = FoundServices(page=m.ServiceDefinitions(services=tuple(services), missing=("gone",)))
+    reply = await callbacks(found, **settings).handle(call)
     assert isinstance(reply, m.ServiceDefinitions)
     return reply
 
@@ -91,7 +94,8 @@ def callbacks(answer: Any, **settings: Any) -> Callbacks:
 
 def made(store: Any, hints: Hints, settings: ControllerSettings) -> Callbacks:
     certificates = CertificateCallback(store, store, None, settings)
-    return Callbacks(store, store, hints, settings, certificates=certificates)
+    definitions = DefinitionReader(store, store, None, settings)
+    return Callbacks(store, store, hints, settings, certificates=certificates, definitions=definitions)
 
 
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")

@@ -1,21 +1,21 @@
 """What a network driver sees of the store, in memory."""
 
-from evenkeel.core.network import VipClaim
+from evenkeel.core.network import PortClaim
 
 
 class Claims:
     """Claims that stand, and those that were abandoned."""
 
     def __init__(self) -> None:
-        self.standing: dict[str, VipClaim] = {}
+        self.standing: dict[str, PortClaim] = {}
         self.abandoned: list[str] = []
 
-    async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
+    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
         assert grace_seconds > 0
-        self.standing[claim.load_balancer_id] = claim
+        self.standing[claim.claim_id] = claim
 
-    async def abandon_vip(self, claim: VipClaim) -> None:
-        self.abandoned.append(claim.load_balancer_id)
+    async def abandon_vip(self, claim: PortClaim) -> None:
+        self.abandoned.append(claim.claim_id)
 
     async def forget_vip(self, load_balancer_id: str) -> None:
         self.standing.pop(load_balancer_id, None)

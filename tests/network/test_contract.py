@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from evenkeel.core.errors import Invalid, NotFound
-from evenkeel.core.network import VipClaim
+from evenkeel.core.network import PortClaim
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import WORLDS, World
 
@@ -75,17 +75,9 @@ async def test_nothing_that_tells_where_is_refused(world: World) -> None:
 
 
 async def test_giving_back_what_was_never_taken_is_harmless(world: World) -> None:
-    claim = VipClaim(load_balancer_id="lb", device_owner="Octavia", device_id=f"lb-{uuid4()}")
+    claim = PortClaim(claim_id="lb", device_owner="Octavia", device_id=f"lb-{uuid4()}")
     assert not await world.driver.release_vip(claim)
     assert not await world.driver.release_vip(claim)
-
-
-async def test_a_segment_tells_the_subnet(world: World) -> None:
-    segment = await world.driver.segment(world.network_id, world.subnet_id)
-
-    assert (segment.cidr, segment.gateway_ip) == ("10.77.0.0/24", "10.77.0.1")
-    with pytest.raises(NotFound, match="Subnet"):
-        await world.driver.segment(world.network_id, str(uuid4()))
 
 
 async def test_a_project_finds_its_subnets_and_networks_by_id_and_name(world: World) -> None:

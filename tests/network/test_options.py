@@ -25,7 +25,7 @@ def opened(tmp_path: Path, text: str) -> OpenedNetwork:
     file = tmp_path / "controller.ini"
     file.write_text(text)
     groups = {"network": network_options.NETWORK, "neutron": network_options.NEUTRON}
-    store: Any = SimpleNamespace(operators=Claims(), claims=Claims())
+    store: Any = SimpleNamespace(operators=Claims(), claims=Claims(), device_ports=Claims())
     return open_network(load("controller", ["--config-file", str(file)], groups=groups), store)
 
 

@@ -23,12 +23,21 @@ CIDR = "10.77.0.0/24"
 class World:
     """A driver over that cloud."""
 
-    def __init__(self, driver: Network, network_id: str, subnet_id: str, project_id: str, claims: Claims) -> None:
+    def __init__(
+        self,
+        driver: Network,
+        network_id: str,
+        subnet_id: str,
+        project_id: str,
+        claims: Claims,
+        device_ports: Claims | None = None,
+    ) -> None:
         self.driver = driver
         self.network_id = network_id
         self.subnet_id = subnet_id
         self.project_id = project_id
         self.claims = claims
+        self.device_ports = device_ports or Claims()
 
     async def plan(self, **wanted: Any) -> VipPlan:
         """A VIP for a new load balancer of the project, unless told otherwise."""
@@ -72,9 +81,9 @@ async def neutron_world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     subnet = operator.create_subnet(
         network_id=network.id, ip_version=4, cidr=CIDR, name=f"pool-{project}", project_id=project
     )
-    claims = Claims()
-    driver = NeutronNetwork(NeutronClient(session), claims, timeout_seconds=60.0)
-    yield World(driver, network.id, subnet.id, project, claims)
+    claims, device_ports = Claims(), Claims()
+    driver = NeutronNetwork(NeutronClient(session), claims, device_ports, timeout_seconds=60.0)
+    yield World(driver, network.id, subnet.id, project, claims, device_ports)
     driver.close()
     for port in operator.ports(network_id=network.id):
         operator.delete_port(port)

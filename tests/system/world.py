@@ -25,7 +25,7 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.messages import presence_name
 from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.names import derived_agent_id
-from evenkeel.core.ports import Device, KeyManager
+from evenkeel.core.ports import Device, KeyManager, Network
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
@@ -114,6 +114,7 @@ class World:
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self.views: dict[str, HostView] = {}
         self.key_manager: KeyManager | None = None
+        self.network: Network | None = None
         self.contents: dict[str, CertificateContent] = {}
         """Of certificates, as the devices hold them."""
         self.reschedule = RescheduleMode.CONTROL
@@ -157,6 +158,7 @@ class World:
             bus=await self._bus(name),
             clock=SystemClock(),
             settings=self.controller_settings,
+            network=self.network,
             key_manager=self.key_manager,
             rng=random.Random(name),
         )

@@ -250,6 +250,7 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         suspicion_interval_seconds=conf.suspicion_interval,
         max_message_bytes=conf.max_message_bytes,
         orphan_grace_seconds=conf.orphan_grace_time,
+        network_facts_seconds=conf.neutron.facts_interval,
     )
 
 

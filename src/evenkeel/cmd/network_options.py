@@ -33,6 +33,14 @@ NEUTRON = [
         max=300.0,
         help="Time-out of one step of a request (look-up, creation of a port) at Neutron and Keystone, seconds.",
     ),
+    cfg.FloatOpt(
+        "facts_interval",
+        default=300.0,
+        min=5.0,
+        max=86_400.0,
+        help="Networks to which devices are attached are read again after this time, seconds: what was changed in "
+        "Neutron, and where members' ports are now, reaches the devices then.",
+    ),
 ]
 
 INTERFACES = ("internal", "public")
@@ -67,7 +75,7 @@ def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
         region=adapter.region_name,
         interfaces=adapter.interface or list(INTERFACES),
     )
-    network = NeutronNetwork(client, store.claims, timeout_seconds=timeout_seconds)
+    network = NeutronNetwork(client, store.claims, store.device_ports, timeout_seconds=timeout_seconds)
     return OpenedNetwork(network, gives_back=True, close=network.close)
 
 

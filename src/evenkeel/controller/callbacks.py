@@ -10,6 +10,7 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.controller.certificates import CertificateCallback
+from evenkeel.controller.definitions import DefinitionReader
 from evenkeel.controller.former_agents import readable_by_former
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.settings import ControllerSettings
@@ -37,6 +38,7 @@ class Callbacks:
         settings: ControllerSettings,
         *,
         certificates: CertificateCallback,
+        definitions: DefinitionReader,
         on_unserved: Callable[[], None] = lambda: None,
     ) -> None:
         self._ownership = ownership
@@ -44,6 +46,7 @@ class Callbacks:
         self._hints = hints
         self._settings = settings
         self._certificates = certificates
+        self._definitions = definitions
         self._on_unserved = on_unserved
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
@@ -104,15 +107,7 @@ class Callbacks:
                 return m.Refused(code="unexpected", reason=f"{type(message).__name__} is not for controllers")
 
     async def _services(self, call: m.GetServices) -> m.ServiceDefinitions:
-        found = await self._ownership.services(
-            call.agent_id,
-            call.session_id,
-            call.shard_id,
-            call.epoch,
-            load_balancer_ids=call.load_balancer_ids,
-            after_id=call.after_id,
-            limit=min(call.limit, MAX_SERVICES_PER_ANSWER),
-        )
+        found = await self._definitions.read(call, limit=min(call.limit, MAX_SERVICES_PER_ANSWER))
         services = found.services if call.takes_parts else tuple(map(readable_by_former, found.services))
         kept = self._fitting(services, self._largest_bytes(takes_parts=call.takes_parts))
         more = found.more or len(kept) < len(found.services)

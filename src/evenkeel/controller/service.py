@@ -11,14 +11,16 @@ import structlog
 
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.certificates import CertificateCallback
+from evenkeel.controller.definitions import DefinitionReader
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.network_facts import NetworkFactsUpdates
+from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.vip_port_updates import VipPortUpdates
-from evenkeel.controller.vip_releases import VipReleases
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue, keepalive_queue
@@ -27,6 +29,8 @@ from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscrip
 log = structlog.get_logger(__name__)
 
 OVERDUE_PER_SWEEP = 500
+FACTS_LOOKS = 10
+"""In the time after which facts of networks are read again."""
 CERTIFICATES_PER_SWEEP = 500
 ORPHANS_PER_SWEEP = 1
 """Orphaned partitions that get a shard: a mistake is noticed before much is gone."""
@@ -56,19 +60,25 @@ class Controller:
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
         self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
+        self._definitions = DefinitionReader(store.ownership, store.attachments, network, settings)
         self._callbacks = Callbacks(
             store.ownership,
             store.reports,
             self._hints,
             settings,
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
+            definitions=self._definitions,
             on_unserved=self._scheduler.wake,
         )
-        self._releases = None if network is None else VipReleases(store.claims, network)
+        claims = () if network is None else (store.claims, store.device_ports)
+        self._releases = [PortReleases(each, network) for each in claims if network is not None]
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._ports = None if network is None else VipPortUpdates(store.ports, network)
         self.driver = Driver(self._scheduler, self._hints, self._ports)
+        self._facts = (
+            None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
+        )
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
@@ -88,9 +98,12 @@ class Controller:
                     "failure detector",
                 )
             )
-        if self._releases is not None:
+        for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
-            loops.append(self._every(pause, self._releases.look, "VIPs to be given back"))
+            loops.append(self._every(pause, releases.look, "ports to be given back"))
+        if self._facts is not None:
+            pause = self._pause(lambda: settings.network_facts_seconds / FACTS_LOOKS)
+            loops.append(self._every(pause, self._facts.look, "facts of networks"))
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))
@@ -162,6 +175,7 @@ class Controller:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._definitions.close()
         closing = [asyncio.create_task(subscription.close()) for subscription in self._subscriptions.values()]
         if closing:
             _, late = await asyncio.wait(closing, timeout=self._settings.stop_timeout_seconds)

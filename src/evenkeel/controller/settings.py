@@ -38,6 +38,11 @@ class ControllerSettings(Value):
     """In one of these calls."""
     certificate_answer_seconds: float = CERTIFICATES_SECONDS_MAX
     """What the key manager has not returned by then is reported as a problem."""
+    network_answer_seconds: float = 4.0
+    """What the network service has not told or made by then for a :class:`GetServices` call is reported as a problem.
+    Less than agents wait for the answer."""
+    network_facts_seconds: float = 300.0
+    """Networks to which devices are attached are read again from the network service after this time."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
     expected_per_answer: int = 1000

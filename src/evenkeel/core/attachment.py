@@ -7,14 +7,19 @@ subnets do not overlap; a network stays where it is while a load balancer of the
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_network
 
+from msgspec.structs import replace
+
 from evenkeel.core.addresses import parsed_range
-from evenkeel.core.ids import ProjectId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancerTree, Subnet
+from evenkeel.core.network import PortClaim
 from evenkeel.core.networks import (
     COMMON_ROUTE_DOMAIN,
+    TUNNELS,
     AddressUse,
     DeclaredNetwork,
     DeviceAddress,
+    MemberHost,
     NetworkLayout,
     ServiceNetwork,
     ServiceSubnet,
@@ -37,6 +42,67 @@ class KnownSubnet(Value):
     subnet: Subnet
     network: DeclaredNetwork | None
 
+    @property
+    def from_service(self) -> bool:
+        """Addresses of devices in it are ports at the network service."""
+        return self.network is not None and self.network.from_service
+
+
+class DevicePort(Value):
+    """A port that is needed at the network service for an address of devices."""
+
+    subnet_id: str
+    network_id: str
+    use: AddressUse
+    owner: str
+    index: int
+    binding_host: str
+
+    @property
+    def name(self) -> str:
+        """Of the port."""
+        return "-".join((self.use, self.owner, self.subnet_id))
+
+
+class TakenAddress(Value):
+    """A port that was made, and its claim."""
+
+    port: DevicePort
+    address: str
+    port_id: str
+    claim: PortClaim
+
+
+class Needs(Value):
+    """What only the network service can tell or make, before devices can be attached."""
+
+    subnets: Mapping[LoadBalancerId, frozenset[str]] = {}
+    """Subnets that are not known."""
+    ports: Mapping[LoadBalancerId, tuple[DevicePort, ...]] = {}
+    """Load balancers that are left out until these ports are there."""
+    members: frozenset[tuple[str, str]] = frozenset()
+    """(network id, address) of members on tunnels whose hosts are not known."""
+
+    def __bool__(self) -> bool:
+        return bool(self.subnets or self.ports or self.members)
+
+
+class NetworkFacts(Value):
+    """What a network service says of subnets."""
+
+    subnets: tuple[KnownSubnet, ...] = ()
+    refused: Mapping[str, str] = {}
+    """By subnet id, why devices cannot be attached to it. Subnets in neither do not exist."""
+
+
+class DueFacts(Value):
+    """A network whose facts are to be read again."""
+
+    network_id: str
+    subnets: frozenset[str]
+    members: frozenset[str]
+    """Addresses of members whose hosts are known."""
+
 
 class Attached(Value):
     """What the devices have of networks for one shard."""
@@ -45,6 +111,8 @@ class Attached(Value):
     """By network id."""
     addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
     """By subnet id."""
+    hosts: Mapping[tuple[str, str], MemberHost] = {}
+    """By network id and address of a member; without a MAC address if it has no port."""
 
 
 def subnets_in_use(tree: LoadBalancerTree) -> frozenset[str]:
@@ -57,10 +125,23 @@ def subnets_in_use(tree: LoadBalancerTree) -> frozenset[str]:
     return frozenset(vips | members)
 
 
+def members_on_tunnels(tree: LoadBalancerTree, subnets: Iterable[KnownSubnet]) -> Iterator[tuple[str, str]]:
+    """Network id and address of the members whose hosts the devices have to know, and the network service may."""
+    tunnels = {
+        each.subnet.id: each.subnet.network_id
+        for each in subnets
+        if each.network is not None and each.from_service and each.network.network_type in TUNNELS
+    }
+    for member in tree.members:
+        if member.subnet_id in tunnels and not member.deleted:
+            yield tunnels[member.subnet_id], member.address
+
+
 def subnets_to_attach(
-    subnet_ids: Iterable[str], known: Mapping[str, KnownSubnet], layout: NetworkLayout
+    subnet_ids: Iterable[str], known: Mapping[str, KnownSubnet], layout: NetworkLayout, project_id: ProjectId
 ) -> tuple[KnownSubnet, ...]:
-    """Those of the subnets that need objects on the devices, by id. Raises :class:`NotAttachable`."""
+    """Those of the subnets that need objects on the devices, by id. ``project_id``: the load balancer's. Raises
+    :class:`NotAttachable`."""
     found = []
     for subnet_id in sorted(subnet_ids):
         if subnet_id not in known:
@@ -68,7 +149,7 @@ def subnets_to_attach(
         each = known[subnet_id]
         if each.subnet.network_id not in layout.common_network_ids:
             found.append(each)
-            _check(each, layout)
+            _check(each, layout, project_id)
     if found and len(found) < len(frozenset(subnet_ids)):
         raise NotAttachable(
             "it has addresses in networks of common_network_ids, which are in the common route domain, and in others:"
@@ -77,7 +158,7 @@ def subnets_to_attach(
     return tuple(found)
 
 
-def _check(each: KnownSubnet, layout: NetworkLayout) -> None:
+def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> None:
     network = each.network
     if network is None:
         raise NotAttachable(
@@ -89,6 +170,9 @@ def _check(each: KnownSubnet, layout: NetworkLayout) -> None:
         raise NotAttachable(
             f"network {network.id} is of type {network.network_type}; the devices are attached to {allowed}"
         )
+    if network.project_id not in (None, project_id):
+        # tenants may name any subnet as a member's
+        raise NotAttachable(f"network {network.id} of subnet {each.subnet.id} belongs to another project")
     if is_common(network, layout):
         raise NotAttachable(
             f"network {network.id} is {'external' if network.external else 'shared by projects'}: an operator has to"
@@ -107,15 +191,21 @@ def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
 
 
 def service_networks(
-    subnets: Iterable[KnownSubnet], layout: NetworkLayout, attached: Attached, project_id: ProjectId
+    subnets: Iterable[KnownSubnet],
+    layout: NetworkLayout,
+    attached: Attached,
+    project_id: ProjectId,
+    members: Collection[tuple[str, str]] = (),
 ) -> tuple[ServiceNetwork, ...]:
-    """The networks of a service definition. Raises :class:`NotAllocated`, :class:`NotAttachable`."""
+    """The networks of a service definition. ``members``: those of :func:`members_on_tunnels`. Raises
+    :class:`NotAllocated`, :class:`NotAttachable`."""
     by_network: dict[str, list[ServiceSubnet]] = {}
     networks: dict[str, DeclaredNetwork] = {}
     for each in subnets:
         if each.network is None or each.network.id not in attached.route_domains:
             raise NotAllocated
-        by_network.setdefault(each.network.id, []).append(_service_subnet(each.subnet, layout, attached, project_id))
+        found = _service_subnet(each.subnet, layout, attached, project_id)
+        by_network.setdefault(each.network.id, []).append(replace(found, hosts=_hosts(each.subnet, attached, members)))
         networks[each.network.id] = each.network
     if len({attached.route_domains[id_] for id_ in networks}) > 1:
         raise NotAttachable(
@@ -151,6 +241,12 @@ def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, p
         gateway_ip=subnet.gateway_ip,
         addresses=tuple(has[each] for each in sorted(wanted)),
     )
+
+
+def _hosts(subnet: Subnet, attached: Attached, members: Collection[tuple[str, str]]) -> tuple[MemberHost, ...]:
+    here = ip_network(subnet.cidr)
+    known = (attached.hosts.get(each) for each in sorted(members) if each[0] == subnet.network_id)
+    return tuple(host for host in known if host is not None and host.mac_address and ip_address(host.address) in here)
 
 
 WantedAddress = tuple[AddressUse, str, int]

@@ -6,7 +6,7 @@ from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
-from evenkeel.core.network import VipClaim
+from evenkeel.core.network import PortClaim
 from evenkeel.core.placement import Obstacle
 from evenkeel.core.reach import Reach
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
@@ -282,7 +282,7 @@ class VipPlan(Value):
     allocation_end: str = ""
     reserved: tuple[str, ...] = ()
     """Addresses and ranges between them that must not be allocated; see :attr:`evenkeel.core.model.Subnet.reserved`."""
-    claim: VipClaim | None = None
+    claim: PortClaim | None = None
     """The claim under which its port was created outside the database; storing the load balancer confirms it."""
     tell_network: bool = False
     """The port exists and still has to be updated to the load balancer's options."""

@@ -1,6 +1,6 @@
-"""Resources of a network service: ports of VIPs, and the segments to which devices are attached.
+"""Ports at a network service: of VIPs, and of addresses that devices have.
 
-A :class:`VipClaim` is stored before a resource is created outside the database, so that it is found and released
+A :class:`PortClaim` is stored before a port is created outside the database, so that it is found and released
 whichever process fails in between.
 """
 
@@ -37,6 +37,12 @@ def lbaas_v1_port(vip_id: str) -> VipPort:
     return VipPort(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
 
 
+def device_port(claim_id: str, name: str) -> VipPort:
+    """Marks of a port for an address of devices. Neutron trusts ports whose owner begins with ``network:``: no security
+    group applies to them, and tenants can neither make nor change such ports."""
+    return VipPort(name=name, device_owner="network:evenkeel", device_id=claim_id)
+
+
 class WantedVip(Value):
     """An additional address that a load balancer is to have."""
 
@@ -68,38 +74,23 @@ class DuePort(Value):
     options: PortOptions
 
 
-class VipClaim(Value):
-    """A record of the port that may exist outside the database for one load balancer."""
+class PortClaim(Value):
+    """A record of a port that may exist outside the database."""
 
-    load_balancer_id: LoadBalancerId
+    claim_id: str
+    """The id of the load balancer or LBaaS v1 vip whose VIP it is; of a port for devices, an id of its own."""
     device_owner: str
     device_id: str
     """With the owner it finds the port if its id never became known."""
     port_id: str | None = None
-    """Known once the load balancer was stored."""
+    """Known once what it is for was stored."""
 
 
 class DueClaim(Value):
-    """A claim to release: its load balancer is gone, or was never stored."""
+    """A claim to release: what the port was for is gone, or was never stored."""
 
-    claim: VipClaim
+    claim: PortClaim
     age_seconds: float
     """Since it was stored."""
     attempts: int
     """Including this one."""
-
-
-class Segment(Value):
-    """The parameters that attach a device to a network."""
-
-    network_id: str
-    subnet_id: str
-    cidr: str
-    gateway_ip: str | None = None
-    mtu: int | None = None
-    """Bytes; None: not known."""
-    network_type: str | None = None
-    """``vlan``, ``vxlan``, ``gre``, ``flat``, ``local``…; None: the devices are attached already."""
-    physical_network: str | None = None
-    segmentation_id: int | None = None
-    """VLAN id, VNI or tunnel key; None for types that have none."""

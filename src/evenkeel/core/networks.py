@@ -79,7 +79,7 @@ def traffic_group_of(project_id: ProjectId, traffic_groups: Sequence[str]) -> st
 
 
 class DeclaredNetwork(Value):
-    """A network of the built-in network service, as an operator declared it."""
+    """A network to which devices can be attached: as an operator declared it, or as the network service said."""
 
     id: str
     name: str
@@ -94,6 +94,8 @@ class DeclaredNetwork(Value):
     external: bool = False
     vteps: tuple[str, ...] = ()
     """Tunnel end points of its hosts."""
+    from_service: bool = False
+    """Read from the network service, which has ports for addresses of devices, too."""
 
 
 class DeviceAddress(Wire):

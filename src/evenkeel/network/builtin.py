@@ -7,17 +7,19 @@ nothing has to be released.
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from ipaddress import ip_network
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.control import VipPlan
-from evenkeel.core.errors import Invalid, NotFound, Unsupported
+from evenkeel.core.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
+from evenkeel.core.network import NO_OPTIONS, PortClaim, PortOptions, VipPort, WantedVip
+from evenkeel.core.networks import MemberHost
 from evenkeel.core.ports import LookUp
 from evenkeel.network.addresses import Address, check_address, check_range, check_subnets, choose_subnet, parsed_address
 
@@ -98,7 +100,7 @@ class BuiltinNetwork:
     async def abandon_vip(self, plan: VipPlan) -> None:
         """Nothing was taken outside the database."""
 
-    async def release_vip(self, claim: VipClaim) -> bool:
+    async def release_vip(self, claim: PortClaim) -> bool:
         """Nothing was taken outside the database."""
         return False
 
@@ -108,14 +110,20 @@ class BuiltinNetwork:
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
         """Does nothing: there are no ports."""
 
-    async def segment(self, network_id: str, subnet_id: str) -> Segment:
-        """The segment of a subnet, to which the devices are already attached. Raises :class:`NotFound`."""
-        for subnet in await self._store.subnets():
-            if (subnet.id, subnet.network_id) == (subnet_id, network_id):
-                return Segment(
-                    network_id=network_id, subnet_id=subnet_id, cidr=subnet.cidr, gateway_ip=subnet.gateway_ip
-                )
-        raise NotFound("Subnet", subnet_id)
+    async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
+        """None: all facts are in the database."""
+        return NetworkFacts()
+
+    async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
+        """None: no member has a port."""
+        return {}
+
+    async def take_address(self, wanted: DevicePort) -> TakenAddress:
+        """Raises :class:`Conflict`: devices get addresses from the subnet's ``device_addresses``."""
+        raise Conflict(f"Subnet {wanted.subnet_id} is not one of the built-in network, which has no ports.")
+
+    async def abandon_address(self, taken: TakenAddress) -> None:
+        """Nothing was taken outside the database."""
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None

@@ -7,18 +7,20 @@ from sqlalchemy import text
 from evenkeel.store.engine.database import Database, open_database
 from evenkeel.store.lbaas_v1.store import SqlLbaasV1
 from evenkeel.store.migrations import upgrade
+from evenkeel.store.networks.claims import SqlClaims
+from evenkeel.store.networks.store import SqlAttachments
 from evenkeel.store.operators.catalogue import SqlCatalogue
 from evenkeel.store.operators.quotas import SqlQuotas
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.histories import Histories, ensure_history
 from evenkeel.store.ownership.store import SqlOwnership
+from evenkeel.store.records import schema
 from evenkeel.store.renewals.store import SqlRenewals
 from evenkeel.store.reports.store import SqlReports
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
 from evenkeel.store.vips.addresses import take_unwritten
-from evenkeel.store.vips.claims import SqlClaims
 from evenkeel.store.vips.port_changes import SqlPortChanges
 
 
@@ -43,6 +45,8 @@ class SqlStore:
         self.scheduling = SqlScheduling(database, options)
         self.renewals = SqlRenewals(database, options)
         self.claims = SqlClaims(database)
+        self.device_ports = SqlClaims(database, schema.device_port)
+        self.attachments = SqlAttachments(database, options)
         self.ports = SqlPortChanges(database)
 
     def beside(self) -> "SqlStore":

@@ -14,7 +14,7 @@ from evenkeel.core.networks import (
     ServiceSubnet,
 )
 from evenkeel.core.service import ServiceDefinition
-from tests.devices.bigip.rig import PARTITION, BigIpRig
+from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands
 from tests.devices.services import PROJECT, member, pool, service
 
 TRAFFIC_GROUP = "traffic-group-1"
@@ -114,8 +114,13 @@ def host(address: str, number: int, vtep: str = "") -> MemberHost:
 
 async def with_vtep(rig: BigIpRig) -> None:
     """The operator made what tunnels need on the first device."""
-    await rig.hands.call("POST", "net/vlan", {"name": "underlay", "tag": 4000})
-    await rig.hands.call("POST", "net/self", {"name": "vtep", "address": f"{VTEP}/24", "vlan": "/Common/underlay"})
+    await make_vtep(rig.hands, VTEP)
+
+
+async def make_vtep(hands: Hands, address: str) -> None:
+    """The operator makes what tunnels need."""
+    await hands.call("POST", "net/vlan", {"name": "underlay", "tag": 4000})
+    await hands.call("POST", "net/self", {"name": "vtep", "address": f"{address}/24", "vlan": "/Common/underlay"})
 
 
 async def there(rig: BigIpRig, partition: str = PARTITION) -> dict[str, dict[str, Any]]:

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 import requests
 
+from evenkeel.core.attachment import DevicePort
 from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound
-from evenkeel.core.network import VipClaim
+from evenkeel.core.network import PortClaim
+from evenkeel.core.networks import AddressUse
 from evenkeel.network.neutron.driver import NeutronNetwork
 from tests.network.claims import Claims
-from tests.network.neutron.stub import Answer, client_over, neutron_error
+from tests.network.neutron.stub import SUBNET, Answer, client_over, neutron_error
 
 pytestmark = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # the SDK's, of itself
 
@@ -21,7 +23,8 @@ class Case:
     def __init__(self, answers: dict[str, Answer]) -> None:
         client, self.transport = client_over(lambda method, path: answers.get(f"{method} {path}"))
         self.claims = Claims()
-        self.driver = NeutronNetwork(client, self.claims, timeout_seconds=60.0)
+        self.device_ports = Claims()
+        self.driver = NeutronNetwork(client, self.claims, self.device_ports, timeout_seconds=60.0)
 
     async def plan(self, **wanted: Any) -> Any:
         nothing = dict.fromkeys(("subnet_id", "network_id", "port_id", "address"))
@@ -69,7 +72,7 @@ async def test_away_while_the_port_is_made_leaves_a_claim_that_is_due(case: Make
     it = case({"POST /v2.0/ports": answer})
     with pytest.raises(NetworkUnavailable):
         await it.plan()
-    assert it.claims.standing == {"lb": VipClaim(load_balancer_id="lb", device_owner="Octavia", device_id="lb-lb")}
+    assert it.claims.standing == {"lb": PortClaim(claim_id="lb", device_owner="Octavia", device_id="lb-lb")}
     assert it.claims.abandoned == ["lb"]
 
 
@@ -108,10 +111,10 @@ async def test_a_neutron_that_was_away_at_first_is_used_once_it_is_there(case: M
     it.transport.away = requests.ConnectionError("refused")
     for _ in range(2):
         with pytest.raises(NetworkUnavailable):
-            await it.driver.segment("n1", "s1")
+            await it.driver.read_facts(["s1"])
     it.transport.away = None
-    with pytest.raises(NotFound, match="s1"):  # the network n1 is not there
-        await it.driver.segment("n1", "s1")
+    with pytest.raises(NotFound, match="s2"):
+        await it.plan(subnet_id="s2")
 
 
 async def test_an_api_in_disorder_is_unavailable_and_not_the_tenants_fault(case: Make) -> None:
@@ -123,7 +126,7 @@ async def test_an_api_in_disorder_is_unavailable_and_not_the_tenants_fault(case:
 async def test_one_that_was_frozen_beyond_its_claim_makes_no_port_any_more() -> None:
     client, transport = client_over(lambda _method, _path: None)
     claims, times = Claims(), iter([0.0, 1_000_000.0])
-    driver = NeutronNetwork(client, claims, timeout_seconds=60.0, monotonic=lambda: next(times))
+    driver = NeutronNetwork(client, claims, Claims(), timeout_seconds=60.0, monotonic=lambda: next(times))
     wanted = dict.fromkeys(("network_id", "port_id", "address"))
     with pytest.raises(NetworkUnavailable, match="took too long"):
         await driver.plan_vip(project_id="p1", load_balancer_id="lb", subnet_id="s1", **wanted)
@@ -153,7 +156,7 @@ async def test_an_id_of_dots_is_no_step_in_a_path(case: Make, wanted: dict[str, 
 
 
 async def test_a_port_that_cannot_be_deleted_is_a_conflict_and_one_out_of_reach_is_not(case: Make) -> None:
-    claim = VipClaim(load_balancer_id="lb", device_owner="Octavia", device_id="lb-lb", port_id="x")
+    claim = PortClaim(claim_id="lb", device_owner="Octavia", device_id="lb-lb", port_id="x")
     it = case({"DELETE /v2.0/ports/x": neutron_error(409, "PortInUse", "in use by a router")})
     with pytest.raises(Conflict, match="in use by a router"):
         await it.driver.release_vip(claim)
@@ -162,10 +165,52 @@ async def test_a_port_that_cannot_be_deleted_is_a_conflict_and_one_out_of_reach_
         await it.driver.release_vip(claim)
 
 
+SUBNETS: Answer = (200, {"subnets": [SUBNET]})
+
+
 async def test_a_segment_that_is_not_told_says_what_the_user_lacks(case: Make) -> None:
-    it = case({"GET /v2.0/networks/n1": (200, {"network": {"id": "n1", "mtu": 1500}})})
-    with pytest.raises(NetworkUnavailable, match="must be admin"):
-        await it.driver.segment("n1", "s1")
+    networks = {"networks": [{"id": "n1", "mtu": 1500}]}
+    it = case({"GET /v2.0/subnets": SUBNETS, "GET /v2.0/networks": (200, networks)})
+    facts = await it.driver.read_facts(["s1"])
+    assert not facts.subnets and "must be admin" in facts.refused["s1"]
+
+
+async def test_a_network_of_several_segments_is_refused(case: Make) -> None:
+    networks = {"networks": [{"id": "n1", "segments": [{"provider:network_type": "vlan"}]}]}
+    it = case({"GET /v2.0/subnets": SUBNETS, "GET /v2.0/networks": (200, networks)})
+    assert (await it.driver.read_facts(["s1"])).refused == {"s1": "network n1 has several segments"}
+
+
+async def test_hosts_tunnels_end_where_their_agents_say(case: Make) -> None:
+    ports = [
+        {"fixed_ips": [{"ip_address": f"10.0.0.{number}"}], "mac_address": f"mac-{number}", "binding:host_id": host}
+        for number, host in ((1, "one"), (2, "two"), (3, "three"))
+    ]
+    agents = [
+        {"host": "one", "configurations": {"tunneling_ip": "192.0.2.1"}},
+        {"host": "one", "configurations": {}},  # another kind of agent
+        {"host": "two", "configurations": None},
+    ]
+    it = case({"GET /v2.0/ports": (200, {"ports": ports}), "GET /v2.0/agents": (200, {"agents": agents})})
+    hosts = await it.driver.find_hosts("n1", ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"])
+    assert [(each.mac_address, each.vtep) for each in hosts.values()] == [
+        ("mac-1", "192.0.2.1"),
+        ("mac-2", ""),
+        ("mac-3", ""),
+        ("", ""),
+    ]
+    assert [path for _, path in it.transport.asked[-2:]] == ["/v2.0/ports", "/v2.0/agents"]
+
+
+@pytest.mark.parametrize("answer", AWAY, ids=str)
+async def test_a_port_for_devices_that_may_have_been_made_is_given_up(case: Make, answer: Answer) -> None:
+    it = case({"POST /v2.0/ports": answer})
+    wanted = DevicePort(
+        subnet_id="s1", network_id="n1", use=AddressUse.SNAT, owner="traffic-group-1", index=0, binding_host=""
+    )
+    with pytest.raises(NetworkUnavailable):
+        await it.driver.take_address(wanted)
+    assert list(it.device_ports.standing) == it.device_ports.abandoned
 
 
 async def test_what_this_neutron_does_not_have_is_not_there(case: Make) -> None:

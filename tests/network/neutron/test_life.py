@@ -11,11 +11,11 @@ from keystoneauth1.session import Session
 from openstack.connection import Connection
 
 from evenkeel.api.app import create_app
-from evenkeel.controller.vip_releases import VipReleases
+from evenkeel.controller.port_releases import PortReleases
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict
-from evenkeel.core.network import VipClaim
+from evenkeel.core.network import PortClaim
 from evenkeel.core.ports import Network
 from evenkeel.network.neutron.client import NeutronClient
 from evenkeel.network.neutron.driver import NeutronNetwork
@@ -49,12 +49,14 @@ class Site:
     def __init__(self, store: SqlStore, network: Network, agent: InstantAgent) -> None:
         app = create_app(store=store, network=network, driver=agent, default_provider="dev")
         self.api = Client.of(app)
-        self.releases = VipReleases(store.claims, network)
+        self.releases = PortReleases(store.claims, network)
 
 
 @pytest.fixture
 async def site(store: SqlStore, neutron_url: str) -> AsyncIterator[Site]:
-    network = NeutronNetwork(NeutronClient(session_to(neutron_url)), store.claims, timeout_seconds=60.0)
+    network = NeutronNetwork(
+        NeutronClient(session_to(neutron_url)), store.claims, store.device_ports, timeout_seconds=60.0
+    )
     agent = InstantAgent(store)
     await agent.register()
     made = Site(store, network, agent)
@@ -166,7 +168,9 @@ async def test_a_vip_of_lbaas_v1_that_is_refused_leaves_no_port(site: Site, worl
 async def test_a_controller_that_died_between_port_and_commit_leaves_none(
     site: Site, store: SqlStore, world: World, neutron_url: str, addresses: Any
 ) -> None:
-    dying = NeutronNetwork(NeutronClient(session_to(neutron_url)), store.claims, timeout_seconds=60.0)
+    dying = NeutronNetwork(
+        NeutronClient(session_to(neutron_url)), store.claims, store.device_ports, timeout_seconds=60.0
+    )
     plan = await dying.plan_vip(
         project_id=world.project_id,
         load_balancer_id="never-stored",
@@ -229,7 +233,7 @@ async def test_without_neutron_a_create_is_503_and_leaves_nothing(store: SqlStor
     with socket.socket() as held:  # nobody listens there, nor can anybody begin to
         held.bind(("127.0.0.1", 0))
         nobody = Session(auth=NoAuth(endpoint=f"http://127.0.0.1:{held.getsockname()[1]}"))
-        network = NeutronNetwork(NeutronClient(nobody), store.claims, timeout_seconds=60.0)
+        network = NeutronNetwork(NeutronClient(nobody), store.claims, store.device_ports, timeout_seconds=60.0)
         site = Site(store, network, InstantAgent(store))
         async with site.api:
             answer = await site.api.http.post("/v2/lbaas/loadbalancers", json=body(world))
@@ -245,7 +249,7 @@ async def test_a_port_that_something_else_needs_is_a_conflict_and_stays(world: W
     """A router's, as an example of what Neutron refuses to delete."""
     router = neutron.network.create_router(name="r", project_id=world.project_id)
     made = neutron.network.add_interface_to_router(router, subnet_id=world.subnet_id)
-    claim = VipClaim(load_balancer_id="lb", device_owner="", device_id="", port_id=made["port_id"])
+    claim = PortClaim(claim_id="lb", device_owner="", device_id="", port_id=made["port_id"])
 
     with pytest.raises(Conflict, match="refuses to delete"):
         await world.driver.release_vip(claim)

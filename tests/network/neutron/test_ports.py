@@ -7,8 +7,10 @@ from uuid import uuid4
 import pytest
 from openstack.connection import Connection
 
+from evenkeel.core.attachment import DevicePort
 from evenkeel.core.errors import Conflict, Invalid, NotFound
 from evenkeel.core.network import lbaas_v1_port, lbaas_v2_port
+from evenkeel.core.networks import AddressUse, MemberHost
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import World, neutron_world
 
@@ -84,9 +86,7 @@ async def test_releasing_removes_the_port_once_whether_its_id_is_known_or_not(
     await world.plan(subnet_id=world.subnet_id, load_balancer_id="unknown")
     plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="known")
     claims = [world.claims.standing["unknown"], world.claims.standing["known"]]
-    claims[1] = type(claims[1])(
-        load_balancer_id="known", device_owner="Octavia", device_id="lb-known", port_id=plan.port_id
-    )
+    claims[1] = type(claims[1])(claim_id="known", device_owner="Octavia", device_id="lb-known", port_id=plan.port_id)
 
     assert [await world.driver.release_vip(claim) for claim in claims] == [True, True]
     assert not ports_of(neutron, world)
@@ -138,7 +138,7 @@ async def test_nothing_of_the_providers_is_looked_up(world: World) -> None:
     assert not [name for row in (network, port) for name in row if name.startswith(("provider:", "binding:"))]
 
 
-async def test_a_segment_tells_how_the_network_is_made(neutron: Connection, world: World) -> None:
+async def test_facts_tell_how_networks_are_made(neutron: Connection, world: World) -> None:
     vlan = neutron.network.create_network(
         name="vlan",
         project_id=world.project_id,
@@ -147,12 +147,67 @@ async def test_a_segment_tells_how_the_network_is_made(neutron: Connection, worl
     )
     subnet = neutron.network.create_subnet(network_id=vlan.id, ip_version=4, cidr="10.80.0.0/24")
 
-    segment = await world.driver.segment(vlan.id, subnet.id)
-    assert (segment.network_type, segment.physical_network, segment.mtu) == ("vlan", "physnet1", 1500)
-    assert segment.segmentation_id in range(100, 200)
-    overlay = await world.driver.segment(world.network_id, world.subnet_id)
+    local = neutron.network.create_network(name="local", project_id=world.project_id, provider_network_type="local")
+    apart = neutron.network.create_subnet(network_id=local.id, ip_version=4, cidr="10.81.0.0/24")
+
+    facts = await world.driver.read_facts([subnet.id, world.subnet_id, apart.id, str(uuid4())])
+    found = {each.subnet.id: each for each in facts.subnets}
+    assert found.keys() == {subnet.id, world.subnet_id}
+    network = found[subnet.id].network
+    assert network is not None and found[subnet.id].from_service
+    assert (network.network_type, network.physical_network, network.mtu) == ("vlan", "physnet1", 1500)
+    assert network.segmentation_id in range(100, 200) and network.project_id == world.project_id
+    assert (found[subnet.id].subnet.cidr, found[subnet.id].subnet.gateway_ip) == ("10.80.0.0/24", "10.80.0.1")
+    overlay = found[world.subnet_id].network
+    assert overlay is not None
     assert (overlay.network_type, overlay.physical_network, overlay.mtu) == ("vxlan", None, 1450)
+    assert list(facts.refused) == [apart.id] and "of type local" in facts.refused[apart.id]
     neutron.network.delete_network(vlan)
+    neutron.network.delete_network(local)
+
+
+def wanted(world: World, **changes: Any) -> DevicePort:
+    values: dict[str, Any] = {
+        "subnet_id": world.subnet_id,
+        "network_id": world.network_id,
+        "use": AddressUse.SELF,
+        "owner": "10.0.0.1:443",
+        "index": 0,
+        "binding_host": "agents",
+    }
+    return DevicePort(**values | changes)
+
+
+async def test_an_address_of_devices_is_a_port_that_tenants_do_not_own(neutron: Connection, world: World) -> None:
+    taken = await world.driver.take_address(wanted(world))
+    port = neutron.network.get_port(taken.port_id)
+    assert (port.device_owner, port.device_id) == ("network:evenkeel", taken.claim.claim_id)
+    assert (port.name, port.binding_host_id) == (f"self-10.0.0.1:443-{world.subnet_id}", "agents")
+    assert port.project_id != world.project_id
+    assert [fixed["ip_address"] for fixed in port.fixed_ips] == [taken.address]
+    assert world.device_ports.standing == {taken.claim.claim_id: taken.claim} and not world.claims.standing
+    await world.driver.abandon_address(taken)
+    assert world.device_ports.abandoned == [taken.claim.claim_id]
+    assert await world.driver.release_vip(taken.claim) and not await world.driver.release_vip(taken.claim)
+    assert not ports_of(neutron, world)
+
+
+async def test_a_subnet_without_free_addresses_has_none_for_devices(neutron: Connection, world: World) -> None:
+    small = neutron.network.create_subnet(network_id=world.network_id, ip_version=4, cidr="10.82.0.0/30")
+    first = await world.driver.take_address(wanted(world, subnet_id=small.id))
+    with pytest.raises(Conflict, match="no free address for devices"):
+        await world.driver.take_address(wanted(world, subnet_id=small.id))
+    with pytest.raises(Conflict, match="refuses a port for devices"):
+        await world.driver.take_address(wanted(world, subnet_id=str(uuid4())))
+    assert list(world.device_ports.standing) == [first.claim.claim_id]
+
+
+async def test_members_are_found_at_the_tunnel_end_points_of_their_hosts(neutron: Connection, world: World) -> None:
+    fixed = [{"subnet_id": world.subnet_id, "ip_address": "10.77.0.90"}]
+    port = neutron.network.create_port(network_id=world.network_id, fixed_ips=fixed, binding_host_id="compute-1")
+    hosts = await world.driver.find_hosts(world.network_id, ["10.77.0.90", "10.77.0.91"])
+    assert hosts["10.77.0.90"] == MemberHost(address="10.77.0.90", mac_address=port.mac_address)
+    assert hosts["10.77.0.91"] == MemberHost(address="10.77.0.91", mac_address="")
 
 
 # -- a port of the tenant's own

@@ -12,7 +12,7 @@ from evenkeel.core.control import Change, ListQuery
 from evenkeel.core.errors import Conflict, NetworkUnavailable, NotFound, QuotaMet
 from evenkeel.core.messages import Applied, ReportApplied
 from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Pool, SessionPersistence
-from evenkeel.core.network import VipClaim, lbaas_v1_port
+from evenkeel.core.network import PortClaim, lbaas_v1_port
 from evenkeel.core.service import NO_VIP, definition_of
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.options import StoreOptions
@@ -231,9 +231,9 @@ async def test_where_immutability_is_strict_a_vip_waits_for_its_pool(store: SqlS
         await strict.close()
 
 
-def claim_of(vip_id: str) -> VipClaim:
+def claim_of(vip_id: str) -> PortClaim:
     port = lbaas_v1_port(vip_id)
-    return VipClaim(load_balancer_id=vip_id, device_owner=port.device_owner, device_id=port.device_id)
+    return PortClaim(claim_id=vip_id, device_owner=port.device_owner, device_id=port.device_id)
 
 
 async def test_the_claim_of_a_vip_is_due_once_its_device_has_let_go(store: SqlStore) -> None:

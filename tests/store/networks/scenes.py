@@ -85,7 +85,9 @@ async def definitions(
 ) -> dict[str, ServiceDefinition]:
     """What the owner of the project's shard gets, by load balancer."""
     shard = await world.shard_of(project_id)
-    page = await (store or world.store).ownership.services(
-        "a1", "session-of-a1", shard.id, shard.epoch, load_balancer_ids=None, after_id="", limit=100
-    )
+    page = (
+        await (store or world.store).ownership.services(
+            "a1", "session-of-a1", shard.id, shard.epoch, load_balancer_ids=None, after_id="", limit=100
+        )
+    ).page
     return {each.load_balancer_id: each for each in page.services}

@@ -25,9 +25,11 @@ async def reconcile(store: SqlStore) -> list[str]:
     """An agent's pass over all its work, all of which its device takes; what it did."""
     done: list[str] = []
     for shard in (await store.ownership.assignments("a1", "s1", work_limit=100)).shards:
-        answer = await store.ownership.services(
-            "a1", "s1", shard.shard_id, shard.epoch, load_balancer_ids=shard.work, after_id="", limit=100
-        )
+        answer = (
+            await store.ownership.services(
+                "a1", "s1", shard.shard_id, shard.epoch, load_balancer_ids=shard.work, after_id="", limit=100
+            )
+        ).page
         assert answer.missing == ()
         outcomes = tuple(applied(each.load_balancer_id, each.revision) for each in answer.services)
         report = ReportApplied(agent_id="a1", shard_id=shard.shard_id, epoch=shard.epoch, outcomes=outcomes)

@@ -23,9 +23,11 @@ async def scene(world: World, count: int) -> tuple[str, list[str]]:
 async def test_named_load_balancers_and_missing_ones(world: World) -> None:
     shard_id, ids = await scene(world, 3)
     foreign = await world.placed(project_id="p2")
-    answer = await world.store.ownership.services(
-        "a1", SESSION, shard_id, 1, load_balancer_ids=[ids[2], ids[0], foreign.id, "gone"], after_id="", limit=10
-    )
+    answer = (
+        await world.store.ownership.services(
+            "a1", SESSION, shard_id, 1, load_balancer_ids=[ids[2], ids[0], foreign.id, "gone"], after_id="", limit=10
+        )
+    ).page
     assert [each.load_balancer_id for each in answer.services] == [ids[0], ids[2]]
     assert set(answer.missing) == {foreign.id, "gone"} and not answer.more
 
@@ -34,9 +36,11 @@ async def test_all_of_a_shard_page_by_page(world: World) -> None:
     shard_id, ids = await scene(world, 5)
     seen: list[str] = []
     while True:
-        answer = await world.store.ownership.services(
-            "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id=seen[-1] if seen else "", limit=2
-        )
+        answer = (
+            await world.store.ownership.services(
+                "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id=seen[-1] if seen else "", limit=2
+            )
+        ).page
         assert len(answer.services) <= 2
         seen += [each.load_balancer_id for each in answer.services]
         if not answer.more:
@@ -46,13 +50,15 @@ async def test_all_of_a_shard_page_by_page(world: World) -> None:
 
 async def test_named_ones_beyond_the_limit_follow(world: World) -> None:
     shard_id, ids = await scene(world, 3)
-    first = await world.store.ownership.services(
-        "a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id="", limit=2
-    )
+    first = (
+        await world.store.ownership.services("a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id="", limit=2)
+    ).page
     assert [each.load_balancer_id for each in first.services] == ids[:2] and first.more
-    rest = await world.store.ownership.services(
-        "a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id=ids[1], limit=2
-    )
+    rest = (
+        await world.store.ownership.services(
+            "a1", SESSION, shard_id, 1, load_balancer_ids=ids, after_id=ids[1], limit=2
+        )
+    ).page
     assert [each.load_balancer_id for each in rest.services] == ids[2:] and not rest.more
 
 
@@ -68,9 +74,11 @@ async def test_a_page_of_large_ones_is_shorter_and_never_empty(world: World, mon
         sizes = []
         while len(seen) < len(ids):
             after = seen[-1] if seen else ""
-            page = await world.store.ownership.services(
-                "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id=after, limit=9
-            )
+            page = (
+                await world.store.ownership.services(
+                    "a1", SESSION, shard_id, 1, load_balancer_ids=None, after_id=after, limit=9
+                )
+            ).page
             seen += [each.load_balancer_id for each in page.services]
             sizes.append(len(page.services))
             assert page.more == (len(seen) < len(ids))
@@ -88,9 +96,11 @@ async def test_definition_holds_what_is_below(world: World) -> None:
     for reference, (key_type, names) in each.items():
         facts = replace(facts_of(ROOT.certificate), dns_names=names, key_type=key_type)
         await world.certificate(root, reference, owner_id="l-9", facts=facts)
-    answer = await world.store.ownership.services(
-        "a1", SESSION, shard_id, 1, load_balancer_ids=[root.id], after_id="", limit=9
-    )
+    answer = (
+        await world.store.ownership.services(
+            "a1", SESSION, shard_id, 1, load_balancer_ids=[root.id], after_id="", limit=9
+        )
+    ).page
     named = {each.reference: each for each in answer.services[0].certificates}
     assert {name: each.key_type for name, each in named.items()} == {"rsa": "rsa", "ecdsa": "ecdsa", "other": "rsa"}
     assert named["rsa"].names_sha256 == named["ecdsa"].names_sha256 != named["other"].names_sha256

@@ -81,15 +81,17 @@ class Storm:
     async def report(self, store: SqlStore) -> None:
         agent_id = self.rng.choice(AGENTS)
         for each in (await store.ownership.assignments(agent_id, self.sessions[agent_id], work_limit=5)).shards:
-            answer = await store.ownership.services(
-                agent_id,
-                self.sessions[agent_id],
-                each.shard_id,
-                each.epoch,
-                load_balancer_ids=None,
-                after_id="",
-                limit=9,
-            )
+            answer = (
+                await store.ownership.services(
+                    agent_id,
+                    self.sessions[agent_id],
+                    each.shard_id,
+                    each.epoch,
+                    load_balancer_ids=None,
+                    after_id="",
+                    limit=9,
+                )
+            ).page
             outcomes = tuple(
                 applied(one.load_balancer_id, one.revision, self.rng.choice(["", "", "refused"]))
                 for one in answer.services

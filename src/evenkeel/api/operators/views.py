@@ -50,7 +50,7 @@ class SubnetView(Value):
 
 
 class NetworkView(Value):
-    """A declared network."""
+    """A network to which devices can be attached."""
 
     id: str
     name: str
@@ -62,6 +62,7 @@ class NetworkView(Value):
     shared: bool
     external: bool
     vteps: list[str]
+    from_service: bool
 
 
 class ShardView(Value):

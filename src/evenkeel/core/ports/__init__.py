@@ -4,6 +4,7 @@
 Every method may raise the port's ``Unavailable`` error; callers decide whether to wait.
 """
 
+from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.bus import Bus, Handler, Subscription
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.clock import Clock
@@ -12,7 +13,7 @@ from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.network import LookUp, Network
 from evenkeel.core.ports.operators import OperatorStore
-from evenkeel.core.ports.ownership import OwnershipStore
+from evenkeel.core.ports.ownership import FoundServices, OwnershipStore
 from evenkeel.core.ports.quotas import QuotaStore
 from evenkeel.core.ports.renewals import RenewalStore
 from evenkeel.core.ports.reports import ReportStore
@@ -22,12 +23,14 @@ from evenkeel.core.ports.tenants import TenantStore
 from evenkeel.core.ports.vips import ClaimStore, PortStore
 
 __all__ = [
+    "AttachmentStore",
     "Bus",
     "CatalogueStore",
     "CertificateStore",
     "ClaimStore",
     "Clock",
     "Device",
+    "FoundServices",
     "Handler",
     "KeyManager",
     "LbaasV1Store",

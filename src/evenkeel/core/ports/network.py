@@ -1,11 +1,13 @@
 """The network port: where VIPs come from."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
+from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.control import VipPlan
 from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.network import NO_OPTIONS, PortOptions, Segment, VipClaim, VipPort, WantedVip
+from evenkeel.core.network import NO_OPTIONS, PortClaim, PortOptions, VipPort, WantedVip
+from evenkeel.core.networks import MemberHost
 
 LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups"]
 """Kinds of objects that clients look up by name or id; ``policies``: QoS policies."""
@@ -48,7 +50,7 @@ class Network(Protocol):
         """
         ...
 
-    async def release_vip(self, claim: VipClaim) -> bool:
+    async def release_vip(self, claim: PortClaim) -> bool:
         """Release what :meth:`plan_vip` allocated outside the database. Returns whether there was anything. Idempotent.
 
         Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses."""
@@ -67,8 +69,22 @@ class Network(Protocol):
         Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses them."""
         ...
 
-    async def segment(self, network_id: str, subnet_id: str) -> Segment:
-        """The parameters that attach devices to the subnet. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
+    async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
+        """What devices need to know of these subnets and their networks. Raises :class:`NetworkUnavailable`."""
+        ...
+
+    async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
+        """Where the ports of members are, by address; without a MAC address if there is no port. Raises
+        :class:`NetworkUnavailable`."""
+        ...
+
+    async def take_address(self, wanted: DevicePort) -> TakenAddress:
+        """Make a port for an address of devices. Raises :class:`Conflict` with the reason (no free address, no such
+        subnet any more), :class:`NetworkUnavailable`; then nothing stays allocated."""
+        ...
+
+    async def abandon_address(self, taken: TakenAddress) -> None:
+        """The address was not stored: have its port deleted soon. Never raises."""
         ...
 
     async def look_up(

@@ -1,8 +1,9 @@
 """The store port for sessions and shards."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from evenkeel.core.attachment import Needs
 from evenkeel.core.certificates import CertificateReader
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
@@ -16,6 +17,14 @@ from evenkeel.core.messages import (
     SessionState,
     WantedCertificate,
 )
+from evenkeel.core.values import Value
+
+
+class FoundServices(Value):
+    """Definitions of load balancers, and what the network service has to be asked for first."""
+
+    page: ServiceDefinitions
+    needs: Needs = Needs()
 
 
 class OwnershipStore(Protocol):
@@ -68,8 +77,10 @@ class OwnershipStore(Protocol):
         load_balancer_ids: Sequence[LoadBalancerId] | None,
         after_id: str,
         limit: int,
-    ) -> ServiceDefinitions:
-        """Definitions of a shard. Raises :class:`SessionLost` if the agent does not own it at that epoch, or the
+        unattachable: Mapping[LoadBalancerId, str] = ...,
+    ) -> FoundServices:
+        """Definitions of a shard. ``unattachable``: load balancers for whose networks the network service has no
+        answer, with the reason. Raises :class:`SessionLost` if the agent does not own the shard at that epoch, or the
         session is not the agent's."""
         ...
 

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from evenkeel.core.ports.attachments import AttachmentStore
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.operators import OperatorStore
@@ -64,7 +65,17 @@ class Store(Protocol):
 
     @property
     def claims(self) -> ClaimStore:
-        """Claims on VIPs."""
+        """Claims on ports of VIPs."""
+        ...
+
+    @property
+    def device_ports(self) -> ClaimStore:
+        """Claims on ports for addresses of devices."""
+        ...
+
+    @property
+    def attachments(self) -> AttachmentStore:
+        """What the network service told, and what was made there for devices."""
         ...
 
     @property

@@ -4,24 +4,24 @@ from typing import Protocol
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import DueClaim, DuePort, VipClaim
+from evenkeel.core.network import DueClaim, DuePort, PortClaim
 
 
 class ClaimStore(Protocol):
     """Claims: ports that may exist at a network service and have to be deleted there."""
 
-    async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
-        """Store a claim. It is due ``grace_seconds`` later unless a load balancer holds it by then; and as soon as the
-        row of its load balancer is removed. Raises :class:`Conflict` if there is one.
+    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
+        """Store a claim. It is due ``grace_seconds`` later unless what the port is for holds it by then (a load
+        balancer, an address of devices); and as soon as that row is removed. Raises :class:`Conflict` if there is one.
         """
         ...
 
-    async def abandon_vip(self, claim: VipClaim) -> None:
-        """Make the claim due now, unless a load balancer holds it. Stores it again if it was deleted meanwhile."""
+    async def abandon_vip(self, claim: PortClaim) -> None:
+        """Make the claim due now, unless something holds it. Stores it again if it was deleted meanwhile."""
         ...
 
-    async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
-        """Delete the claim: its port was deleted, or never created. A claim that a load balancer holds stays.
+    async def forget_vip(self, claim_id: str) -> None:
+        """Delete the claim: its port was deleted, or never created. A claim that something holds stays.
         Idempotent.
         """
         ...

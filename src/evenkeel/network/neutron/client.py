@@ -15,7 +15,7 @@ from openstack.connection import Connection
 from evenkeel.core.control import VipPlan
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import PortOptions, Segment, VipPort
+from evenkeel.core.network import PortOptions, VipPort
 from evenkeel.core.values import Value
 
 SUBNETS_MAX = 200
@@ -198,26 +198,37 @@ class NeutronClient:
             return False
         return True
 
-    def segment(self, network_id: str, subnet_id: str) -> Segment | None:
-        """Without the provider attributes unless the user may see them."""
-        subnet = self.subnet(subnet_id)
-        if subnet is None or subnet.network_id != network_id:
-            return None
-        row = _found(self._sdk.get_network, network_id)
-        return (
-            None
-            if row is None
-            else Segment(
+    def make_port(self, network_id: str, subnet_id: str, mark: VipPort, binding_host: str) -> NeutronPort:
+        """A new port with one address of the subnet."""
+        bound = {"binding:host_id": binding_host} if binding_host else {}
+        return _port(
+            self._sdk.create_port(
+                **bound,
                 network_id=network_id,
-                subnet_id=subnet_id,
-                cidr=subnet.cidr,
-                gateway_ip=subnet.gateway_ip,
-                mtu=row.mtu,
-                network_type=row.provider_network_type,
-                physical_network=row.provider_physical_network,
-                segmentation_id=row.provider_segmentation_id,
+                fixed_ips=[{"subnet_id": subnet_id}],
+                name=mark.name,
+                device_owner=mark.device_owner,
+                device_id=mark.device_id,
+                is_admin_state_up=True,
             )
         )
+
+    def subnets(self, subnet_ids: Sequence[str]) -> list[Subnet]:
+        """Those of them that exist."""
+        return [_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
+
+    def ports_of(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
+        """The network's ports with one of these addresses."""
+        asked = {
+            "network_id": network_id,
+            "fixed_ips": [f"ip_address={address}" for address in addresses],
+            "fields": ["fixed_ips", "mac_address", "binding:host_id"],
+        }
+        return self.documents("/ports", "ports", asked, limit=ITEMS_MAX)
+
+    def agents_on(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
+        """The agents on these hosts."""
+        return self.documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
     def documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
         """The first ``limit`` items of a list from Neutron."""

@@ -2,29 +2,33 @@
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import structlog
 from msgspec.structs import replace
 
+from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import (
     NO_OPTIONS,
+    PortClaim,
     PortOptions,
-    Segment,
-    VipClaim,
     VipPort,
     WantedVip,
+    device_port,
     octavia_port,
 )
+from evenkeel.core.networks import MemberHost
 from evenkeel.core.ports import LookUp
 from evenkeel.network.addresses import Address, check_on_network, check_subnets, parsed_address
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
+from evenkeel.network.neutron.facts import find_hosts, read_facts
 from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
@@ -49,15 +53,15 @@ GRACE_SECONDS = 120.0
 class Claims(Protocol):
     """The required part of the store."""
 
-    async def claim_vip(self, claim: VipClaim, *, grace_seconds: float) -> None:
+    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
         """Store a claim."""
         ...
 
-    async def abandon_vip(self, claim: VipClaim) -> None:
+    async def abandon_vip(self, claim: PortClaim) -> None:
         """Make the claim due."""
         ...
 
-    async def forget_vip(self, load_balancer_id: LoadBalancerId) -> None:
+    async def forget_vip(self, claim_id: str) -> None:
         """Delete the claim."""
         ...
 
@@ -69,12 +73,15 @@ class NeutronNetwork:
         self,
         client: NeutronClient,
         claims: Claims,
+        device_ports: Claims,
         *,
         timeout_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``claims``: of VIPs' ports; ``device_ports``: of those for addresses of devices."""
         self._client = client
         self._claims = claims
+        self._device_ports = device_ports
         self._calls = NeutronCalls(timeout_seconds=timeout_seconds)
         self._monotonic = monotonic
         self._grace_seconds = GRACE_SECONDS + 2 * timeout_seconds
@@ -153,9 +160,9 @@ class NeutronNetwork:
     async def abandon_vip(self, plan: VipPlan) -> None:
         """The load balancer was not stored: have its port deleted soon. Never raises."""
         if plan.claim is not None:
-            await self._abandon(plan.claim)
+            await self._abandon(self._claims, plan.claim)
 
-    async def release_vip(self, claim: VipClaim) -> bool:
+    async def release_vip(self, claim: PortClaim) -> bool:
         """Delete the port of a claim; returns whether there was one. Raises :class:`NetworkUnavailable`,
         :class:`Conflict`.
         """
@@ -170,16 +177,34 @@ class NeutronNetwork:
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
 
-    async def segment(self, network_id: str, subnet_id: str) -> Segment:
-        """The parameters that attach devices to the subnet. Raises :class:`NotFound`, :class:`NetworkUnavailable`."""
-        found = await self._read(lambda: self._client.segment(network_id, subnet_id))
-        if found is None:
-            raise NotFound("Subnet", subnet_id)
-        if found.network_type is None:
-            raise NetworkUnavailable(
-                f"Neutron does not tell this controller's user how network {network_id} is made; it must be admin"
-            )
-        return found
+    async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
+        """Subnets and their networks, as Neutron's administrators see them. Raises :class:`NetworkUnavailable`."""
+        return await self._read(lambda: read_facts(self._client, subnet_ids))
+
+    async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
+        """Where the ports of members are. Raises :class:`NetworkUnavailable`."""
+        return await self._read(lambda: find_hosts(self._client, network_id, addresses))
+
+    async def take_address(self, wanted: DevicePort) -> TakenAddress:
+        """Make a port, after its claim. Raises :class:`Conflict`, :class:`NetworkUnavailable`."""
+        claim_id = str(uuid.uuid4())
+        mark = device_port(claim_id, wanted.name)
+        claim = PortClaim(claim_id=claim_id, device_owner=mark.device_owner, device_id=mark.device_id)
+
+        def make() -> NeutronPort:
+            return self._client.make_port(wanted.network_id, wanted.subnet_id, mark, wanted.binding_host)
+
+        try:
+            port = await self._claimed(self._device_ports, claim, make)
+        except NeutronRefused as error:
+            if error.kind == "IpAddressGenerationFailure":
+                raise Conflict(f"subnet {wanted.subnet_id} has no free address for devices") from error
+            raise Conflict(f"Neutron refuses a port for devices in subnet {wanted.subnet_id}: {error}") from error
+        return TakenAddress(port=wanted, address=port.addresses[0][1], port_id=port.id, claim=claim)
+
+    async def abandon_address(self, taken: TakenAddress) -> None:
+        """The address was not stored: have its port deleted soon. Never raises."""
+        await self._abandon(self._device_ports, taken.claim)
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
@@ -243,33 +268,43 @@ class NeutronNetwork:
         load_balancer_id: LoadBalancerId,
         options: PortOptions,
     ) -> VipPlan:
-        claim = VipClaim(load_balancer_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
-        until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
-        await self._claims.claim_vip(claim, grace_seconds=self._grace_seconds)
-
-        def create() -> NeutronPort:
-            if self._monotonic() >= until_seconds:  # suspended meanwhile: the claim may have been processed
-                raise NetworkUnavailable("making the VIP's port took too long")
-            return self._client.create_port(plan, mark, project_id, options)
-
+        claim = PortClaim(claim_id=load_balancer_id, device_owner=mark.device_owner, device_id=mark.device_id)
         try:
-            port = await self._calls.run(create)
+            port = await self._claimed(
+                self._claims, claim, lambda: self._client.create_port(plan, mark, project_id, options)
+            )
         except NeutronRefused as error:
-            with contextlib.suppress(Unavailable):
-                await self._claims.forget_vip(load_balancer_id)
             _refuse(error, plan)
-        except NetworkUnavailable:
-            await self._abandon(claim)  # it may be created nevertheless
-            raise
         addresses = dict(port.addresses)
         more = tuple(replace(each, address=addresses[each.subnet_id]) for each in plan.additional)
         return replace(plan, port_id=port.id, address=addresses[plan.subnet_id], claim=claim, additional=more)
 
-    async def _abandon(self, claim: VipClaim) -> None:
+    async def _claimed(self, claims: Claims, claim: PortClaim, make: Callable[[], NeutronPort]) -> NeutronPort:
+        """The port that ``make`` makes, after its claim was stored. Raises :class:`NeutronRefused`,
+        :class:`NetworkUnavailable`; then it is deleted, if it is there."""
+        until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
+        await claims.claim_vip(claim, grace_seconds=self._grace_seconds)
+
+        def create() -> NeutronPort:
+            if self._monotonic() >= until_seconds:  # suspended meanwhile: the claim may have been processed
+                raise NetworkUnavailable("making the port took too long")
+            return make()
+
         try:
-            await self._claims.abandon_vip(claim)
+            return await self._calls.run(create)
+        except NeutronRefused:
+            with contextlib.suppress(Unavailable):
+                await claims.forget_vip(claim.claim_id)
+            raise
+        except NetworkUnavailable:
+            await self._abandon(claims, claim)  # it may be created nevertheless
+            raise
+
+    async def _abandon(self, claims: Claims, claim: PortClaim) -> None:
+        try:
+            await claims.abandon_vip(claim)
         except Unavailable as error:
-            log.warning("VIP port will be deleted later", load_balancer=claim.load_balancer_id, error=str(error))
+            log.warning("port will be deleted later", claim=claim.claim_id, error=str(error))
 
 
 def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:

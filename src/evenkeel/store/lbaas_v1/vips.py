@@ -12,13 +12,13 @@ from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
+from evenkeel.store.networks.claims import hold
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
 from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
 from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
-from evenkeel.store.vips.claims import hold
 from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,

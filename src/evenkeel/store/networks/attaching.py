@@ -5,7 +5,7 @@ released when no load balancer row of the shard uses the network: such a row sta
 confirmed.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,8 +14,10 @@ from sqlalchemy import Connection, Select, delete, false, select, union, update
 
 from evenkeel.core.attachment import (
     Attached,
+    DevicePort,
     KnownSubnet,
     NotAttachable,
+    TakenAddress,
     chosen_route_domain,
     free_addresses,
     subnets_to_attach,
@@ -25,6 +27,7 @@ from evenkeel.core.attachment import (
 from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, DeviceAddress, NetworkLayout
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks.claims import hold
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 from evenkeel.store.writing.steps import insert_all
@@ -52,6 +55,15 @@ class ShardPlace(NamedTuple):
     layout: NetworkLayout
 
 
+class Allocation(NamedTuple):
+    """What load balancers lack after an allocation."""
+
+    problems: dict[LoadBalancerId, str]
+    """Those that cannot be attached, with the reason."""
+    ports: dict[LoadBalancerId, tuple[DevicePort, ...]]
+    """Ports that have to be made first."""
+
+
 _layouts = msgspec.json.Decoder(NetworkLayout)
 
 
@@ -61,7 +73,7 @@ def layout_of(text: str | None) -> NetworkLayout:
 
 
 def read_known(connection: Connection, subnet_ids: Collection[str]) -> dict[str, KnownSubnet]:
-    """The subnets of the built-in network, with their networks; one query."""
+    """The subnets that are known, with their networks; one query."""
     columns = len(SUBNET_COLUMNS)
     statement = (
         select(*SUBNET_COLUMNS, *NETWORK_COLUMNS)
@@ -98,22 +110,23 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 # -- allocation
 
 
-def allocate(
-    connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, Collection[str]]
-) -> dict[LoadBalancerId, str]:
-    """Allocate what load balancers need in these subnets; returns those that cannot get it, with the reason."""
+def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, Collection[str]]) -> Allocation:
+    """Allocate what load balancers need in these subnets, as far as the database decides it."""
     _lock(connection, place)
     release_unused(connection, place.shard_id)
     known = read_known(connection, frozenset().union(*wanted.values()))
-    problems: dict[LoadBalancerId, str] = {}
+    lacks = Allocation(problems={}, ports={})
     for load_balancer_id, subnet_ids in sorted(wanted.items()):
         try:
-            subnets = subnets_to_attach(subnet_ids, known, place.layout)
+            subnets = subnets_to_attach(subnet_ids, known, place.layout, place.project_id)
             with connection.begin_nested():
-                _attach(connection, place, subnets)
+                ports = tuple(_attach(connection, place, subnets))
         except NotAttachable as error:
-            problems[load_balancer_id] = str(error)
-    return problems
+            lacks.problems[load_balancer_id] = str(error)
+            continue
+        if ports:
+            lacks.ports[load_balancer_id] = ports
+    return lacks
 
 
 def _lock(connection: Connection, place: ShardPlace) -> None:
@@ -132,7 +145,8 @@ def _lock_of(connection: Connection, shard_id: ShardId) -> None:
     connection.execute(update(_group).where(here.exists()).values(allocations=_group.c.allocations + 1))
 
 
-def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> None:
+def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
+    """Yields the ports that have to be made, where addresses are those of ports. Raises :class:`NotAttachable`."""
     attached = read_attached(connection, place.shard_id)
     networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
     if networks:
@@ -144,8 +158,21 @@ def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSu
     for each in subnets:
         has = {(one.use, one.owner, one.index) for one in attached.addresses.get(each.subnet.id, ())}
         lacking = [one for one in wanted_addresses(place.layout, place.project_id) if one not in has]
-        if lacking:
+        if each.from_service:
+            yield from (_port(place, each, *one) for one in lacking)
+        elif lacking:
             _take_addresses(connection, place, each, lacking)
+
+
+def _port(place: ShardPlace, each: KnownSubnet, use: AddressUse, owner: str, index: int) -> DevicePort:
+    return DevicePort(
+        subnet_id=each.subnet.id,
+        network_id=each.subnet.network_id,
+        use=use,
+        owner=owner,
+        index=index,
+        binding_host=place.layout.binding_host,
+    )
 
 
 def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
@@ -231,6 +258,30 @@ def _take_addresses(
             }
         )
     insert_all(connection, _address, rows)
+
+
+def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress) -> bool:
+    """Store the address of a port that was made; False: the devices do not need it any more, or have got another one
+    meanwhile. Raises :class:`NetworkUnavailable` if deleting the port has begun."""
+    _lock_of(connection, shard_id)
+    port = taken.port
+    attached = select(_attached.c.network_id).where(
+        _attached.c.shard_id == shard_id, _attached.c.network_id == port.network_id
+    )
+    row = {
+        "shard_id": shard_id,
+        "subnet_id": port.subnet_id,
+        "purpose": port.use.value,
+        "owner": port.owner,
+        "number": port.index,
+    }
+    has = select(_address.c.address).where(*(_address.c[name] == value for name, value in row.items()))
+    if connection.scalar(attached) is None or connection.scalar(has) is not None:
+        return False
+    more = {"network_id": port.network_id, "address": taken.address, "claim_id": taken.claim.claim_id}
+    insert_all(connection, _address, [row | more])
+    hold(connection, taken.claim, taken.port_id, table=schema.device_port)
+    return True
 
 
 # -- release

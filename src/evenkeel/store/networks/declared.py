@@ -31,16 +31,28 @@ def add_network(connection: Connection, network: DeclaredNetwork) -> None:
 
 def update_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
     """Returns the changes of load balancers. Raises ``IntegrityError`` if the name or segment exists,
-    :class:`NotFound`."""
+    :class:`NotFound`, :class:`Conflict` if it is not a declared one."""
     found = connection.execute(select(*NETWORK_COLUMNS).where(_network.c.id == network.id)).first()
     if found is None:
         raise NotFound("Network", network.id)
-    if network_of(found) == network:
-        return ()
-    # in the order of their ids, as reports lock them
-    users = users_of(network.id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
-    ids: list[str] = [row.id for row in connection.execute(users)]
+    known = network_of(found)
+    if known.from_service:
+        raise Conflict(f"Network {network.id}: its facts come from the network service.")
+    return () if known == network else change_network(connection, network, options)
+
+
+def change_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
+    """Replace a network's facts; returns the changes of load balancers. Raises ``IntegrityError``."""
+    changes = renew_users(connection, network.id, options)
     connection.execute(update(_network).where(_network.c.id == network.id).values(**network_row(network)))
+    return changes
+
+
+def renew_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
+    """Have the load balancers on a network whose facts change applied again; returns their changes."""
+    # in the order of their ids, as reports lock them
+    users = users_of(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
+    ids: list[str] = [row.id for row in connection.execute(users)]
     if not ids:
         return ()
     these: ColumnElement[bool] = in_list(_root.c.id, ids)
@@ -48,7 +60,7 @@ def update_network(connection: Connection, network: DeclaredNetwork, options: St
         update(_root).where(these, _root.c.deleted == false()).ordered_values(*raised().items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
     )
-    text = f"network {network.id} was changed; load balancers that get it: {len(ids)}"
+    text = f"network {network_id} was changed; load balancers that get it: {len(ids)}"
     record_event(connection, kind="network_changed", text=text)
     return changes_of(connection, these)
 

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, func, literal, select
 
 from evenkeel.core.attachment import (
+    Needs,
     NotAllocated,
     NotAttachable,
+    members_on_tunnels,
     service_networks,
     subnets_in_use,
     subnets_to_attach,
@@ -18,6 +20,7 @@ from evenkeel.core.certificates import CertificateFacts, CertificateKind
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import ServiceDefinitions
+from evenkeel.core.model import LoadBalancerTree
 from evenkeel.core.service import (
     ServiceCertificate,
     ServiceDefinition,
@@ -28,6 +31,7 @@ from evenkeel.core.service import (
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.networks.attaching import ShardPlace, place_columns, read_attached, read_known, shard_place
+from evenkeel.store.networks.facts import read_hosts
 from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -50,6 +54,8 @@ class Definitions(NamedTuple):
     place: ShardPlace
     unallocated: dict[LoadBalancerId, frozenset[str]]
     """Subnets of load balancers for which devices need a route domain or addresses first; they are not in the page."""
+    needs: Needs
+    """What only the network service knows."""
 
 
 def read_services(
@@ -126,38 +132,51 @@ def _page(
     certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
     services = {LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()}
     unallocated: dict[LoadBalancerId, frozenset[str]] = {}
+    needs = Needs()
     if place.layout.adjacent:
-        uses = {id_: subnets_in_use(trees[id_]) for id_, service in services.items() if not service.deleted}
-        unallocated = _add_networks(connection, place, services, uses, unattachable)
+        used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
+        unallocated, needs = _add_networks(connection, place, services, used, unattachable)
     page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
-    return Definitions(page, place, unallocated)
+    return Definitions(page, place, unallocated, needs)
 
 
 def _add_networks(
     connection: Connection,
     place: ShardPlace,
     services: dict[LoadBalancerId, ServiceDefinition],
-    uses: Mapping[LoadBalancerId, frozenset[str]],
+    trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
-) -> dict[LoadBalancerId, frozenset[str]]:
-    """Put networks into the definitions; returns the subnets of those for which something has to be allocated first.
-    Three queries."""
+) -> tuple[dict[LoadBalancerId, frozenset[str]], Needs]:
+    """Put networks into the definitions; returns the subnets of those for which something has to be allocated first,
+    and what the network service has to tell. Three queries, or four with members on tunnels."""
+    uses = {id_: subnets_in_use(tree) for id_, tree in trees.items()}
     known = read_known(connection, frozenset().union(*uses.values()))
-    attached = read_attached(connection, place.shard_id)
+    members = {id_: frozenset(members_on_tunnels(tree, known.values())) for id_, tree in trees.items()}
+    all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
+    hosts = read_hosts(connection, all_members)
+    attached = replace(read_attached(connection, place.shard_id), hosts=hosts)
     unallocated: dict[LoadBalancerId, frozenset[str]] = {}
+    unknown = {id_: subnet_ids - known.keys() for id_, subnet_ids in uses.items()}
+    needs = Needs(
+        subnets={id_: subnet_ids for id_, subnet_ids in unknown.items() if subnet_ids},
+        members=all_members - hosts.keys(),
+    )
     for id_, subnet_ids in uses.items():
         try:
-            subnets = subnets_to_attach(subnet_ids, known, place.layout)
-            networks = service_networks(subnets, place.layout, attached, place.project_id)
+            subnets = subnets_to_attach(subnet_ids, known, place.layout, place.project_id)
+            networks = service_networks(subnets, place.layout, attached, place.project_id, members[id_])
             services[id_] = replace(services[id_], networks=networks)
         except NotAttachable as error:
-            services[id_] = stand_in(services[id_], str(error))
+            # why the network service does not know a subnet says more than that it does not
+            reason = unattachable.get(id_) if unknown[id_] else None
+            services[id_] = stand_in(services[id_], reason or str(error))
         except NotAllocated:
             if id_ in unattachable:
                 services[id_] = stand_in(services[id_], unattachable[id_])
             else:
                 unallocated[id_] = subnet_ids
-    return unallocated
+                del services[id_]
+    return unallocated, needs
 
 
 def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:

@@ -4,13 +4,15 @@ Any two operations may run at the same time in different controllers; each is on
 read, and only the database's clock decides what has expired.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
 
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
+from evenkeel.core.attachment import DevicePort
 from evenkeel.core.certificates import CertificateReader
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.errors import CallRefused
@@ -22,10 +24,10 @@ from evenkeel.core.messages import (
     Register,
     ReportState,
     Seen,
-    ServiceDefinitions,
     SessionState,
     WantedCertificate,
 )
+from evenkeel.core.ports.ownership import FoundServices
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import readers, services, sessions, shards
@@ -34,6 +36,7 @@ from evenkeel.store.ownership.lost_shards import restore_shards
 from evenkeel.store.ownership.register import Opened, register
 from evenkeel.store.ownership.sql import Raced
 
+NOTHING: Mapping[LoadBalancerId, str] = MappingProxyType({})
 NOT_ALLOCATED = "its networks changed while addresses on the devices were allocated"
 
 
@@ -106,8 +109,9 @@ class SqlOwnership:
         load_balancer_ids: Sequence[LoadBalancerId] | None,
         after_id: str,
         limit: int,
-    ) -> ServiceDefinitions:
-        problems: dict[LoadBalancerId, str] = {}
+        unattachable: Mapping[LoadBalancerId, str] = NOTHING,
+    ) -> FoundServices:
+        problems = dict(unattachable)
 
         def read(connection: Connection) -> services.Definitions:
             return services.read_services(
@@ -122,11 +126,15 @@ class SqlOwnership:
                 unattachable=problems,
             )
 
-        while (found := await self._db.read(read)).unallocated:
+        ports: dict[LoadBalancerId, tuple[DevicePort, ...]] = {}
+        while (found := await self._db.read(read)).unallocated.keys() - ports.keys():
             # at most once for each load balancer
-            problems |= dict.fromkeys(found.unallocated, NOT_ALLOCATED)
-            problems |= await self._db.write(partial(allocate, place=found.place, wanted=found.unallocated))
-        return found.page
+            wanted = {id_: subnets for id_, subnets in found.unallocated.items() if id_ not in ports}
+            lacks = await self._db.write(partial(allocate, place=found.place, wanted=wanted))
+            ports |= lacks.ports
+            problems |= dict.fromkeys(wanted.keys() - lacks.ports.keys(), NOT_ALLOCATED) | lacks.problems
+        lacking = {id_: each for id_, each in ports.items() if id_ in found.unallocated}
+        return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking))
 
     async def certificate_reader(
         self,

@@ -264,7 +264,7 @@ SUBNET_COLUMNS = _columns(
 )
 NETWORK_COLUMNS = _columns(
     schema.network,
-    "id name network_type physical_network segmentation_id mtu project_id shared external vteps",
+    "id name network_type physical_network segmentation_id mtu project_id shared external vteps from_service",
 )
 _SUBNET_LISTS = ("reserved", "device_addresses")
 EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id shard_id load_balancer_id")
@@ -314,7 +314,7 @@ def network_row(network: DeclaredNetwork) -> dict[str, Any]:
     return values | {
         "network_type": network.network_type.value,
         "vteps": msgspec.json.encode(network.vteps).decode(),
-        "segment_key": "/".join(segment),
+        "segment_key": network.id if network.from_service else "/".join(segment),
     }
 
 

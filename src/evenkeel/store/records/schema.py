@@ -181,7 +181,7 @@ subnet = Table(
     Column("device_addresses", Text, nullable=False, default="[]", server_default="[]"),
 )
 
-network = Table(  # declared by operators, for the built-in network service
+network = Table(  # declared by operators, for the built-in network service, or read from another one
     "network",
     metadata,
     Column("id", ID, primary_key=True),
@@ -194,7 +194,10 @@ network = Table(  # declared by operators, for the built-in network service
     Column("shared", Boolean, nullable=False),
     Column("external", Boolean, nullable=False),
     Column("vteps", Text, nullable=False),  # a JSON list
-    Column("segment_key", String(300), nullable=False, unique=True),  # type, physical network and segment
+    # type, physical network and segment of a declared one; the id of one that was read
+    Column("segment_key", String(300), nullable=False, unique=True),
+    Column("from_service", Boolean, nullable=False),
+    Column("read_at", Double, index=True),  # NULL: declared
 )
 
 attached_network = Table(  # networks to which devices are attached for a shard: see store/networks
@@ -224,7 +227,17 @@ device_address = Table(  # addresses that devices have in subnets
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("network_id", ID, nullable=False),
     Column("address", String(64), nullable=False),
+    Column("claim_id", ID, unique=True),  # of its port at the network service; NULL: it has none
     UniqueConstraint("network_id", "address"),
+)
+
+member_host = Table(  # where members' ports are, as the network service said
+    "member_host",
+    metadata,
+    Column("network_id", ID, primary_key=True),
+    Column("address", String(64), primary_key=True),
+    Column("mac_address", String(32), nullable=False),  # empty: the address has no port
+    Column("vtep", String(64), nullable=False),  # empty: not known
 )
 
 
@@ -548,6 +561,20 @@ vip_claim = Table(  # ports that may exist at a network service, stored before t
     Column("due_at", Double, nullable=False),  # if no load balancer holds it
     Column("attempts", Integer, nullable=False),
     Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
+)
+
+device_port = Table(  # the same, of ports for addresses of devices
+    "device_port",
+    metadata,
+    Column("claim_id", ID, primary_key=True),
+    Column("held_by", ID, ForeignKey("device_address.claim_id", ondelete="SET NULL")),
+    Column("device_owner", NAME, nullable=False),
+    Column("device_id", NAME, nullable=False),
+    Column("port_id", ID),
+    Column("made_at", Double, nullable=False),
+    Column("due_at", Double, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Index("ix_device_port_held_by_due_at", "held_by", "due_at"),
 )
 
 plan_inquiry = Table(  # operators' questions to agents, and the answers, for some minutes

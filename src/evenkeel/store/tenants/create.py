@@ -19,12 +19,12 @@ from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.variants import joined
+from evenkeel.store.networks.claims import hold
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.capacity import UNLIMITED
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
-from evenkeel.store.vips.claims import hold
 from evenkeel.store.vips.port_changes import note
 from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.certificates import add_uses

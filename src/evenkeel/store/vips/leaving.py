@@ -10,10 +10,10 @@ from sqlalchemy import Connection, bindparam, exists, false, null, select, updat
 
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import LoadBalancerId
+from evenkeel.store.networks.claims import let_go
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
 from evenkeel.store.vips.addresses import give_back
-from evenkeel.store.vips.claims import let_go
 from evenkeel.store.writing.revision_lock import Locked
 
 _root = schema.load_balancer

@@ -14,8 +14,8 @@ from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.networks.claims import FAR_SECONDS
 from evenkeel.store.records import schema
-from evenkeel.store.vips.claims import FAR_SECONDS
 
 GRACE_SECONDS = 10.0
 """The controller that accepted the change updates the network service itself; others wait for this time."""

@@ -27,8 +27,10 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("network_id", sa.String(length=36), nullable=False),
         sa.Column("address", sa.String(length=64), nullable=False),
+        sa.Column("claim_id", sa.String(length=36), nullable=True),
         sa.PrimaryKeyConstraint("shard_id", "subnet_id", "purpose", "owner", "number", name=op.f("pk_device_address")),
         sa.UniqueConstraint("network_id", "address", name=op.f("uq_device_address_network_id_address")),
+        sa.UniqueConstraint("claim_id", name=op.f("uq_device_address_claim_id")),
     )
     op.create_index(op.f("ix_device_address_subnet_id"), "device_address", ["subnet_id"], unique=False)
     op.create_table(
@@ -44,10 +46,37 @@ def upgrade() -> None:
         sa.Column("external", sa.Boolean(), nullable=False),
         sa.Column("vteps", sa.Text(), nullable=False),
         sa.Column("segment_key", sa.String(length=300), nullable=False),
+        sa.Column("from_service", sa.Boolean(), nullable=False),
+        sa.Column("read_at", sa.Double(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_network")),
         sa.UniqueConstraint("name", name=op.f("uq_network_name")),
         sa.UniqueConstraint("segment_key", name=op.f("uq_network_segment_key")),
     )
+    op.create_index(op.f("ix_network_read_at"), "network", ["read_at"], unique=False)
+    op.create_table(
+        "member_host",
+        sa.Column("network_id", sa.String(length=36), nullable=False),
+        sa.Column("address", sa.String(length=64), nullable=False),
+        sa.Column("mac_address", sa.String(length=32), nullable=False),
+        sa.Column("vtep", sa.String(length=64), nullable=False),
+        sa.PrimaryKeyConstraint("network_id", "address", name=op.f("pk_member_host")),
+    )
+    op.create_table(
+        "device_port",
+        sa.Column("claim_id", sa.String(length=36), nullable=False),
+        sa.Column("held_by", sa.String(length=36), nullable=True),
+        sa.Column("device_owner", sa.String(length=255), nullable=False),
+        sa.Column("device_id", sa.String(length=255), nullable=False),
+        sa.Column("port_id", sa.String(length=36), nullable=True),
+        sa.Column("made_at", sa.Double(), nullable=False),
+        sa.Column("due_at", sa.Double(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["held_by"], ["device_address.claim_id"], name=op.f("fk_device_port_held_by"), ondelete="SET NULL"
+        ),
+        sa.PrimaryKeyConstraint("claim_id", name=op.f("pk_device_port")),
+    )
+    op.create_index("ix_device_port_held_by_due_at", "device_port", ["held_by", "due_at"], unique=False)
     op.create_table(
         "route_domain",
         sa.Column("environment", sa.String(length=64), nullable=False),

@@ -1,7 +1,8 @@
-"""Deletes VIPs' ports at the network service: after a confirmed delete, and after a failed create.
+"""Deletes ports at the network service, of VIPs and of addresses of devices: when nothing uses them any more, and after
+a failed create.
 
 Claims in the database name the ports; one controller at a time takes a claim, which stays until its port is deleted,
-however often that fails. A claim whose load balancer was never stored may belong to a request that Neutron is still
+however often that fails. A claim that nothing ever held may belong to a request that Neutron is still
 processing, so "nothing found" counts only after a while.
 """
 
@@ -20,7 +21,7 @@ LATE_SECONDS = 600.0
 """A request that timed out is carried out within this time, or never."""
 
 
-class VipReleases:
+class PortReleases:
     """Takes due claims and deletes their ports."""
 
     def __init__(self, claims: ClaimStore, network: Network) -> None:
@@ -38,14 +39,14 @@ class VipReleases:
             found = await self._network.release_vip(claim)
         except Conflict as error:
             log.warning(
-                "VIP port not deleted; trying again",
-                load_balancer=claim.load_balancer_id,
+                "port not deleted; trying again",
+                claim=claim.claim_id,
                 attempts=due.attempts,
                 reason=str(error),
             )
             return
         if not found and claim.port_id is None and due.age_seconds < LATE_SECONDS:
             return
-        await self._claims.forget_vip(claim.load_balancer_id)
+        await self._claims.forget_vip(claim.claim_id)
         if found:
-            log.info("VIP port deleted", load_balancer=claim.load_balancer_id, port=claim.port_id)
+            log.info("port deleted", claim=claim.claim_id, port=claim.port_id)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, select, update
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import DueClaim, VipClaim
+from evenkeel.core.network import DueClaim, PortClaim
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
@@ -18,8 +18,8 @@ GRACE = 1000.0
 PORT = new_id()
 
 
-def claim(load_balancer_id: str = "lb") -> VipClaim:
-    return VipClaim(load_balancer_id=load_balancer_id, device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
+def claim(load_balancer_id: str = "lb") -> PortClaim:
+    return PortClaim(claim_id=load_balancer_id, device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
 
 
 async def due(store: SqlStore, *, limit: int = 10, retry_seconds: float = 1000.0) -> tuple[DueClaim, ...]:
@@ -88,7 +88,7 @@ async def test_a_claim_is_due_with_its_port_when_the_load_balancer_is_deleted(st
     await store.tenants.delete_load_balancer(lb, cascade=True, project_id=None)
 
     (found,) = await due(store)
-    assert (found.claim.load_balancer_id, found.claim.port_id) == (lb, PORT)
+    assert (found.claim.claim_id, found.claim.port_id) == (lb, PORT)
     await store.claims.forget_vip(lb)
     assert await standing(store) == []
 
@@ -99,7 +99,7 @@ async def test_any_removal_of_the_row_lets_go(store: SqlStore) -> None:
     await create(store, lb)
     await store.database.write(lambda connection: connection.execute(delete(schema.load_balancer)))
 
-    assert [each.claim.load_balancer_id for each in await due(store)] == [lb]
+    assert [each.claim.claim_id for each in await due(store)] == [lb]
 
 
 async def test_a_refused_create_leaves_its_claim_free(store: SqlStore) -> None:
@@ -111,7 +111,7 @@ async def test_a_refused_create_leaves_its_claim_free(store: SqlStore) -> None:
         await create(store, second)
     await store.claims.abandon_vip(claim(second))
 
-    assert [each.claim.load_balancer_id for each in await due(store)] == [second]
+    assert [each.claim.claim_id for each in await due(store)] == [second]
 
 
 async def test_a_create_that_comes_after_giving_back_began_is_refused_and_stores_nothing(store: SqlStore) -> None:
@@ -140,7 +140,7 @@ async def test_each_due_claim_goes_to_one_controller(store: SqlStore, other_stor
         await store.claims.claim_vip(claim(name), grace_seconds=-1.0)
 
     answers = await asyncio.gather(*(due(at, limit=20) for at in (store, other_store, store, other_store)))
-    assert sorted(each.claim.load_balancer_id for answer in answers for each in answer) == names
+    assert sorted(each.claim.claim_id for answer in answers for each in answer) == names
 
 
 @ALSO_AT_TWO_NODES
@@ -161,7 +161,7 @@ async def test_a_vip_is_either_stored_or_given_back(store: SqlStore, other_store
         asyncio.gather(*(try_to_store(number) for number in range(12))),
         due(other_store, limit=20),
     )
-    outcomes = [name for name in created if name] + [each.claim.load_balancer_id for each in taken]
+    outcomes = [name for name in created if name] + [each.claim.claim_id for each in taken]
     assert sorted(outcomes) == sorted(names)
 
 

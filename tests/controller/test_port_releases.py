@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from evenkeel.controller.vip_releases import LATE_SECONDS, VipReleases
+from evenkeel.controller.port_releases import LATE_SECONDS, PortReleases
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import DueClaim, VipClaim
+from evenkeel.core.network import DueClaim, PortClaim
 
 
 class Store:
@@ -21,7 +21,7 @@ class Store:
         return tuple(self.due)
 
     async def forget_vip(self, load_balancer_id: str) -> None:
-        self.due = [each for each in self.due if each.claim.load_balancer_id != load_balancer_id]
+        self.due = [each for each in self.due if each.claim.claim_id != load_balancer_id]
 
 
 class Ports:
@@ -32,23 +32,23 @@ class Ports:
         self.down = False
         self.refused = ""
 
-    async def release_vip(self, claim: VipClaim) -> bool:
+    async def release_vip(self, claim: PortClaim) -> bool:
         if self.down:
             raise NetworkUnavailable("down")
-        if claim.load_balancer_id == self.refused:
+        if claim.claim_id == self.refused:
             raise Conflict("in use")
-        found = claim.load_balancer_id in self.names
-        self.names.discard(claim.load_balancer_id)
+        found = claim.claim_id in self.names
+        self.names.discard(claim.claim_id)
         return found
 
 
 def due(name: str = "lb", *, age_seconds: float = 1.0, port_id: str | None = None) -> DueClaim:
-    claim = VipClaim(load_balancer_id=name, device_owner="Octavia", device_id=f"lb-{name}", port_id=port_id)
+    claim = PortClaim(claim_id=name, device_owner="Octavia", device_id=f"lb-{name}", port_id=port_id)
     return DueClaim(claim=claim, age_seconds=age_seconds, attempts=1)
 
 
 async def look(store: Any, ports: Any) -> None:
-    await VipReleases(store, ports).look()
+    await PortReleases(store, ports).look()
 
 
 async def test_what_is_due_is_given_back_and_forgotten() -> None:
@@ -72,7 +72,7 @@ async def test_one_that_is_refused_does_not_hold_up_the_others() -> None:
     store, ports = Store(due("a"), due("b")), Ports("a", "b")
     ports.refused = "a"
     await look(store, ports)
-    assert ([each.claim.load_balancer_id for each in store.due], ports.names) == (["a"], {"a"})
+    assert ([each.claim.claim_id for each in store.due], ports.names) == (["a"], {"a"})
 
 
 async def test_a_port_that_is_made_late_is_given_back_too() -> None:

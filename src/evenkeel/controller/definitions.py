@@ -1,0 +1,179 @@
+"""Service definitions for agents, with what the network service has to tell and to make for them first.
+
+Facts of networks and addresses of devices stay in the database, so a network service that is away concerns only load
+balancers on networks that no device was attached to before: those get the reason, and are asked for again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TypeVar
+
+import structlog
+
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core import messages as m
+from evenkeel.core.attachment import DevicePort, Needs
+from evenkeel.core.errors import Conflict, EvenKeelError, NetworkUnavailable
+from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.ports import AttachmentStore, FoundServices, Network, OwnershipStore
+
+log = structlog.get_logger(__name__)
+
+ROUNDS = 4
+"""Of asking the network service: for networks, ports, hosts of members, and once more after a concurrent change."""
+PORTS_AT_ONCE = 8
+LATE = "the network service has not answered yet"
+NO_PORTS = "its networks were read from a network service, which is not configured any more"
+CHANGING = "its networks change faster than ports for devices are made"
+
+T = TypeVar("T")
+Problems = dict[LoadBalancerId, str]
+
+
+class DefinitionReader:
+    """Reads definitions. ``network``: a network service that knows networks and has ports; None: the database knows
+    everything."""
+
+    def __init__(
+        self,
+        ownership: OwnershipStore,
+        attachments: AttachmentStore,
+        network: Network | None,
+        settings: ControllerSettings,
+    ) -> None:
+        self._ownership = ownership
+        self._attachments = attachments
+        self._network = network
+        self._settings = settings
+        self._making: dict[tuple[ShardId, DevicePort], asyncio.Task[str]] = {}
+        """Ports that are being made; the result is why that failed, if it did. A call that waited in vain leaves them
+        to the next one."""
+        self._slots = asyncio.Semaphore(PORTS_AT_ONCE)
+
+    async def read(self, call: m.GetServices, *, limit: int) -> m.ServiceDefinitions:
+        """A page of the shard's definitions. Raises :class:`SessionLost`."""
+        problems: Problems = {}
+        asked: set[object] = set()
+        for _ in range(ROUNDS):
+            found = await self._page(call, limit, problems)
+            if self._network is None:
+                lacking: Problems = dict.fromkeys(found.needs.ports, NO_PORTS)
+                if not lacking:
+                    return found.page
+            elif not (needs := _unasked(found.needs, asked)):
+                return found.page
+            else:
+                lacking = await self._meet(self._network, call.shard_id, needs)
+            problems |= lacking
+        found = await self._page(call, limit, problems)
+        if found.needs.ports:
+            found = await self._page(call, limit, dict.fromkeys(found.needs.ports, CHANGING) | problems)
+        return found.page
+
+    async def _page(self, call: m.GetServices, limit: int, problems: Problems) -> FoundServices:
+        return await self._ownership.services(
+            call.agent_id,
+            call.session_id,
+            call.shard_id,
+            call.epoch,
+            load_balancer_ids=call.load_balancer_ids,
+            after_id=call.after_id,
+            limit=limit,
+            unattachable=problems,
+        )
+
+    async def _meet(self, network: Network, shard_id: ShardId, needs: Needs) -> Problems:
+        """Ask the network service; returns the load balancers for which it has no answer, with the reason."""
+        problems = await self._read_facts(network, needs.subnets)
+        await self._find_hosts(network, needs.members)
+        return problems | await self._make_ports(network, shard_id, needs.ports)
+
+    # -- facts
+
+    async def _read_facts(self, network: Network, wanted: Mapping[LoadBalancerId, frozenset[str]]) -> Problems:
+        ids = frozenset().union(*wanted.values())
+        if not ids:
+            return {}
+        facts, reason = await self._answer(lambda: network.read_facts(ids))
+        if facts is None:
+            return dict.fromkeys(wanted, reason)
+        await self._attachments.store_facts(facts.subnets)
+        reasons = {
+            load_balancer_id: [facts.refused[id_] for id_ in sorted(subnet_ids) if id_ in facts.refused]
+            for load_balancer_id, subnet_ids in wanted.items()
+        }
+        return {load_balancer_id: each[0] for load_balancer_id, each in reasons.items() if each}
+
+    async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]]) -> None:
+        """Those that are not found stay unknown: devices reach them by asking for their addresses."""
+        by_network: dict[str, set[str]] = {}
+        for network_id, address in members:
+            by_network.setdefault(network_id, set()).add(address)
+        for network_id, addresses in sorted(by_network.items()):
+            hosts, reason = await self._answer(lambda: network.find_hosts(network_id, addresses))  # noqa: B023
+            if hosts is None:
+                log.warning("hosts of members are not known", network=network_id, reason=reason)
+                return
+            await self._attachments.store_hosts(network_id, hosts)
+
+    async def _answer(self, ask: Callable[[], Awaitable[T]]) -> tuple[T | None, str]:
+        """The network service's answer, or None and why there is none."""
+        try:
+            async with asyncio.timeout(self._settings.network_answer_seconds):
+                return await ask(), ""
+        except TimeoutError:
+            return None, LATE
+        except NetworkUnavailable as error:
+            return None, str(error)
+
+    # -- ports
+
+    async def _make_ports(
+        self, network: Network, shard_id: ShardId, wanted: Mapping[LoadBalancerId, tuple[DevicePort, ...]]
+    ) -> Problems:
+        tasks = {port: self._task(network, shard_id, port) for ports in wanted.values() for port in ports}
+        if not tasks:
+            return {}
+        await asyncio.wait(tasks.values(), timeout=self._settings.network_answer_seconds)
+        reasons = {port: task.result() if task.done() else LATE for port, task in tasks.items()}
+        failed = {id_: [reasons[port] for port in ports if reasons[port]] for id_, ports in wanted.items()}
+        return {id_: each[0] for id_, each in failed.items() if each}
+
+    def _task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
+        key = shard_id, port
+        if key not in self._making:
+            task = self._making[key] = asyncio.create_task(self._make(network, shard_id, port))
+            task.add_done_callback(lambda _: self._making.pop(key, None))
+        return self._making[key]
+
+    async def _make(self, network: Network, shard_id: ShardId, port: DevicePort) -> str:
+        """Make a port and store its address; returns why that failed, if it did."""
+        try:
+            async with self._slots:
+                taken = await network.take_address(port)
+        except (Conflict, NetworkUnavailable) as error:
+            return str(error)
+        stored = False
+        try:
+            stored = await self._attachments.store_address(shard_id, taken)
+        except EvenKeelError as error:
+            return str(error)
+        finally:
+            if not stored:
+                await network.abandon_address(taken)
+        return ""
+
+    async def close(self) -> None:
+        """Stop making ports; those that are not stored are deleted by whoever finds their claims."""
+        tasks = list(self._making.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _unasked(needs: Needs, asked: set[object]) -> Needs:
+    """Without what this call has asked for already; what is left counts as asked now."""
+    subnets = {id_: ids - asked for id_, ids in needs.subnets.items() if ids - asked}
+    members = needs.members - asked
+    asked.update(members, *subnets.values())
+    return Needs(subnets=subnets, ports=needs.ports, members=members)

@@ -1,0 +1,46 @@
+"""Reads facts of networks again from the network service: a network that was changed there, or a member whose port
+moved to another host, makes the load balancers on it due."""
+
+import structlog
+
+from evenkeel.controller.driver import Driver
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.attachment import DueFacts
+from evenkeel.core.control import Change
+from evenkeel.core.ports import AttachmentStore, Network
+
+log = structlog.get_logger(__name__)
+
+NETWORKS_PER_LOOK = 50
+
+
+class NetworkFactsUpdates:
+    """Reads due facts."""
+
+    def __init__(
+        self, attachments: AttachmentStore, network: Network, driver: Driver, settings: ControllerSettings
+    ) -> None:
+        self._attachments = attachments
+        self._network = network
+        self._driver = driver
+        self._settings = settings
+
+    async def look(self) -> None:
+        """Read all due facts once. Raises :class:`NetworkUnavailable`."""
+        older_seconds = self._settings.network_facts_seconds
+        while due := await self._attachments.take_due_facts(older_seconds=older_seconds, limit=NETWORKS_PER_LOOK):
+            facts = await self._network.read_facts(frozenset().union(*(each.subnets for each in due)))
+            await self._tell(await self._attachments.store_facts(facts.subnets))
+            for each in due:
+                await self._look_for_members(each)
+
+    async def _look_for_members(self, due: DueFacts) -> None:
+        if due.members:
+            hosts = await self._network.find_hosts(due.network_id, due.members)
+            await self._tell(await self._attachments.store_hosts(due.network_id, hosts))
+
+    async def _tell(self, changes: tuple[Change, ...]) -> None:
+        if changes:
+            log.info("networks were changed", load_balancers=len(changes))
+        for change in changes:
+            await self._driver.accepted(change)

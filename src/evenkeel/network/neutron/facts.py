@@ -1,0 +1,98 @@
+"""What devices need to know of Neutron's networks, and where members' ports are. Blocking, in a thread."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from ipaddress import ip_address
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.core.attachment import KnownSubnet, NetworkFacts
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.networks import DeclaredNetwork, MemberHost, NetworkType
+from evenkeel.network.neutron.client import NeutronClient
+
+IDS_PER_LIST = 100
+"""They are in the URL, which servers limit to 8 KiB."""
+TYPES = frozenset(each.value for each in NetworkType)
+
+
+def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFacts:
+    """Two lists for each hundred subnets."""
+    found: list[KnownSubnet] = []
+    refused: dict[str, str] = {}
+    for some in _batches(subnet_ids):
+        subnets = client.subnets(some)
+        ids = sorted({each.network_id for each in subnets})
+        rows = client.documents("/networks", "networks", {"id": ids}, limit=IDS_PER_LIST) if ids else []
+        networks = {row["id"]: row for row in rows}
+        for subnet in subnets:
+            row = networks.get(subnet.network_id)
+            if row is None:
+                continue
+            if reason := _unusable(row):
+                refused[subnet.id] = reason
+            else:
+                known = replace(subnet, name=subnet.id, allocation_start="", allocation_end="", project_id=None)
+                found.append(KnownSubnet(subnet=known, network=_network(row)))
+    return NetworkFacts(subnets=tuple(found), refused=refused)
+
+
+def _unusable(row: Mapping[str, Any]) -> str:
+    kind = row.get("provider:network_type")
+    if row.get("segments"):
+        return f"network {row['id']} has several segments"
+    if kind is None:
+        return f"Neutron does not tell this controller's user how network {row['id']} is made; it must be admin"
+    if kind not in TYPES:
+        return f"network {row['id']} is of type {kind}; devices can be attached to {', '.join(sorted(TYPES))}"
+    return ""
+
+
+def _network(row: Mapping[str, Any]) -> DeclaredNetwork:
+    return DeclaredNetwork(
+        id=row["id"],
+        name=row["id"],
+        network_type=NetworkType(row["provider:network_type"]),
+        physical_network=row.get("provider:physical_network"),
+        segmentation_id=row.get("provider:segmentation_id"),
+        mtu=row.get("mtu"),
+        project_id=ProjectId(row["project_id"]) if row.get("project_id") else None,
+        shared=bool(row.get("shared")),
+        external=bool(row.get("router:external")),
+        from_service=True,
+    )
+
+
+def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[str, MemberHost]:
+    """By address. A list of ports for each hundred members, and of agents for each hundred hosts."""
+    ports: dict[str, tuple[str, str]] = {}
+    for some in _batches(addresses):
+        for row in client.ports_of(network_id, some):
+            place = str(row["mac_address"]), str(row.get("binding:host_id") or "")
+            ports |= {_short(fixed["ip_address"]): place for fixed in row["fixed_ips"]}
+    vteps = _vteps(client, {host for _, host in ports.values() if host})
+    found = {}
+    for address in addresses:
+        mac_address, host = ports.get(_short(address), ("", ""))
+        found[address] = MemberHost(address=address, mac_address=mac_address, vtep=vteps.get(host, ""))
+    return found
+
+
+def _short(address: str) -> str:
+    return str(ip_address(address))
+
+
+def _vteps(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:
+    """Tunnel end points of hosts, as their agents report them."""
+    found = {}
+    for some in _batches(hosts):
+        for row in client.agents_on(some):
+            vtep = (row.get("configurations") or {}).get("tunneling_ip")
+            if vtep:
+                found[str(row["host"])] = str(vtep)
+    return found
+
+
+def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    ordered = sorted(ids)
+    return (ordered[first : first + IDS_PER_LIST] for first in range(0, len(ordered), IDS_PER_LIST))

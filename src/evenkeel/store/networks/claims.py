@@ -1,0 +1,138 @@
+"""Claims on ports at a network service, so that they are deleted whichever process fails in between.
+
+A claim is stored before the port is created. The transaction that stores what it is for (a load balancer, an LBaaS v1
+vip, an address of devices) makes that hold the claim, and a foreign key releases it when that row is removed: no code
+path can forget it. Due claims that nothing holds are found by an index.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Connection, Table, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.backoff import Backoff
+from evenkeel.core.errors import Conflict, NetworkUnavailable
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.network import DueClaim, PortClaim
+from evenkeel.store.engine.base import Database
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.records import schema
+
+FAR_SECONDS = 3600.0
+"""More than any grace period or back-off delay."""
+AT_ONCE = 0.0
+
+_vip_claim = schema.vip_claim
+
+
+def _id_of(table: Table) -> Column[str]:
+    (column,) = table.primary_key.columns
+    return column
+
+
+def _unheld(table: Table) -> ColumnElement[bool]:
+    return table.c.held_by.is_(None)
+
+
+def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
+    due_at = table.c.due_at
+    # a time in the far future was set before the database's clock was set back
+    return (_unheld(table), or_(due_at <= db_now(), due_at > db_now() + FAR_SECONDS))
+
+
+class SqlClaims:
+    """Implements :class:`evenkeel.core.ports.ClaimStore` on a table of claims."""
+
+    def __init__(self, database: Database, table: Table = _vip_claim) -> None:
+        self._db = database
+        self._table = table
+
+    async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
+        try:
+            await self._db.write(lambda connection: _write_down(connection, self._table, claim, grace_seconds))
+        except IntegrityError as error:
+            raise Conflict(f"The port of {claim.claim_id} is being allocated already.") from error
+
+    async def abandon_vip(self, claim: PortClaim) -> None:
+        with suppress(IntegrityError):  # another process stored it again
+            await self._db.write(lambda connection: _abandon(connection, self._table, claim))
+
+    async def forget_vip(self, claim_id: str) -> None:
+        statement = delete(self._table).where(_id_of(self._table) == claim_id, _unheld(self._table))
+        await self._db.write(lambda connection: connection.execute(statement))
+
+    async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
+        due = await self._db.query(lambda connection: connection.execute(_due(self._table, limit)).fetchall())
+        if not due:
+            return ()
+        return await self._db.write(lambda connection: _take(connection, self._table, due, backoff))
+
+
+def _write_down(connection: Connection, table: Table, claim: PortClaim, grace_seconds: float) -> None:
+    statement = insert(table).values(
+        {
+            _id_of(table).name: claim.claim_id,
+            "device_owner": claim.device_owner,
+            "device_id": claim.device_id,
+            "made_at": db_now(),
+            "due_at": db_now() + grace_seconds,
+            "attempts": 0,
+        }
+    )
+    connection.execute(statement)
+
+
+def _abandon(connection: Connection, table: Table, claim: PortClaim) -> None:
+    is_it = _id_of(table) == claim.claim_id
+    if connection.execute(update(table).where(is_it, _unheld(table)).values(due_at=AT_ONCE)).rowcount:
+        return
+    if connection.scalar(select(_id_of(table)).where(is_it)) is None:
+        _write_down(connection, table, claim, 0.0)
+
+
+def _due(table: Table, limit: int) -> Any:
+    age = (db_now() - table.c.made_at).label("age_seconds")
+    return select(table, age).where(*_is_due(table)).order_by(table.c.due_at).limit(limit)
+
+
+def _take(connection: Connection, table: Table, due: Any, backoff: Backoff) -> tuple[DueClaim, ...]:
+    """Those that no other process took since they were read."""
+    taken = []
+    for row in due:
+        claim_id: str = row._mapping[_id_of(table)]
+        attempts = row.attempts + 1
+        pause_seconds = backoff.nominal_seconds(row.attempts + 1)
+        unchanged = (*_is_due(table), table.c.attempts == row.attempts)
+        statement = update(table).where(_id_of(table) == claim_id, *unchanged)
+        values = {"attempts": attempts, "due_at": db_now() + pause_seconds}
+        if connection.execute(statement.values(values)).rowcount:
+            claim = PortClaim(
+                claim_id=claim_id, device_owner=row.device_owner, device_id=row.device_id, port_id=row.port_id
+            )
+            taken.append(DueClaim(claim=claim, age_seconds=row.age_seconds, attempts=attempts))
+    return tuple(taken)
+
+
+def let_go(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
+    """Release the claims of load balancers that lost their VIPs: they are due."""
+    held_by = _vip_claim.c.held_by
+    connection.execute(update(_vip_claim).where(in_list(held_by, load_balancer_ids)).values(held_by=None))
+
+
+def hold(
+    connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
+) -> None:
+    """Make the load balancer, or ``by``, hold the claim; part of the transaction that stores what the port is for.
+    Raises :class:`NetworkUnavailable` if deleting the port has begun: then storing it took too long.
+    """
+    statement = (
+        update(table)
+        .where(_id_of(table) == claim.claim_id, _unheld(table), table.c.attempts == 0)
+        # due as soon as it is released, also within the grace period
+        .values(held_by=by or claim.claim_id, port_id=port_id, due_at=AT_ONCE)
+    )
+    if not connection.execute(statement).rowcount:
+        raise NetworkUnavailable("the port is being deleted, because storing what it is for took too long")

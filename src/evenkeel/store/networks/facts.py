@@ -1,0 +1,144 @@
+"""Facts that were read from the network service: networks, subnets, and where members' ports are."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from sqlalchemy import Connection, delete, exists, insert, or_, select, update
+
+from evenkeel.core.attachment import DueFacts, KnownSubnet
+from evenkeel.core.control import Change
+from evenkeel.core.model import Subnet
+from evenkeel.core.networks import MemberHost
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks.attaching import read_known
+from evenkeel.store.networks.declared import change_network, renew_users
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row, subnet_row
+from evenkeel.store.writing.steps import insert_all
+
+FAR_SECONDS = 3600.0
+"""A network read this long in the future was read before the database's clock was set back."""
+
+_network, _subnet = schema.network, schema.subnet
+_attached, _member, _host = schema.attached_network, schema.member, schema.member_host
+
+
+# -- networks and subnets
+
+
+def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: StoreOptions) -> tuple[Change, ...]:
+    """Store them; returns the changes of load balancers on networks whose facts were others before."""
+    facts = {each.subnet.id: each for each in found if each.network is not None}
+    networks = {each.network.id: each.network for each in facts.values() if each.network is not None}
+    known = {
+        row.id: network_of(row)
+        for row in connection.execute(select(*NETWORK_COLUMNS).where(in_list(_network.c.id, networks)))
+    }
+    changed = _store_subnets(connection, [each.subnet for each in facts.values()])
+    changes: list[Change] = []
+    for id_, network in sorted(networks.items()):
+        if id_ not in known:
+            insert_all(connection, _network, [network_row(network)])
+        elif known[id_] != network:
+            changes += change_network(connection, network, options)
+        elif id_ in changed:
+            changes += renew_users(connection, id_, options)
+    connection.execute(update(_network).where(in_list(_network.c.id, networks)).values(read_at=db_now()))
+    return tuple(changes)
+
+
+def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str]:
+    """Returns the networks of those that were others before."""
+    facts = {each.id: each for each in subnets}
+    known = read_known(connection, facts)
+    insert_all(connection, _subnet, [subnet_row(each) for id_, each in facts.items() if id_ not in known])
+    changed = set()
+    for id_, each in facts.items():
+        if id_ in known and known[id_].subnet != each:
+            connection.execute(update(_subnet).where(_subnet.c.id == id_).values(**subnet_row(each)))
+            changed.add(each.network_id)
+    return changed
+
+
+def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
+    """Networks that were read too long ago; no other process gets them meanwhile. Those to which no device is attached
+    are forgotten."""
+    now = db_now()
+    old = or_(_network.c.read_at <= now - older_seconds, _network.c.read_at > now + FAR_SECONDS)
+    statement = select(_network.c.id, _network.c.read_at).where(old).order_by(_network.c.read_at).limit(limit)
+    ids = []
+    for row in connection.execute(statement).fetchall():
+        unchanged = _network.c.id == row.id, _network.c.read_at == row.read_at
+        if connection.execute(update(_network).where(*unchanged).values(read_at=now)).rowcount:
+            ids.append(row.id)
+    used = set(
+        connection.scalars(select(_attached.c.network_id).where(in_list(_attached.c.network_id, ids)).distinct())
+    )
+    _forget(connection, [id_ for id_ in ids if id_ not in used])
+    return _facts_of(connection, sorted(used))
+
+
+def _forget(connection: Connection, network_ids: Collection[str]) -> None:
+    for column in (_host.c.network_id, _subnet.c.network_id, _network.c.id):
+        connection.execute(delete(column.table).where(in_list(column, network_ids)))
+
+
+def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[DueFacts, ...]:
+    """After the hosts of members that are gone were forgotten."""
+    here = select(_subnet.c.id).where(_subnet.c.network_id == _host.c.network_id)
+    of_member = exists().where(_member.c.address == _host.c.address, _member.c.subnet_id.in_(here))
+    connection.execute(delete(_host).where(in_list(_host.c.network_id, network_ids), ~of_member))
+    subnets: dict[str, list[str]] = {}
+    for row in connection.execute(
+        select(_subnet.c.network_id, _subnet.c.id).where(in_list(_subnet.c.network_id, network_ids))
+    ):
+        subnets.setdefault(row.network_id, []).append(row.id)
+    hosts: dict[str, list[str]] = {}
+    for row in connection.execute(
+        select(_host.c.network_id, _host.c.address).where(in_list(_host.c.network_id, network_ids))
+    ):
+        hosts.setdefault(row.network_id, []).append(row.address)
+    return tuple(
+        DueFacts(network_id=id_, subnets=frozenset(subnets.get(id_, ())), members=frozenset(hosts.get(id_, ())))
+        for id_ in network_ids
+    )
+
+
+# -- hosts of members
+
+
+def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> dict[tuple[str, str], MemberHost]:
+    """Of (network id, address), those that were asked for already; one query, none without members."""
+    if not members:
+        return {}
+    rows = connection.execute(
+        select(_host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep).where(
+            in_list(_host.c.network_id, {id_ for id_, _ in members}),
+            in_list(_host.c.address, {address for _, address in members}),
+        )
+    )
+    return {
+        (row.network_id, row.address): MemberHost(address=row.address, mac_address=row.mac_address, vtep=row.vtep)
+        for row in rows
+    }
+
+
+def store_hosts(
+    connection: Connection, network_id: str, hosts: Mapping[str, MemberHost], options: StoreOptions
+) -> tuple[Change, ...]:
+    """Store where the ports of members are, by address; returns the changes of load balancers if a port that was known
+    has moved."""
+    known = {
+        address: host for (_, address), host in read_hosts(connection, [(network_id, one) for one in hosts]).items()
+    }
+    moved = False
+    for address, host in sorted(hosts.items()):
+        values = {"mac_address": host.mac_address, "vtep": host.vtep}
+        if address not in known:
+            connection.execute(insert(_host).values(network_id=network_id, address=address, **values))
+        elif known[address] != host:
+            is_it = _host.c.network_id == network_id, _host.c.address == address
+            connection.execute(update(_host).where(*is_it).values(**values))
+            moved = True
+    return renew_users(connection, network_id, options) if moved else ()

@@ -1,0 +1,40 @@
+"""Implements :class:`evenkeel.core.ports.AttachmentStore`."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.attachment import DueFacts, KnownSubnet, TakenAddress
+from evenkeel.core.control import Change
+from evenkeel.core.ids import ShardId
+from evenkeel.core.networks import MemberHost
+from evenkeel.store.engine.base import Database
+from evenkeel.store.networks import attaching, facts
+from evenkeel.store.options import StoreOptions
+
+
+class SqlAttachments:
+    """What the network service told, and what was made there for devices."""
+
+    def __init__(self, database: Database, options: StoreOptions) -> None:
+        self._db = database
+        self._options = options
+
+    async def store_facts(self, found: Sequence[KnownSubnet]) -> tuple[Change, ...]:
+        with suppress(IntegrityError):  # another process stored one of them first: it has asked as late as this one
+            return await self._db.write(lambda connection: facts.store_facts(connection, found, self._options))
+        return ()
+
+    async def store_hosts(self, network_id: str, hosts: Mapping[str, MemberHost]) -> tuple[Change, ...]:
+        with suppress(IntegrityError):
+            return await self._db.write(
+                lambda connection: facts.store_hosts(connection, network_id, hosts, self._options)
+            )
+        return ()
+
+    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
+        return await self._db.write(lambda connection: facts.take_due(connection, older_seconds, limit))
+
+    async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
+        return await self._db.write(lambda connection: attaching.store_address(connection, shard_id, taken))

@@ -1,0 +1,52 @@
+"""Facts of networks are read again, and load balancers on those that changed are told to their agents."""
+
+from typing import Any
+
+from evenkeel.controller.network_facts import NetworkFactsUpdates
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.attachment import DueFacts, NetworkFacts
+from evenkeel.core.networks import MemberHost
+
+
+class Everything:
+    """The store, the network service and the driver."""
+
+    def __init__(self, *due: DueFacts) -> None:
+        self.due = list(due)
+        self.done: list[Any] = []
+
+    async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
+        assert older_seconds == 7.0
+        taken, self.due = self.due[:limit], self.due[limit:]
+        return tuple(taken)
+
+    async def read_facts(self, subnet_ids: frozenset[str]) -> NetworkFacts:
+        self.done.append(sorted(subnet_ids))
+        return NetworkFacts()
+
+    async def store_facts(self, _found: Any) -> tuple[str, ...]:
+        return ("network changed",)
+
+    async def find_hosts(self, network_id: str, addresses: frozenset[str]) -> dict[str, MemberHost]:
+        self.done.append((network_id, sorted(addresses)))
+        return {}
+
+    async def store_hosts(self, network_id: str, _hosts: Any) -> tuple[str, ...]:
+        return (f"members of {network_id} moved",)
+
+    async def accepted(self, change: Any) -> None:
+        self.done.append(change)
+
+
+async def test_facts_and_members_of_due_networks_are_read_and_changes_told() -> None:
+    it: Any = Everything(
+        DueFacts(network_id="n1", subnets=frozenset({"s1", "s2"}), members=frozenset({"10.0.0.1"})),
+        DueFacts(network_id="n2", subnets=frozenset({"s3"}), members=frozenset()),
+    )
+    await NetworkFactsUpdates(it, it, it, ControllerSettings(network_facts_seconds=7.0)).look()
+    assert it.done == [
+        ["s1", "s2", "s3"],
+        "network changed",
+        ("n1", ["10.0.0.1"]),
+        "members of n1 moved",
+    ]

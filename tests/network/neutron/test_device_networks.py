@@ -1,0 +1,214 @@
+"""A pair of BIG-IPs attached to networks of a real Neutron: addresses are its ports, facts follow, and all ends."""
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from openstack.connection import Connection
+
+from evenkeel.core.errors import NetworkUnavailable
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.ports import Device
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.network.neutron.client import NeutronClient
+from evenkeel.network.neutron.driver import NeutronNetwork
+from icontrol_emulator import Emulator
+from tests.devices.bigip.networks import make_vtep
+from tests.devices.bigip.rig import BigIpRig, Hands
+from tests.network.conftest import NEEDS_NEUTRON, session_to
+from tests.system.test_removed_partitions import DEVICES, PairWorld, acts_elsewhere, delete, gone
+from tests.system.world import ENVIRONMENT
+from tests.waiting import eventually
+
+pytestmark = NEEDS_NEUTRON
+CIDR = "10.0.0.0/24"
+
+
+class Away(NeutronClient):
+    """Neutron's API, which may be away."""
+
+    away = False
+
+    @property
+    def _sdk(self) -> Any:
+        if self.away:
+            raise NetworkUnavailable("Neutron is away")
+        return super()._sdk
+
+
+class NeutronWorld(PairWorld):
+    """Projects have networks in Neutron."""
+
+    client: Away
+
+    def _device_of(self, host: str) -> Device:
+        return self.rig.agent(
+            environment=ENVIRONMENT,
+            f5_global_routed_mode="False",
+            f5_external_physical_mappings="physnet1:1.1:True",
+            advertised_tunnel_types="vxlan",
+            f5_vtep_selfip_name="vtep",
+            full_read_interval="0",
+        )
+
+    async def create_in(self, project_id: str, subnet_id: str, *members: tuple[str, str]) -> str:
+        """A load balancer with a VIP in the subnet, and members: (address, subnet id)."""
+        assert self.network is not None
+        id_ = str(uuid.uuid4())
+        nothing = dict.fromkeys(("network_id", "port_id", "address"))
+        plan = await self.network.plan_vip(project_id=project_id, load_balancer_id=id_, subnet_id=subnet_id, **nothing)
+        assert plan.address is not None
+        vip = Vip(address=plan.address, subnet_id=subnet_id, network_id=plan.network_id, port_id=plan.port_id)
+        common = {"project_id": project_id, "load_balancer_id": id_}
+        pool = Pool(id=str(uuid.uuid4()), protocol="HTTP", lb_algorithm="ROUND_ROBIN", **common)
+        tree = LoadBalancerTree(
+            load_balancer=LoadBalancer(id=id_, project_id=project_id, vip=vip, provider=ENVIRONMENT),
+            pools=(pool,),
+            members=tuple(
+                Member(id=str(uuid.uuid4()), pool_id=pool.id, address=each, subnet_id=where, protocol_port=80, **common)
+                for each, where in members
+            ),
+        )
+        change = await self.store.tenants.create_load_balancer(tree, plan, [])
+        await self.controllers["c0"].driver.accepted(change)
+        return id_
+
+    def shown(self, type_: str, tenant: str, device: str = DEVICES[0]) -> dict[str, dict[str, Any]]:
+        """Attributes of the tenant's objects on a device, by name."""
+        found = self.emulator.devices[device].engine.store.top(type_, f"{ENVIRONMENT}_{tenant}")
+        return {each.key.path.rpartition("/")[2]: dict(each.props) for each in found}
+
+
+@pytest.fixture
+async def world(tmp_path: Path, neutron_url: str) -> AsyncIterator[NeutronWorld]:
+    async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
+        made = NeutronWorld(tmp_path)
+        made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
+        made.retire_seconds = 0.1
+        made.controller_settings = replace(
+            made.controller_settings, network_facts_seconds=1.0, release_interval_seconds=0.1
+        )
+        for number, device in enumerate(DEVICES, 1):
+            await make_vtep(Hands(emulator, device), f"192.0.2.{number}")
+        made.client = Away(session_to(neutron_url))
+        claims, device_ports = made.store.claims, made.store.device_ports
+        made.network = NeutronNetwork(made.client, claims, device_ports, timeout_seconds=60.0)
+        yield made
+        await made.close()
+        made.network.close()
+        await made.rig.close()
+
+
+class Cloud:
+    """Networks of projects that a test makes, each with the subnet 10.0.0.0/24."""
+
+    def __init__(self, neutron: Connection) -> None:
+        self.neutron: Any = neutron.network
+        self.made: list[Any] = []
+
+    def network(self, project_id: str, **how: Any) -> tuple[str, str]:
+        """Its id and its subnet's."""
+        network = self.neutron.create_network(name="net", project_id=project_id, **how)
+        self.made.append(network)
+        subnet = self.neutron.create_subnet(
+            network_id=network.id, ip_version=4, cidr=CIDR, project_id=project_id, name="subnet"
+        )
+        return network.id, subnet.id
+
+    def addresses(self, network_id: str, device_owner: str) -> set[str]:
+        """Of ports."""
+        ports = self.neutron.ports(network_id=network_id, device_owner=device_owner)
+        return {fixed["ip_address"] for port in ports for fixed in port.fixed_ips}
+
+    def member(self, network_id: str, address: str) -> Any:
+        """A server's port."""
+        return self.neutron.create_port(network_id=network_id, fixed_ips=[{"ip_address": address}])
+
+
+@pytest.fixture
+def cloud(neutron: Connection) -> Iterator[Cloud]:
+    made = Cloud(neutron)
+    yield made
+    for network in made.made:
+        for port in made.neutron.ports(network_id=network.id):
+            made.neutron.delete_port(port)
+        made.neutron.delete_network(network)
+
+
+def addresses_of(objects: dict[str, dict[str, Any]]) -> set[str]:
+    return {str(each["address"]).partition("%")[0] for each in objects.values()}
+
+
+async def test_networks_of_neutron_from_the_first_load_balancer_to_the_last(world: NeutronWorld, cloud: Cloud) -> None:
+    a, b = uuid.uuid4().hex, uuid.uuid4().hex
+    overlay, in_overlay = cloud.network(a, provider_network_type="vxlan")
+    vlan, in_vlan = cloud.network(b, provider_network_type="vlan", provider_physical_network="physnet1")
+    member = cloud.member(overlay, "10.0.0.200")
+    await world.start(agents=2)
+    first = await world.create_in(a, in_overlay, ("10.0.0.200", in_overlay))
+    second = await world.create_in(b, in_vlan, ("10.0.0.201", in_vlan))
+    for load_balancer_id in (first, second):
+        await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+
+    # what the devices have is Neutron's
+    shown = cloud.neutron.get_network(overlay)
+    assert list(world.shown("net/tunnels/tunnel", a)) == [f"tunnel-vxlan-{shown.provider_segmentation_id}"]
+    segment = cloud.neutron.get_network(vlan).provider_segmentation_id
+    assert list(world.shown("net/vlan", b)) == [f"vlan-{segment}"]
+    for tenant, network in ((a, overlay), (b, vlan)):
+        ports = cloud.addresses(network, "network:evenkeel")
+        present = [addresses_of(world.shown("net/self", tenant, device)) for device in DEVICES]
+        translations = addresses_of(world.shown("ltm/snat-translation", tenant))
+        assert len(ports) == 3 and {*present[0], *present[1], *translations} >= ports
+
+    # it follows what changes in Neutron: a network's MTU, the port of a member
+    assert [each["macAddress"] for each in world.shown("net/arp", a).values()] == [member.mac_address]
+    cloud.neutron.update_network(vlan, mtu=1400)
+    cloud.neutron.delete_port(member)
+    again = cloud.member(overlay, "10.0.0.200")
+    await eventually(lambda: [each["mtu"] for each in world.shown("net/vlan", b).values()] == [1400])
+    await eventually(lambda: [each["macAddress"] for each in world.shown("net/arp", a).values()] == [again.mac_address])
+
+    # another agent takes over, and gives back what the last load balancer used
+    before = cloud.addresses(overlay, "network:evenkeel")
+    owner = await world.acting(first)
+    await world.vanish(owner)
+    await eventually(lambda: acts_elsewhere(world, first, owner))
+    for load_balancer_id in (first, second):
+        await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+    assert cloud.addresses(overlay, "network:evenkeel") == before
+    for load_balancer_id in (first, second):
+        await delete(world, load_balancer_id)
+        await eventually(lambda lb=load_balancer_id: gone(world, lb))  # type: ignore[misc]
+    await eventually(lambda: not cloud.addresses(overlay, "network:evenkeel") | cloud.addresses(overlay, "Octavia"))
+    await eventually(lambda: not cloud.addresses(vlan, "network:evenkeel") | cloud.addresses(vlan, "Octavia"))
+    for type_ in ("net/vlan", "net/tunnels/tunnel", "net/self", "net/route-domain", "net/arp"):
+        assert [world.shown(type_, tenant, device) for tenant in (a, b) for device in DEVICES] == [{}] * 4, type_
+
+
+async def test_while_neutron_is_away_only_new_networks_wait(world: NeutronWorld, cloud: Cloud) -> None:
+    a = uuid.uuid4().hex
+    _, old = cloud.network(a, provider_network_type="vlan", provider_physical_network="physnet1")
+    _, foreign = cloud.network(uuid.uuid4().hex, provider_network_type="vlan", provider_physical_network="physnet1")
+    _, new = cloud.network(a, provider_network_type="vxlan")
+    cloud.neutron.update_subnet(new, gateway_ip=None)
+    await world.start(agents=1)
+    served = await world.create_in(a, old)
+    await eventually(lambda: world.active(served))
+    waiting = await world.create_in(a, old, ("10.0.0.9", new))
+    refused = await world.create_in(a, old, ("10.0.0.9", foreign))
+    world.client.away = True
+
+    async def is_in_error(load_balancer_id: str) -> bool:
+        return (await world.root(load_balancer_id)).provisioning_status is ProvisioningStatus.ERROR
+
+    for load_balancer_id in (waiting, refused):
+        await eventually(lambda lb=load_balancer_id: is_in_error(lb))  # type: ignore[misc]
+    changed = await world.store.tenants.update_load_balancer(served, {"name": "again"}, project_id=None)
+    await world.controllers["c0"].driver.accepted(changed)
+    await eventually(lambda: world.active(served))
+    world.client.away = False
+    assert await is_in_error(refused)
