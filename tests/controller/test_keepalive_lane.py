@@ -25,6 +25,9 @@ class Store:
     async def environments(self) -> list[Environment]:
         return [Environment(name="e", device_driver="noop")]
 
+    async def release_leftovers(self, *, limit: int) -> int:
+        return 0
+
     async def record_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         self.recorded += 1
         await self.go_on.wait()

@@ -29,6 +29,8 @@ from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscrip
 log = structlog.get_logger(__name__)
 
 OVERDUE_PER_SWEEP = 500
+LEFTOVERS_SECONDS = 60.0
+LEFTOVERS_PER_LOOK = 50
 FACTS_LOOKS = 10
 """In the time after which facts of networks are read again."""
 CERTIFICATES_PER_SWEEP = 500
@@ -53,6 +55,7 @@ class Controller:
     ) -> None:
         self._operators = store.operators
         self._scheduling = store.scheduling
+        self._attachments = store.attachments
         self._bus = bus
         self._clock = clock
         self._settings = settings
@@ -98,6 +101,9 @@ class Controller:
                     "failure detector",
                 )
             )
+        loops.append(
+            self._every(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
+        )
         for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, releases.look, "ports to be given back"))
@@ -135,6 +141,9 @@ class Controller:
 
     def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
         return lambda: self._clock.sleep(self._jittered(seconds()))
+
+    async def _release_leftovers(self) -> None:
+        await self._attachments.release_leftovers(limit=LEFTOVERS_PER_LOOK)
 
     async def _sweep(self) -> None:
         await self._scheduler.check_clock()

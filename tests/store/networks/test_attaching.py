@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select, update
 
 from evenkeel.core.errors import CallRefused, Conflict
 from evenkeel.core.networks import AddressUse, NetworkLayout, NetworkType
@@ -229,3 +229,27 @@ async def test_numbers_and_addresses_under_parallel_creates_through_two_controll
     await asyncio.gather(*(gone(world, *each) for each in ids))
     assert await counts(world) == [0, 0, 0]
     assert await world.db.read(lambda c: c.scalar(select(func.count()).select_from(schema.vip_address))) == 0
+
+
+async def test_a_network_is_released_with_its_last_member_and_after_a_crash_by_whoever_looks(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    await declare(world, 1, 2)
+    id_ = await load_balancer(world, 1, members=(2,))
+    await definitions(world)
+    await world.report(applied(id_, revision=1))
+    before = await counts(world)
+    await world.tenant_changes(id_)
+    member = schema.member
+    gone_member = update(member).values(deleted=True, revision=2, provisioning_status="PENDING_DELETE")
+    await world.store.database.write(lambda connection: connection.execute(gone_member))
+    assert await counts(world) == before
+    await world.report(applied(id_, revision=2))
+    assert [row.network_id for row in await world.rows(schema.attached_network)] == ["net-1"]
+    assert await world.store.attachments.release_leftovers(limit=10) == 0
+
+    await world.tenant_changes(id_, deleted=True)
+    root = schema.load_balancer
+    await world.store.database.write(lambda connection: connection.execute(delete(root).where(root.c.id == id_)))
+    assert await counts(world) != [0, 0, 0]
+    assert await world.store.attachments.release_leftovers(limit=10) == 1
+    assert await counts(world) == [0, 0, 0]

@@ -25,6 +25,11 @@ class AttachmentStore(Protocol):
         attached devices are forgotten."""
         ...
 
+    async def release_leftovers(self, *, limit: int) -> int:
+        """Release route domains and addresses of at most ``limit`` shards that have no load balancers; returns how
+        many there were. Where a process died after the last one was removed and before this."""
+        ...
+
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
         """Store the address of a port that was made, which then holds its claim. False: it is not needed any more.
         Raises :class:`NetworkUnavailable` if deleting the port has begun."""

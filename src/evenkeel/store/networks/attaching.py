@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 import structlog
-from sqlalchemy import Connection, Select, delete, false, select, union, update
+from sqlalchemy import Connection, Select, delete, exists, false, select, union, update
 
 from evenkeel.core.attachment import (
     Attached,
@@ -291,6 +291,12 @@ def release(connection: Connection, shard_id: ShardId) -> None:
     """Release what no load balancer of the shard uses any more."""
     _lock_of(connection, shard_id)
     release_unused(connection, shard_id)
+
+
+def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
+    """Shards without load balancers for which devices are said to have networks: a process died before the release."""
+    empty = ~exists().where(_root.c.shard_id == _attached.c.shard_id)
+    return list(connection.scalars(select(_attached.c.shard_id).where(empty).distinct().limit(limit)))
 
 
 def release_unused(connection: Connection, shard_id: ShardId) -> None:

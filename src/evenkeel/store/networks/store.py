@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from sqlalchemy.exc import IntegrityError
 
@@ -35,6 +36,12 @@ class SqlAttachments:
 
     async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
         return await self._db.write(lambda connection: facts.take_due(connection, older_seconds, limit))
+
+    async def release_leftovers(self, *, limit: int) -> int:
+        shards = await self._db.read(lambda connection: attaching.shards_with_leftovers(connection, limit))
+        for shard_id in shards:
+            await self._db.write(partial(attaching.release, shard_id=shard_id))
+        return len(shards)
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
         return await self._db.write(lambda connection: attaching.store_address(connection, shard_id, taken))

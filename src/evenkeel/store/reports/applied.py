@@ -72,13 +72,13 @@ class Recorded(NamedTuple):
     lost: str = ""
     """How it proves that the database lost commits; empty: it does not."""
     leaves_networks: bool = False
-    """It removed load balancers, and devices have networks for the shard."""
+    """It removed load balancers, VIPs or members, and devices have networks for the shard."""
 
 
 def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
     """Write the new statuses."""
     lost: list[str] = []
-    removed = False
+    left = False
     shard = connection.execute(
         select(
             _shard.c.environment,
@@ -101,14 +101,14 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
         if shard.history and report.history == shard.history:
             lost += _contradictions(states, batch)
         changes = _status_changes(states, report, batch)
-        removed = removed or any(each.removed for each in changes)
-        write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
+        members_left = write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
+        left = left or members_left or any(each.removed or each.vip_left for each in changes)
         if shard.limited and (made := [each.was.id for each in changes if each.first]):
             confirm(connection, made)
         record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
     if report.repaired:
         record_events(connection, _repaired_events(connection, shard.environment, report))
-    return Recorded(ReportReceipt(), next(iter(lost), ""), removed and bool(shard.attached))
+    return Recorded(ReportReceipt(), next(iter(lost), ""), left and bool(shard.attached))
 
 
 def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:
@@ -207,8 +207,9 @@ def _events(change: StatusChange, environment: str, report: ReportApplied) -> It
 
 def write_status_changes(
     connection: Connection, changes: Sequence[StatusChange], *, carries_traffic: bool = True
-) -> None:
-    """Write the new states of locked load balancers: at most 25 statements for any number."""
+) -> bool:
+    """Write the new states of locked load balancers: at most 25 statements for any number. Returns whether members
+    were removed from load balancers that are left."""
     kept = [each for each in changes if not each.removed]
     confirmed = [
         {"b_id": each.was.id, "b_revision": each.confirmed_revision}
@@ -227,6 +228,7 @@ def write_status_changes(
             _execute(connection, _REMOVE_CHILDREN[table.name], confirmed)
         if unconfirmed & {(table.name, False), (table.name, True)}:
             _execute(connection, _FAIL_CHILDREN[table.name], failed)
+    return bool(confirmed) and (schema.member.name, True) in unconfirmed
 
 
 def _execute(connection: Connection, statement: Update | Delete, rows: list[dict[str, Any]]) -> None:
