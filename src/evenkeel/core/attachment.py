@@ -115,14 +115,27 @@ class Attached(Value):
     """By network id and address of a member; without a MAC address if it has no port."""
 
 
-def subnets_in_use(tree: LoadBalancerTree) -> frozenset[str]:
-    """Ids of the subnets on which a load balancer listens or has members. Members without a subnet are routed to."""
+class SubnetsInUse(Value):
+    """Ids of the subnets of a load balancer. Members without a subnet are routed to."""
+
+    vips: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Of both."""
+        return self.vips | self.members
+
+
+def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
+    """The subnets on which a load balancer listens or has members."""
     root = tree.load_balancer
     if root.deleted or root.vip is None:
-        return frozenset()
-    vips = {root.vip.subnet_id, *(vip.subnet_id for vip in root.additional_vips)}
-    members = {row.subnet_id for row in tree.members if row.subnet_id is not None and not row.deleted}
-    return frozenset(vips | members)
+        return SubnetsInUse()
+    return SubnetsInUse(
+        vips=frozenset({root.vip.subnet_id, *(vip.subnet_id for vip in root.additional_vips)}),
+        members=frozenset(row.subnet_id for row in tree.members if row.subnet_id is not None and not row.deleted),
+    )
 
 
 def members_on_tunnels(tree: LoadBalancerTree, subnets: Iterable[KnownSubnet]) -> Iterator[tuple[str, str]]:
@@ -138,24 +151,39 @@ def members_on_tunnels(tree: LoadBalancerTree, subnets: Iterable[KnownSubnet]) -
 
 
 def subnets_to_attach(
-    subnet_ids: Iterable[str], known: Mapping[str, KnownSubnet], layout: NetworkLayout, project_id: ProjectId
+    uses: SubnetsInUse, known: Mapping[str, KnownSubnet], layout: NetworkLayout, project_id: ProjectId
 ) -> tuple[KnownSubnet, ...]:
     """Those of the subnets that need objects on the devices, by id. ``project_id``: the load balancer's. Raises
     :class:`NotAttachable`."""
     found = []
-    for subnet_id in sorted(subnet_ids):
+    for subnet_id in sorted(uses.all):
         if subnet_id not in known:
             raise NotAttachable(f"subnet {subnet_id} is not known to the network service")
         each = known[subnet_id]
         if each.subnet.network_id not in layout.common_network_ids:
             found.append(each)
             _check(each, layout, project_id)
-    if found and len(found) < len(frozenset(subnet_ids)):
-        raise NotAttachable(
-            "it has addresses in networks of common_network_ids, which are in the common route domain, and in others:"
-            f" {', '.join(sorted({each.subnet.network_id for each in found}))}"
-        )
+    _check_crossing(uses, found, layout)
     return tuple(found)
+
+
+def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: NetworkLayout) -> None:
+    """Clients may come in the common route domain and members be in another one. Any other mixture is refused: devices
+    would need source addresses for members in both."""
+    here = frozenset(each.subnet.id for each in found)
+    if without_route_domains(layout) or not here or here == uses.all:
+        return
+    names = ", ".join(sorted({each.subnet.network_id for each in found}))
+    if here & uses.vips or uses.members - here:
+        raise NotAttachable(
+            "with members in networks of common_network_ids, which are in the common route domain, it can have neither"
+            f" its VIP nor other members elsewhere: {names}"
+        )
+    if layout.strict:
+        raise NotAttachable(
+            f"its VIP is in a network of common_network_ids, and members are in others ({names}): traffic does not pass"
+            " between route domains, by f5_route_domain_strictness"
+        )
 
 
 def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> None:

@@ -56,6 +56,8 @@ class NetworkLayout(Wire):
     """``SNAT`` addresses per subnet and traffic group in use; 0: devices use their self IPs (automap), or no SNAT."""
     route_domains_max: int = 1
     """Most route domains of one project: more than one allow its subnets to overlap. 0: all in the common one."""
+    strict: bool = False
+    """Traffic does not pass between route domains: clients and members are in the same one."""
     all_common: bool = False
     """All networks are shared objects, in the common route domain."""
     external_common: bool = True

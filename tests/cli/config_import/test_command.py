@@ -120,9 +120,7 @@ def test_every_option_is_listed_with_what_becomes_of_it(evenkeel: Run, files: tu
     found = rows(evenkeel(*files, "-f", "json"))
     assert found["icontrol_hostname"]["fate"] == "kept"
     assert found["periodic_interval"]["fate"] == "replaced"
-    assert (
-        found["f5_external_physical_mappings"]["fate"] == "dropped" and found["f5_external_physical_mappings"]["remark"]
-    )
+    assert found["f5_external_physical_mappings"]["fate"] == "kept"
     assert found["[DEFAULT] transport_url"]["fate"] == "kept"
     assert found["[DEFAULT] f5_loadbalancer_pool_scheduler_driver_v2"]["fate"] == "replaced"
     assert found["1 others"]["remark"].startswith("Neutron's own")
@@ -141,13 +139,32 @@ def test_files_that_are_there_are_replaced_only_by_force(evenkeel: Run, files: t
 def test_what_needs_somebody_is_a_problem(evenkeel: Run, tmp_path: Path) -> None:
     file = tmp_path / "agent.ini"
     file.write_text(
-        "[DEFAULT]\nenvironment_prefix = a b\nf5_global_routed_mode = False\nf5_ha_type = scalen\n"
+        "[DEFAULT]\nenvironment_prefix = a b\nf5_common_networks = True\nf5_ha_type = scalen\n"
         "icontrol_hostname = 192.0.2.1\nnonsense = 5\nf5_snat_mode = True\n"
     )
     ran = evenkeel("config", "import", "--agent-ini", str(file), "--output", str(tmp_path / "new"))
     assert ran.code == 5
     told = [line.removeprefix("problem: ").partition(":")[0] for line in ran.err.splitlines()]
-    assert told == ["f5_global_routed_mode", "nonsense", "environment_prefix", "icontrol_hostname", "icontrol_password"]
+    assert told == ["f5_common_networks", "nonsense", "environment_prefix", "icontrol_hostname", "icontrol_password"]
+
+
+def test_how_devices_are_attached_to_networks_is_kept(evenkeel: Run, tmp_path: Path) -> None:
+    file, written = tmp_path / "agent.ini", tmp_path / "new" / "agent.ini"
+    file.write_text(
+        "[DEFAULT]\nf5_global_routed_mode = False\nicontrol_hostname = 192.0.2.1,192.0.2.2\nicontrol_password = x\n"
+        "f5_external_physical_mappings = physnet1:1.1:True,physnet2:1.2:False\n"
+        "f5_vtep_folder = 'Common'\nf5_vtep_selfip_name = 'vtep'\nmax_namespaces_per_tenant = 2\n"
+        "common_network_ids = {'one': 'vlan-1', 'two': 'vlan-2'}\nf5_snat_mode = True\n"
+    )
+    ran = evenkeel("config", "import", "--agent-ini", str(file), "--output", str(written.parent))
+    assert ran.code == 0, ran.err
+    text = written.read_text().replace("# transport_url =", "transport_url = amqp://mq/v")
+    written.write_text(text.replace("# host =", "host = h"))
+    section = load("agent", ["--config-file", str(written)], groups=AGENT).bigip
+    assert not section.f5_global_routed_mode and section.max_namespaces_per_tenant == 2
+    assert section.f5_external_physical_mappings == ["physnet1:1.1:True", "physnet2:1.2:False"]
+    assert (section.advertised_tunnel_types, section.f5_vtep_selfip_name) == (["vxlan"], "vtep")
+    assert section.common_network_ids == ["one: vlan-1", "two: vlan-2"]
 
 
 def test_files_that_cannot_be_read_are_named(evenkeel: Run, tmp_path: Path) -> None:

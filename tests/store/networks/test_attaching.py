@@ -139,10 +139,22 @@ async def test_a_network_of_two_projects_has_to_be_shared(world: World) -> None:
 async def test_networks_that_operators_attached_need_nothing(world: World) -> None:
     await world.agent("a1", network_layout=replace(LAYOUT, common_network_ids=("net-1",)))
     await declare(world, 1, 2)
-    plain, mixed = await load_balancer(world, 1), await load_balancer(world, 1, members=(2,))
+    plain, through = await load_balancer(world, 1), await load_balancer(world, 1, members=(2,))
+    mixed, inverse = await load_balancer(world, 1, members=(1, 2)), await load_balancer(world, 2, members=(1,))
     found = await definitions(world)
     assert not found[plain].networks and not found[plain].problem
-    assert "common_network_ids" in found[mixed].problem
+    assert [each.id for each in found[through].networks] == ["net-2"]
+    for id_ in (mixed, inverse):
+        assert "members in networks of common_network_ids" in found[id_].problem
+
+
+async def test_strict_route_domains_are_not_crossed(world: World) -> None:
+    await world.agent("a1", network_layout=replace(LAYOUT, common_network_ids=("net-1",), strict=True))
+    await declare(world, 1, 2)
+    through, apart = await load_balancer(world, 1, members=(2,)), await load_balancer(world, 2, members=(2,))
+    found = await definitions(world)
+    assert "f5_route_domain_strictness" in found[through].problem
+    assert found[apart].networks and not found[apart].problem
 
 
 async def test_exhausted_addresses_are_a_problem_until_there_are_more(world: World) -> None:

@@ -19,11 +19,25 @@ class F5Option(NamedTuple):
     """Of one that is dropped: values, in lower case, with which nothing is lost; None: whatever the value."""
 
 
-_NO_NETWORKS = "devices are not attached to Neutron's networks: VIPs and members are routed"
-_NO_DOMAINS = "with Neutron's networks everything is in the partition's default route domain"
+_NO_NETWORKS = "devices are attached to Neutron's networks without it"
+_ATTACHED = "the same name; written with f5_global_routed_mode = False"
 _NOT_READ = "F5's agent does not read it either"
 _BIGIQ = "left over from BIG-IQ; F5's agent does not read it either"
 _LOGIN = "[barbican] of the controllers"
+_BY_HAND = "an operator attaches devices to networks that projects share, and lists them in common_network_ids"
+ATTACHMENT = (
+    "f5_external_physical_mappings",
+    "advertised_tunnel_types",
+    "f5_vtep_folder",
+    "f5_vtep_selfip_name",
+    "use_namespaces",
+    "max_namespaces_per_tenant",
+    "f5_route_domain_strictness",
+    "f5_snat_mode",
+    "f5_snat_addresses_per_subnet",
+    "common_network_ids",
+)
+"""Options that say how devices are attached to networks, in the same words here."""
 
 
 def _dropped(remark: str, *harmless: str) -> F5Option:
@@ -44,34 +58,25 @@ OPTIONS: dict[str, F5Option] = {
     "f5_device_type": _dropped("devices are set up by their operator, as with external", "external"),
     "f5_ha_type": F5Option("kept", "f5_ha_type"),
     "f5_sync_mode": F5Option("replaced", "sync_mode: replicate, the default, or sync for config-sync"),
-    "f5_external_physical_mappings": _dropped(_NO_NETWORKS),
+    **dict.fromkeys(ATTACHMENT, F5Option("kept", _ATTACHED)),
     "vlan_binding_driver": _dropped(_NO_NETWORKS, "none"),
     "interface_port_static_mappings": _dropped(_NO_NETWORKS, "none"),
-    "f5_vtep_folder": _dropped(_NO_NETWORKS),
-    "f5_vtep_selfip_name": _dropped(_NO_NETWORKS),
-    "advertised_tunnel_types": _dropped(_NO_NETWORKS),
-    "f5_populate_static_arp": _dropped(_NO_NETWORKS, "false"),
-    "l2_population": _dropped(_NO_NETWORKS),
+    "f5_populate_static_arp": F5Option("replaced", "members on tunnels always have static ARP entries"),
+    "l2_population": F5Option("replaced", "facts_interval of the controllers: members' hosts are read from Neutron"),
     "f5_network_segment_physical_network": _dropped(_NO_NETWORKS, "none", ""),
     "f5_network_segment_polling_interval": _dropped(_NOT_READ),
     "f5_network_segment_gross_timeout": _dropped(_NOT_READ),
     "f5_pending_services_timeout": F5Option("replaced", "pending_deadline of the controllers"),
     "f5_errored_services_timeout": _dropped(_NOT_READ),
-    "f5_global_routed_mode": _dropped("global routed mode is the only one with Neutron's networks", "true"),
-    "use_namespaces": _dropped(f"{_NO_DOMAINS}, as in global routed mode"),
-    "max_namespaces_per_tenant": _dropped(f"{_NO_DOMAINS}, as in global routed mode"),
-    "f5_route_domain_strictness": _dropped(_NO_DOMAINS, "false"),
-    "f5_snat_mode": _dropped("traffic to members is always translated, as in global routed mode", "true"),
-    "f5_snat_addresses_per_subnet": _dropped("SNAT is automap, as in global routed mode"),
-    "f5_common_networks": _dropped(_NO_NETWORKS, "false"),
-    "f5_common_external_networks": _dropped(_NO_NETWORKS),
-    "common_network_ids": _dropped(_NO_NETWORKS, "", "{}"),
-    "external_gateway_mode": _dropped(_NO_NETWORKS, "false"),
+    "f5_global_routed_mode": F5Option("kept", "f5_global_routed_mode"),
+    "f5_common_networks": _dropped(_BY_HAND, "false"),
+    "f5_common_external_networks": F5Option("replaced", _BY_HAND),
+    "external_gateway_mode": _dropped("route domains use routes of route domain 0 where they have none", "false"),
     "l3_binding_driver": _dropped(_NO_NETWORKS, "none"),
     "l3_binding_static_mappings": _dropped(_NO_NETWORKS, "none"),
     "f5_bigip_lbaas_device_driver": F5Option("replaced", "device_driver = bigip"),
     "icontrol_hostname": F5Option("kept", "icontrol_hostname"),
-    "icontrol_vcmp_hostname": _dropped(_NO_NETWORKS, "", "none"),
+    "icontrol_vcmp_hostname": _dropped("VLANs are made on the guests; hosts are not spoken to", "", "none"),
     "icontrol_username": F5Option("kept", "icontrol_username"),
     "icontrol_password": F5Option("kept", "icontrol_password_file, a file with mode 0600"),
     "icontrol_connection_timeout": F5Option("replaced", "connect_timeout; F5's agent does not read it"),

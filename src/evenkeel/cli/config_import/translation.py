@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evenkeel.cli.config_import.f5_options import DEFAULTS, OPTIONS, Fate
+from evenkeel.cli.config_import.f5_options import ATTACHMENT, DEFAULTS, OPTIONS, Fate
 from evenkeel.cli.config_import.ini_reading import DEFAULT, Sections
 
 PASSWORD_FILE = "icontrol_password"  # noqa: S105  # its name
@@ -31,6 +31,8 @@ KEYSTONE_LOGIN = (
 )
 TOKEN_OPTIONS = (*KEYSTONE_LOGIN, "www_authenticate_uri", "auth_uri", "memcached_servers")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_SIGNS = re.compile(r"[{}'\"]")
+"""Of a dictionary, as F5's agent takes common_network_ids, too."""
 _TRUE = ("true", "1", "yes", "on")
 
 
@@ -181,7 +183,18 @@ class Importer:
         yield Line("bigip", "f5_ha_type", self._f5("f5_ha_type"), "")
         if profile := self._f5("f5_parent_ssl_profile"):
             yield Line("bigip", "f5_parent_ssl_profile", _full_path(profile), "")
+        yield from self._attachment_lines()
         yield Line("bigip", "ca_file", None, "verifies the devices' certificates, which F5's agent did not: set it")
+
+    def _attachment_lines(self) -> Iterator[Line]:
+        if self._f5("f5_global_routed_mode").lower() in (*_TRUE, ""):
+            return
+        yield Line("bigip", "f5_global_routed_mode", "False", "see how-to/attach-bigips-to-networks.md")
+        tunnels = "vxlan" if self._f5("f5_vtep_selfip_name") else ""  # the default of F5's agent
+        for name in ATTACHMENT:
+            value = _SIGNS.sub("", self._f5(name)).strip()
+            if value := value or (tunnels if name == "advertised_tunnel_types" else ""):
+                yield Line("bigip", name, value, "")
 
     # -- what became of each option
 

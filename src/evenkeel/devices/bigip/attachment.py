@@ -42,7 +42,12 @@ OPTIONS = [
         max=ROUTE_DOMAINS_MAX,
         help="Route domains of one tenant; more than one allow its own subnets to overlap.",
     ),
-    cfg.BoolOpt("f5_route_domain_strictness", default=False, help="Traffic does not pass between route domains."),
+    cfg.BoolOpt(
+        "f5_route_domain_strictness",
+        default=False,
+        help="Traffic does not pass between route domains. False: members may be in a tenant's network and the VIP in "
+        "one of common_network_ids; route domain 0 has to be without strict isolation for that, too.",
+    ),
     cfg.BoolOpt(
         "f5_snat_mode",
         default=True,
@@ -170,4 +175,5 @@ def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: 
         route_domains_max=options.route_domains_max,
         common_network_ids=tuple(sorted(options.common_network_ids)),
         network_types=(*wired, *options.tunnel_types),
+        strict=options.strict,
     )

@@ -17,6 +17,7 @@ from evenkeel.core.attachment import (
     DevicePort,
     KnownSubnet,
     NotAttachable,
+    SubnetsInUse,
     TakenAddress,
     chosen_route_domain,
     free_addresses,
@@ -110,15 +111,15 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
 # -- allocation
 
 
-def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, Collection[str]]) -> Allocation:
+def allocate(connection: Connection, place: ShardPlace, wanted: Mapping[LoadBalancerId, SubnetsInUse]) -> Allocation:
     """Allocate what load balancers need in these subnets, as far as the database decides it."""
     _lock(connection, place)
     release_unused(connection, place.shard_id)
-    known = read_known(connection, frozenset().union(*wanted.values()))
+    known = read_known(connection, frozenset().union(*(each.all for each in wanted.values())))
     lacks = Allocation(problems={}, ports={})
-    for load_balancer_id, subnet_ids in sorted(wanted.items()):
+    for load_balancer_id, uses in sorted(wanted.items(), key=lambda item: item[0]):
         try:
-            subnets = subnets_to_attach(subnet_ids, known, place.layout, place.project_id)
+            subnets = subnets_to_attach(uses, known, place.layout, place.project_id)
             with connection.begin_nested():
                 ports = tuple(_attach(connection, place, subnets))
         except NotAttachable as error:

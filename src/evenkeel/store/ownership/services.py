@@ -11,6 +11,7 @@ from evenkeel.core.attachment import (
     Needs,
     NotAllocated,
     NotAttachable,
+    SubnetsInUse,
     members_on_tunnels,
     service_networks,
     subnets_in_use,
@@ -52,7 +53,7 @@ class Definitions(NamedTuple):
 
     page: ServiceDefinitions
     place: ShardPlace
-    unallocated: dict[LoadBalancerId, frozenset[str]]
+    unallocated: dict[LoadBalancerId, SubnetsInUse]
     """Subnets of load balancers for which devices need a route domain or addresses first; they are not in the page."""
     needs: Needs
     """What only the network service knows."""
@@ -131,7 +132,7 @@ def _page(
     trees = load_trees(connection, shown)
     certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
     services = {LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()}
-    unallocated: dict[LoadBalancerId, frozenset[str]] = {}
+    unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
     needs = Needs()
     if place.layout.adjacent:
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
@@ -146,24 +147,24 @@ def _add_networks(
     services: dict[LoadBalancerId, ServiceDefinition],
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
-) -> tuple[dict[LoadBalancerId, frozenset[str]], Needs]:
+) -> tuple[dict[LoadBalancerId, SubnetsInUse], Needs]:
     """Put networks into the definitions; returns the subnets of those for which something has to be allocated first,
     and what the network service has to tell. Three queries, or four with members on tunnels."""
     uses = {id_: subnets_in_use(tree) for id_, tree in trees.items()}
-    known = read_known(connection, frozenset().union(*uses.values()))
+    known = read_known(connection, frozenset().union(*(each.all for each in uses.values())))
     members = {id_: frozenset(members_on_tunnels(tree, known.values())) for id_, tree in trees.items()}
     all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
     hosts = read_hosts(connection, all_members)
     attached = replace(read_attached(connection, place.shard_id), hosts=hosts)
-    unallocated: dict[LoadBalancerId, frozenset[str]] = {}
-    unknown = {id_: subnet_ids - known.keys() for id_, subnet_ids in uses.items()}
+    unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
+    unknown = {id_: each.all - known.keys() for id_, each in uses.items()}
     needs = Needs(
         subnets={id_: subnet_ids for id_, subnet_ids in unknown.items() if subnet_ids},
         members=all_members - hosts.keys(),
     )
-    for id_, subnet_ids in uses.items():
+    for id_, each in uses.items():
         try:
-            subnets = subnets_to_attach(subnet_ids, known, place.layout, place.project_id)
+            subnets = subnets_to_attach(each, known, place.layout, place.project_id)
             networks = service_networks(subnets, place.layout, attached, place.project_id, members[id_])
             services[id_] = replace(services[id_], networks=networks)
         except NotAttachable as error:
@@ -174,7 +175,7 @@ def _add_networks(
             if id_ in unattachable:
                 services[id_] = stand_in(services[id_], unattachable[id_])
             else:
-                unallocated[id_] = subnet_ids
+                unallocated[id_] = each
                 del services[id_]
     return unallocated, needs
 

@@ -59,7 +59,8 @@ async def test_a_vlan() -> None:
         (interface,) = found["net/vlan vlan-101"]["interfacesReference"]["items"]
         assert (interface["name"], interface["tagged"]) == ("1.1", True)
         domain = found[f"net/route-domain {PARTITION}_7"]
-        assert without(domain, "id", "strict", "vlans") == {"id": 7, "strict": "disabled", "vlans": [f"{P}/vlan-101"]}
+        shown = without(domain, "id", "strict", "vlans", "parent")
+        assert shown == {"id": 7, "strict": "disabled", "vlans": [f"{P}/vlan-101"], "parent": "/Common/0"}
         assert without(found[local], "address", "vlan", "trafficGroup") == {
             "address": "10.1.0.2%7/24",
             "vlan": f"{P}/vlan-101",
@@ -222,6 +223,41 @@ async def test_ipv6() -> None:
         assert member["name"] == "2001:db8::200%7.8080"
         assert not await applied(owner, gone(1))
         assert not await there(rig)
+
+
+async def test_a_vip_in_a_network_that_operators_attached_reaches_members_in_the_tenants() -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        made = balancer(1, network(1, subnet(1, [device])), members=("10.1.0.200", "192.0.2.7"))
+        vip = Vip(address="203.0.113.9", subnet_id="by-hand", network_id="by-hand", port_id="p")
+        crossing = replace(made, vip=vip)
+        assert not await applied(owner, crossing, complete=True)
+        content = await rig.content()
+        assert content["ltm/virtual-address dev_lb-1"]["address"] == "203.0.113.9"
+        members = content["ltm/pool dev_pool-1"]["membersReference"]["items"]
+        assert sorted(each["address"] for each in members) == ["10.1.0.200%7", "192.0.2.7"]
+        found = await there(rig)
+        assert "net/vlan vlan-101" in found and "net/route default-7" not in found  # no client comes that way
+        assert found[f"net/route-domain {PARTITION}_7"]["parent"] == "/Common/0"
+        await owner.apply(batch(crossing, complete=True))
+        assert await there(rig) == found
+        await owner.apply(batch(complete=True))
+        assert not await there(rig)
+
+
+@pytest.mark.parametrize("strict", ["True", "False"])
+async def test_strictness_is_set_once(strict: str) -> None:
+    async with bigip("bigip-1") as rig:
+        owner, (device,) = rig.owner(**ADJACENT, f5_route_domain_strictness=strict), hosts_of(rig)
+        wanted = balancer(1, network(1, subnet(1, [device])))
+        assert not await applied(owner, wanted, complete=True)
+        before, commits = await there(rig), len(rig.commits())
+        domain = before[f"net/route-domain {PARTITION}_7"]
+        assert (domain["strict"], domain.get("parent")) == (
+            ("enabled", None) if strict == "True" else ("disabled", "/Common/0")
+        )
+        await owner.apply(batch(wanted, complete=True))
+        assert await there(rig) == before and len(rig.commits()) == commits
 
 
 async def test_drift_is_put_right_and_what_operators_made_stays() -> None:

@@ -7,7 +7,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.networks import TUNNELS, AddressUse, DeviceAddress, NetworkType, ServiceNetwork, ServiceSubnet
+from evenkeel.core.networks import (
+    COMMON_ROUTE_DOMAIN,
+    TUNNELS,
+    AddressUse,
+    DeviceAddress,
+    NetworkType,
+    ServiceNetwork,
+    ServiceSubnet,
+)
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.attachment import AttachmentOptions
@@ -163,6 +171,8 @@ class _Renderer:
         attributes = {
             "id": self._number,
             "strict": "enabled" if self._at.options.strict else "disabled",
+            # routes of the common route domain are used where this one has none
+            "parent": "none" if self._at.options.strict else f"/{COMMON}/{COMMON_ROUTE_DOMAIN}",
             "vlans": sorted(links),
         }
         return self._object(key, attributes, "routedomain", "", "id")
