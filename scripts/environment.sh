@@ -54,6 +54,8 @@ install_locked() {
     echo "installing requirements/$1.txt (first time: some minutes)"
     .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check -r "requirements/$1.txt" ||
         complain "pip could not install requirements/$1.txt; see its message above"
+    # an environment from before the distribution was renamed declares its plug-ins a second time
+    .venv/bin/python -m pip uninstall -qq --yes --disable-pip-version-check evenkeel 2>/dev/null || true
     .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check \
         --no-index --no-deps --no-build-isolation -e . || complain "pip could not install the project itself"
     fingerprint_of "$1" >".venv/evenkeel-$1"

@@ -12,7 +12,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from evenkeel import __version__
 from evenkeel.cmd import commands
+from evenkeel.cmd.extras import DISTRIBUTION
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -81,7 +83,7 @@ def required(extra: str) -> set[str]:
         if name in found and found[name] >= wanted.extras:
             continue
         found[name] = found.get(name, set()) | wanted.extras
-        if name == "evenkeel":
+        if name == DISTRIBUTION:
             waiting += [Requirement(line) for each in wanted.extras for line in EXTRAS[each]]
             continue
         try:
@@ -157,7 +159,7 @@ def test_a_command_whose_extra_is_not_installed_names_it(
     assert command() == commands.NOT_INSTALLED
     said = capsys.readouterr().err
     assert f"not installed: not-there-{extra}. " in said
-    assert f"pip install 'evenkeel[{extra}]'" in said
+    assert f"pip install 'evenkeel-lbaas[{extra}]'" in said
 
 
 def test_rabbitmq_commands_work_with_either_extra(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
@@ -173,6 +175,28 @@ def test_requirements_with_markers_of_platforms_are_left_to_pip(monkeypatch: pyt
     lines = ["a>=1; extra == 'x'", 'b[c]>=2 ; extra == "x"', "d; (sys_platform == 'linux') and extra == 'x'", "e"]
     monkeypatch.setattr(commands, "requires", lambda _: lines)
     assert commands.missing_packages("x") == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", PROJECT["scripts"])
+def test_every_command_tells_its_version_even_without_its_extra(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands, "requires", lambda _: [f"not-there; extra == '{extra}'" for extra in EXTRAS])
+    monkeypatch.setattr(sys, "argv", [name, "--version"])
+    command = getattr(commands, PROJECT["scripts"][name].partition(":")[2])
+    assert command() == 0
+    assert capsys.readouterr().out == f"{name} {__version__}\n"
+
+
+def test_the_distribution_is_not_named_as_another_project_is() -> None:
+    assert PROJECT["name"] == DISTRIBUTION
+    wrong = re.compile(r"pip install\S* '?evenkeel\b(?!-)|evenkeel\[")
+    folders = ROOT / "docs", ROOT / "src"
+    texts = [
+        *ROOT.glob("*.md"),
+        *(path for each in folders for kind in ("md", "py") for path in each.rglob(f"*.{kind}")),
+    ]
+    assert [str(path) for path in texts if wrong.search(path.read_text())] == []
 
 
 def test_every_script_is_a_function_here() -> None:
@@ -194,15 +218,15 @@ def test_a_package_has_one_lower_bound_in_all_extras() -> None:
 def test_every_extra_that_hosts_install_is_documented_and_locked() -> None:
     deploy = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
     for extra in ("agent", "cli", "controller", "haproxyd"):
-        assert f"evenkeel[{extra}]" in deploy
+        assert f"evenkeel-lbaas[{extra}]" in deploy
         locked = set(
             re.findall(r"^([a-z0-9][a-z0-9._-]*)==", (ROOT / "requirements" / f"{extra}.txt").read_text(), re.M)
         )
-        assert required(extra) - {"evenkeel"} <= {canonicalize_name(name) for name in locked}
+        assert required(extra) - {DISTRIBUTION} <= {canonicalize_name(name) for name in locked}
 
 
 def test_every_dependency_has_its_reason_written_down() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text()
     lines = [*PROJECT["dependencies"], *(line for lines in EXTRAS.values() for line in lines)]
-    names = {Requirement(line).name for line in lines} - {"evenkeel"}
+    names = {Requirement(line).name for line in lines} - {DISTRIBUTION}
     assert [name for name in sorted(names) if name not in page] == []

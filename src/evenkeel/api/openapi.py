@@ -5,11 +5,11 @@ The decoder enforces the schemas; rules between attributes are not in the docume
 
 import re
 from collections.abc import Iterable, Iterator
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
+from evenkeel import __version__
 from evenkeel.api.answers import Answer, Unauthorized, encode
 from evenkeel.api.context import Call, Services
 from evenkeel.api.policy.names import PUBLIC
@@ -78,7 +78,7 @@ def document(routes: Iterable[RouteMap]) -> Document:
         "openapi": "3.1.0",
         "info": {
             "title": "Even Keel",
-            "version": version("evenkeel"),
+            "version": __version__,
             "description": "Octavia v2 at /v2/lbaas (also /v2.0/lbaas), LBaaS v2 and v1 in Neutron's style at "
             "/neutron/v2.0, operators' API at /evenkeel/v1.",
         },

@@ -15,6 +15,7 @@ from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.rate_limit import RateLimit
+from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.cmd.serving import check_tls
 
@@ -55,7 +56,8 @@ def _keystone(conf: cfg.ConfigOpts) -> Authenticator:
     try:
         from evenkeel.api.identity.keystone import open_keystone
     except ModuleNotFoundError as error:
-        raise ValueError(f"identity.kind: keystone needs the extra evenkeel[keystone]: {error}") from error
+        lacking = f"{error.name}, which is not installed: {pip_install('keystone')}"
+        raise ValueError(f"identity.kind: keystone needs {lacking}") from error
     return open_keystone(conf)
 
 

@@ -15,6 +15,7 @@ from evenkeel.cmd.config_files import load
 from evenkeel.cmd.device_drivers import driver_entry
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, start_bus
 from evenkeel.cmd.sections import AGENT
+from evenkeel.cmd.start_log import log_start
 from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
 from evenkeel.core.ids import AgentId
@@ -34,6 +35,7 @@ def main() -> int:
         print(f"evenkeel-agent: configuration refused: {error}", file=sys.stderr)
         return 2
     set_up_logs(debug=conf.debug, name=f"agent {conf.host or 'without a host'}")
+    log_start(conf, AGENT)
     try:
         asyncio.run(run(conf))
     except ValueError as error:

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, requires
 
-PROJECT = "evenkeel"
+from evenkeel import __version__
+from evenkeel.cmd.extras import DISTRIBUTION, pip_install
+
 NOT_INSTALLED = 2
 """Exit code, as for an invalid configuration."""
 
@@ -56,10 +58,13 @@ def icontrol_emulator() -> int:
 
 
 def _run(command: str, module: str, *extras: str) -> int:
-    """Run ``main()`` of the module, if the libraries of one of the extras are installed."""
+    """Run ``main()`` of the module, if the libraries of one of the extras are installed; ``--version`` needs none."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"{command} {__version__}")
+        return 0
     missing = [missing_packages(extra) for extra in extras]
     if all(missing):
-        choices = " or ".join(f"pip install '{PROJECT}[{extra}]'" for extra in extras)
+        choices = " or ".join(pip_install(extra) for extra in extras)
         print(f"{command}: not installed: {', '.join(missing[0])}. Install what it needs: {choices}", file=sys.stderr)
         return NOT_INSTALLED
     result: int = import_module(module).main()
@@ -72,9 +77,9 @@ def missing_packages(extra: str) -> list[str]:
 
 
 def _packages(extra: str) -> Iterator[str]:
-    """The packages of the extra; none if evenkeel is not installed but run from its sources."""
+    """The packages of the extra; none if nothing is installed and it is run from its sources."""
     try:
-        listed = requires(PROJECT) or []
+        listed = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
         return
     for line in listed:

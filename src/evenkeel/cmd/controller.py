@@ -31,6 +31,7 @@ from evenkeel.cmd.runtime import (
 )
 from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.cmd.serving import Server, proxies_of, run_serving, server_of
+from evenkeel.cmd.start_log import log_start
 from evenkeel.cmd.tls_options import tls_rules
 from evenkeel.config.addresses import address_rules
 from evenkeel.controller.service import Controller
@@ -56,6 +57,7 @@ def main() -> int:
         print(f"evenkeel-controller: configuration refused: {error}", file=sys.stderr)
         return 2
     set_up_logs(debug=conf.debug, name="controller")
+    log_start(conf, CONTROLLER)
     try:
         run_serving(run(conf))
     except ValueError as error:

@@ -19,6 +19,7 @@ from evenkeel.cmd.config_files import load
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
 from evenkeel.cmd.sections import HAPROXYD
+from evenkeel.cmd.start_log import log_start
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
@@ -57,6 +58,7 @@ def main() -> int:
     os.umask(0o077)  # only the daemon's user may access keys, epochs and sockets
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it holds in memory is not to be on disk, nor HAProxy's
     set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_name(conf)}")
+    log_start(conf, HAPROXYD)
     try:
         if arguments.disown:
             return disown(daemon_settings(conf), arguments.disown)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
+from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.vault_options import open_vault
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager
@@ -88,8 +89,7 @@ def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:
         from evenkeel.key_managers.barbican import BarbicanKeyManager, SecretReader
     except ImportError as error:
         raise ValueError(
-            f"certificates.key_manager: barbican needs {error.name}, which is not installed: "
-            "pip install 'evenkeel[barbican]'"
+            f"certificates.key_manager: barbican needs {error.name}, which is not installed: {pip_install('barbican')}"
         ) from error
     manager = BarbicanKeyManager(SecretReader(_adapters(conf)), timeout_seconds=conf.barbican.operation_timeout)
     return OpenedKeyManager(manager, None, close=manager.close)

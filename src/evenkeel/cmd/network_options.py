@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import structlog
 from oslo_config import cfg
 
+from evenkeel.cmd.extras import pip_install
 from evenkeel.core.ports import Network, Store
 from evenkeel.network.builtin import BuiltinNetwork
 
@@ -65,7 +66,7 @@ def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
         from evenkeel.network.neutron.driver import NeutronNetwork
     except ImportError as error:
         raise ValueError(
-            f"network.driver: neutron needs {error.name}, which is not installed: pip install 'evenkeel[neutron]'"
+            f"network.driver: neutron needs {error.name}, which is not installed: {pip_install('neutron')}"
         ) from error
     timeout_seconds = conf.neutron.operation_timeout
     session, adapter = _log_in(conf, timeout_seconds)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
+from evenkeel.cmd.extras import pip_install
 from evenkeel.core.certificates import Secret
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def open_vault(conf: cfg.ConfigOpts) -> "VaultKeyManager":
         from evenkeel.key_managers.vault import LoggedIn, SecretFolders, VaultAddress, VaultKeyManager, vault_client
     except ImportError as error:
         raise ValueError(
-            f"certificates.key_manager: vault needs {error.name}, which is not installed: pip install 'evenkeel[vault]'"
+            f"certificates.key_manager: vault needs {error.name}, which is not installed: {pip_install('vault')}"
         ) from error
     _check(conf.vault)
     address = VaultAddress(

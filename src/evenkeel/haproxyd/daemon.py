@@ -5,12 +5,12 @@ import contextlib
 import fcntl
 import os
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
 
 import structlog
 
+from evenkeel import __version__
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import Handlers
@@ -130,7 +130,7 @@ class HaproxyDaemon:
         """Identity, version and problems of this daemon."""
         return wire.About(
             name=self._settings.name,
-            daemon_version=_version(),
+            daemon_version=__version__,
             haproxy_version=self.partitions.haproxy_version,
             problem=self.partitions.problem,
             installation_id=self.partitions.identity.installation_id,
@@ -193,10 +193,3 @@ def lock(state_dir: Path) -> IO[str]:
         file.close()
         raise ValueError(f"state_dir: {state_dir}: another daemon uses it") from error
     return file
-
-
-def _version() -> str:
-    try:
-        return version("evenkeel")
-    except PackageNotFoundError:
-        return "unknown"

@@ -92,6 +92,8 @@ def _upgrade(connection: Connection) -> None:
         return
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+    newest = ScriptDirectory.from_config(config).get_current_head()
+    _log.info("database schema", revision=newest, before=present, dialect=connection.dialect.name)
 
 
 def configuration() -> Config:
