@@ -37,7 +37,9 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_commands(built: Path
         if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in str(path)
     }
     assert sources - names == set()
-    assert {name.partition("/")[0] for name in names} == {"evenkeel", "icontrol_emulator", f"{NAME}.dist-info"}
+    folders = {"evenkeel", "icontrol_emulator", f"{NAME}.dist-info", f"{NAME}.data"}
+    assert {name.partition("/")[0] for name in names} == folders
+    assert f"{NAME}.data/data/share/evenkeel/systemd/evenkeel-agent.service" in names
     assert all(f"{name} = {place}" in scripts for name, place in PROJECT["scripts"].items())
     assert f"Name: {PROJECT['name']}\n" in metadata and f"Version: {__version__}\n" in metadata
 

@@ -1,4 +1,4 @@
-"""The systemd unit of the documentation: what it takes away must not be what the daemon needs."""
+"""The systemd unit of the package: what it takes away must not be what the daemon needs."""
 
 import os
 import re
@@ -18,15 +18,13 @@ from tests.haproxyd.world import Member
 from tests.services.process import free_port
 from tests.waiting import eventually
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-haproxy.md"
+UNIT = Path(__file__).parents[2] / "packaging" / "systemd" / "evenkeel-haproxyd.service"
 EXPOSURE_MAX = 35
 """Tenths, as systemd-analyze counts; 100 is everything."""
 
 
 def unit() -> str:
-    found = re.search(r"```ini\n(\[Unit\].*?)```", PAGE.read_text(), re.DOTALL)
-    assert found
-    return found[1]
+    return UNIT.read_text()
 
 
 def words_of(option: str) -> list[str]:

@@ -47,7 +47,10 @@ class AgentService:
         rng: random.Random | None = None,
         configurations: dict[str, str] | None = None,
         capacity_policy: Mapping[str, float] | None = None,
+        on_ready: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_ready``: called when controllers have told which shards the agent owns, for the first time in each
+        session."""
         self._bus = bus
         self._device = device
         self._clock = clock
@@ -55,6 +58,7 @@ class AgentService:
         self._new_id = new_id
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._configurations = configurations or {}
+        self._on_ready = on_ready
         self._controllers = ControllerClient(bus, settings.environment, timeout_seconds=settings.call_timeout_seconds)
         self._database_history = DatabaseHistory(clock)
         self._key_pair = KeyPair()
@@ -230,6 +234,7 @@ class AgentService:
 
     async def _sync(self, session: Session, ownership: Ownership) -> None:
         """Request the assignments: after a hint, and every report interval in case a hint was lost."""
+        ready = False
         while True:
             try:
                 async with asyncio.timeout(self._settings.report_interval_seconds):
@@ -255,6 +260,9 @@ class AgentService:
             self._follow_history(ownership)
             if not self._stop.is_set():
                 ownership.apply(assignments)
+                if not ready:
+                    self._on_ready()
+                    ready = True
             if self._database_history.lost() and not assignments.served_ignored:
                 self._ask.set()
             await self._clock.sleep(self._settings.sync_spacing_seconds)

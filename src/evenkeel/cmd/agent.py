@@ -15,6 +15,7 @@ from evenkeel.cmd.config_files import load
 from evenkeel.cmd.device_drivers import driver_entry
 from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, start_bus
 from evenkeel.cmd.sections import AGENT
+from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
 from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
@@ -58,6 +59,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         max_message_bytes=conf.max_message_bytes,
         access=AgentAccess(user=settings.agent_id) if conf.rabbit_agents_authenticated else None,
     )
+    systemd = ServiceManager()
     agent = AgentService(
         bus=bus,
         device=device,
@@ -71,20 +73,25 @@ async def run(conf: cfg.ConfigOpts) -> None:
             **({"capacity_policy": conf.capacity_policy} if policy else {}),
         },
         capacity_policy=policy,
+        on_ready=systemd.ready,
     )
+    watching = asyncio.create_task(systemd.watch())
     try:
-        if await connected(bus, agent):
+        systemd.status("waiting for the message broker, controllers and devices")
+        if await connected(bus, agent, systemd):
             await agent.run()
     finally:
+        watching.cancel()
         await bus.close()
         await device.close()
 
 
-async def connected(bus: Bus, agent: AgentService) -> bool:
+async def connected(bus: Bus, agent: AgentService, systemd: ServiceManager) -> bool:
     """Wait for the message bus. False: stopped meanwhile."""
     starting = asyncio.create_task(start_bus(bus))
 
     def stop() -> None:
+        systemd.stopping()
         agent.stop()
         starting.cancel()
 

@@ -30,6 +30,7 @@ from evenkeel.cmd.runtime import (
     tune_collector,
 )
 from evenkeel.cmd.sections import CONTROLLER
+from evenkeel.cmd.service_manager import Heart, ServiceManager
 from evenkeel.cmd.serving import Server, proxies_of, run_serving, server_of
 from evenkeel.cmd.start_log import log_start
 from evenkeel.cmd.tls_options import tls_rules
@@ -88,7 +89,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     network = open_network(conf, store)
     bus = open_controller_bus(conf)
     serving = asyncio.create_task(
-        serve(conf, store, bus, network, environments, admission, addresses, tls, keys, listening)
+        serve(conf, store, bus, network, environments, admission, addresses, tls, keys, listening, ServiceManager())
     )
     stopped = asyncio.create_task(stop.wait())
     try:
@@ -131,8 +132,10 @@ async def serve(
     tls: TlsRules,
     keys: OpenedKeyManager,
     listening: socket.socket,
+    systemd: ServiceManager,
 ) -> None:
     """Start store and bus as soon as they are reachable, then serve until cancelled."""
+    systemd.status("waiting for the database and the message broker")
     await start_store(store, environments, conf)
     await start_bus(bus)
     controller = Controller(
@@ -168,20 +171,28 @@ async def serve(
             tls=tls,
         )
         tune_collector()
+        beating = asyncio.create_task(heart.beat())
         try:
-            await serve_until(stop, server_of(app, conf), listening, conf)
+            await serve_until(stop, server_of(app, conf), listening, conf, systemd)
         finally:
+            beating.cancel()
             their_keys.close()
             theirs.close()
             await tenants.close()
 
+    heart = Heart()
+    watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
     try:
         await run_beside(serve_api, name="api")
     finally:
+        systemd.stopping()
         await controller.stop()
+        watching.cancel()
 
 
-async def serve_until(stop: asyncio.Event, server: Server, listening: socket.socket, conf: cfg.ConfigOpts) -> None:
+async def serve_until(
+    stop: asyncio.Event, server: Server, listening: socket.socket, conf: cfg.ConfigOpts, systemd: ServiceManager
+) -> None:
     """Serve, log the address, and finish requests in progress when stopped."""
 
     async def end() -> None:
@@ -192,6 +203,7 @@ async def serve_until(stop: asyncio.Event, server: Server, listening: socket.soc
     try:
         host, port = listening.getsockname()[:2]
         log.info("API listening", host=host, port=port, identity=conf.identity.kind)
+        systemd.ready()
         announce(conf.api.endpoint_file, f"{'https' if conf.api.ssl_cert_file else 'http'}://{host}:{port}")
         await server.serve(sockets=[listening])
     finally:

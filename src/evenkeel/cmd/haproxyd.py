@@ -19,6 +19,7 @@ from evenkeel.cmd.config_files import load
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
 from evenkeel.cmd.sections import HAPROXYD
+from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd.api.credentials import add_agent
@@ -94,14 +95,19 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 async def run(conf: cfg.ConfigOpts) -> None:
     """Serve until stopped."""
+    systemd = ServiceManager()
     stop = asyncio.Event()
     on_stop_signal(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
+    watching = asyncio.create_task(systemd.watch())
     try:
         await daemon.start()
+        systemd.ready()
         await stop.wait()
     finally:
+        systemd.stopping()
         await daemon.stop()
+        watching.cancel()
 
 
 async def stop_haproxy(conf: cfg.ConfigOpts) -> None:

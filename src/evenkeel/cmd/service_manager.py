@@ -1,0 +1,80 @@
+"""systemd's notification protocol (sd_notify(3)): ready, stopping, and the watchdog. Without systemd nothing happens.
+
+Fifteen lines of a stable protocol: the libraries for it are not maintained, or bind to libsystemd.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, MutableMapping
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+BEATS_PER_TIMEOUT = 3
+"""One of them may be lost or late."""
+
+
+class Heart:
+    """Tells other threads whether an event loop still runs its tasks."""
+
+    def __init__(self) -> None:
+        self._beat_at_seconds = time.monotonic()
+
+    async def beat(self, interval_seconds: float = 1.0) -> None:
+        """In the loop to watch, until it is cancelled."""
+        while True:
+            self._beat_at_seconds = time.monotonic()
+            await asyncio.sleep(interval_seconds)
+
+    def stopped(self, within_seconds: float) -> bool:
+        """Whether the loop has run no task for that long."""
+        return time.monotonic() - self._beat_at_seconds > within_seconds
+
+
+class ServiceManager:
+    """What this process tells systemd. The variables are removed from the environment: child processes, HAProxy for
+    one, know the protocol, too."""
+
+    def __init__(self, environment: MutableMapping[str, str] = os.environ) -> None:
+        address = environment.pop("NOTIFY_SOCKET", "")
+        self._address = f"\0{address[1:]}" if address.startswith("@") else address
+        microseconds = environment.pop("WATCHDOG_USEC", "")
+        of = environment.pop("WATCHDOG_PID", "")
+        mine = of in ("", str(os.getpid()))
+        self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else 0.0
+        """0: there is no watchdog."""
+
+    def ready(self) -> None:
+        """The process serves."""
+        self._tell("READY=1\nSTATUS=serving")
+
+    def status(self, text: str) -> None:
+        """One line for ``systemctl status``."""
+        self._tell(f"STATUS={text}")
+
+    def stopping(self) -> None:
+        """The process has begun to end."""
+        self._tell("STOPPING=1\nSTATUS=stopping")
+
+    async def watch(self, *, hangs: Callable[[float], bool] = lambda _seconds: False) -> None:
+        """Feed the watchdog as long as this loop runs, and ``hangs`` does not say of another one that it does not;
+        until it is cancelled. Returns at once without a watchdog."""
+        while self.watchdog_seconds:
+            if hangs(self.watchdog_seconds):
+                log.error("an event loop hangs; systemd will restart this process")
+            else:
+                self._tell("WATCHDOG=1")
+            await asyncio.sleep(self.watchdog_seconds / BEATS_PER_TIMEOUT)
+
+    def _tell(self, text: str) -> None:
+        if not self._address:
+            return
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as telling:
+                telling.setblocking(False)
+                telling.sendto(text.encode(), self._address)
+        except OSError as error:
+            log.warning("systemd is not told", error=str(error))

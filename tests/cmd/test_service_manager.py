@@ -1,0 +1,137 @@
+"""What processes tell systemd: when they serve, that their event loops run, and that they end."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evenkeel.cmd.service_manager import Heart, ServiceManager
+from tests.waiting import eventually
+
+
+class Systemd:
+    """Listens as systemd does."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(f"\0{address[1:]}" if address.startswith("@") else address)
+        self._socket.setblocking(False)
+        self.told: list[str] = []
+
+    def heard(self) -> list[str]:
+        """All lines so far."""
+        while True:
+            try:
+                self.told += self._socket.recv(4096).decode().splitlines()
+            except BlockingIOError:
+                return self.told
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[Systemd]:
+    made = Systemd(str(tmp_path / "notify"))
+    yield made
+    made.close()
+
+
+def test_without_systemd_nothing_is_told() -> None:
+    environment: dict[str, str] = {}
+    manager = ServiceManager(environment)
+    manager.ready()
+    assert manager.watchdog_seconds == 0
+    asyncio.run(manager.watch())
+
+
+def test_child_processes_do_not_inherit_what_is_for_this_one(systemd: Systemd) -> None:
+    environment = {"NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": str(os.getpid())}
+    manager = ServiceManager(environment)
+    assert not environment and manager.watchdog_seconds == 30.0
+    manager.status("waiting")
+    manager.ready()
+    manager.stopping()
+    assert systemd.heard() == ["STATUS=waiting", "READY=1", "STATUS=serving", "STOPPING=1", "STATUS=stopping"]
+
+
+def test_the_watchdog_of_another_process_is_left_alone() -> None:
+    assert ServiceManager({"WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "1"}).watchdog_seconds == 0
+    assert ServiceManager({"WATCHDOG_USEC": "x"}).watchdog_seconds == 0
+
+
+def test_an_abstract_address_and_one_that_is_gone() -> None:
+    systemd = Systemd(f"@evenkeel-test-{os.getpid()}")
+    manager = ServiceManager({"NOTIFY_SOCKET": systemd.address})
+    manager.ready()
+    assert systemd.heard()[0] == "READY=1"
+    systemd.close()
+    manager.stopping()  # logged
+
+
+async def test_the_watchdog_is_fed_until_another_loop_hangs(systemd: Systemd) -> None:
+    manager = ServiceManager({"NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "30000"})
+    answers = [False, False, True, True]
+    asked: list[float] = []
+
+    def hangs(seconds: float) -> bool:
+        asked.append(seconds)
+        return answers.pop(0) if len(answers) > 1 else True
+
+    watching = asyncio.create_task(manager.watch(hangs=hangs))
+    await eventually(lambda: len(asked) >= 6)
+    watching.cancel()
+    assert systemd.heard() == ["WATCHDOG=1", "WATCHDOG=1"] and asked[0] == 0.03
+
+
+async def test_a_heart_beats_as_long_as_its_loop_runs() -> None:
+    heart = Heart()
+    beating = asyncio.create_task(heart.beat(0.001))
+    await asyncio.sleep(0)
+    assert not heart.stopped(60.0)
+    beating.cancel()
+    await eventually(lambda: heart.stopped(0.01))
+
+
+CONTROLLER = """
+[DEFAULT]
+transport_url = embedded://{folder}/bus.db
+environments = dev:noop
+[database]
+connection = sqlite:///{folder}/evenkeel.db
+[api]
+bind_port = 0
+"""
+
+
+async def test_a_controller_is_ready_when_its_api_listens_and_says_when_it_ends(
+    systemd: Systemd, tmp_path: Path
+) -> None:
+    config = tmp_path / "controller.ini"
+    config.write_text(CONTROLLER.format(folder=tmp_path))
+    code = "import sys; from evenkeel.cmd.commands import controller; sys.exit(controller())"
+    environment = {**os.environ, "NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "3000000"}
+    command = [sys.executable, "-c", code, "--config-file", str(config)]
+    output = tmp_path / "output"
+    with output.open("w") as file:
+        process = await asyncio.to_thread(lambda: subprocess.Popen(command, env=environment, stderr=file))
+    try:
+        await eventually(lambda: "READY=1" in systemd.heard() or process.poll() is not None)
+        await eventually(lambda: "WATCHDOG=1" in systemd.heard() or process.poll() is not None)
+        process.send_signal(signal.SIGTERM)
+        await eventually(lambda: process.poll() is not None)
+        assert process.returncode == 0, output.read_text()
+        assert [line for line in systemd.heard() if line.endswith("=1") and line != "WATCHDOG=1"] == [
+            "READY=1",
+            "STOPPING=1",
+        ]
+    finally:
+        process.kill()
+        process.wait()
