@@ -223,7 +223,7 @@ async def test_agents_of_one_group_agree_on_its_networks(world: World) -> None:
 
 
 async def test_numbers_and_addresses_under_parallel_creates_through_two_controllers(world: World) -> None:
-    tenants = 20
+    tenants = 25  # with two load balancers each
     await world.agent("a1", network_layout=LAYOUT)
     await declare(world, *range(tenants))
     for number in range(tenants):
