@@ -26,6 +26,7 @@ from tests.sim.verdict import judge, unrest
 from tests.sim.world import Life, World
 
 STEP_SECONDS = 60.0
+TRIES_MAX = 500
 
 
 class Plain(Scenario):
@@ -88,18 +89,23 @@ class Story:
 
     async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
         """The same request again until there is an answer."""
-        while True:
+        unknown = False
+        for _ in range(TRIES_MAX):
             try:
                 await write()
                 return
             except (Unknown, Unavailable, ConnectionError):
-                await asyncio.sleep(0.3)
+                unknown = True
             except Conflict:  # the one before had been committed
                 return
             except NotFound:
+                if unknown and write == self.client.delete_root:  # the one before had been committed
+                    for thing in self.client.things:
+                        thing.deleted = True
                 if self.client.root.deleted or self.client.root.uncertain:
                     return
-                await asyncio.sleep(0.3)
+            await asyncio.sleep(0.3)
+        self.world.watch.violation(f"{write.__name__} was not answered in {TRIES_MAX} tries")
 
     async def _settled(self) -> None:
         until = self.world.loop.now + STEP_SECONDS

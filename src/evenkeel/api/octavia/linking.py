@@ -14,11 +14,13 @@ class Link(View, kw_only=True):
     href: str
 
 
-_wrapped: dict[type[Any], type[Any]] = {}
+_wrapped: dict[tuple[str, type[Any]], type[Any]] = {}
 
 
 def wrapped(name: str, view: type[Any]) -> type[Any]:
-    """The type of a response with one object; one type per view, so that its schema has one name."""
-    if view not in _wrapped:
-        _wrapped[view] = defstruct(f"{view.__name__}Answer", [(name, view)], kw_only=True)
-    return _wrapped[view]
+    """The type of a response with one object; one type per view and name, so that its schema has one name."""
+    if (name, view) not in _wrapped:
+        others = any(known is view for _, known in _wrapped)
+        title = f"{view.__name__}{name.title() if others else ''}Answer"
+        _wrapped[name, view] = defstruct(title, [(name, view)], kw_only=True)
+    return _wrapped[name, view]
