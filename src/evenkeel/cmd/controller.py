@@ -137,6 +137,7 @@ async def serve(
     """Start store and bus as soon as they are reachable, then serve until cancelled."""
     systemd.status("waiting for the database and the message broker")
     await start_store(store, environments, conf)
+    log.info("database ready", schema=store.schema_revision)
     await start_bus(bus)
     controller = Controller(
         store=store,

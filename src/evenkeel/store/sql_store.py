@@ -33,6 +33,8 @@ class SqlStore:
         self.database = database
         """The database, for hooks such as counting statements."""
         self._options = options
+        self.schema_revision = ""
+        """Of the tables; known after the start."""
         self.histories = Histories(database, options)
         """Begins new histories; for hooks."""
         self.tenants = SqlTenants(database, options, random)
@@ -57,7 +59,7 @@ class SqlStore:
 
     async def start(self) -> None:
         """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
-        await self.database.write(upgrade)
+        self.schema_revision = await self.database.write(upgrade)
         await self.database.write(take_unwritten)
         await self.database.write(ensure_history)
 

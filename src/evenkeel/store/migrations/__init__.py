@@ -29,18 +29,18 @@ __all__ = ["configuration", "mariadb", "upgrade"]
 _log = structlog.get_logger(__name__)
 
 
-def upgrade(connection: Connection) -> None:
-    """Upgrade the tables to this version, if they are older. Part of the caller's transaction."""
+def upgrade(connection: Connection) -> str:
+    """Upgrade the tables to this version, if they are older; returns the revision of the schema that there is then.
+    Part of the caller's transaction."""
     if connection.dialect.name == "postgresql":
         # SQLite's BEGIN IMMEDIATE is lock enough
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
     if connection.dialect.name == "mariadb":
-        _upgrade_mariadb(connection)
-    else:
-        _upgrade(connection)
+        return _upgrade_mariadb(connection)
+    return _upgrade(connection)
 
 
-def _upgrade_mariadb(connection: Connection) -> None:
+def _upgrade_mariadb(connection: Connection) -> str:
     """Under a lock of the session, because DDL ends transactions. On Galera it excludes only controllers on the same
     node. Those on other nodes may run the same statements (see :mod:`evenkeel.store.migrations.mariadb`); the slower
     one fails at the version number, corrects it and continues from there.
@@ -49,15 +49,16 @@ def _upgrade_mariadb(connection: Connection) -> None:
     if not connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), name | {"seconds": LOCK_SECONDS}):
         raise StoreUnavailable("another controller is changing the tables of the database")
     try:
-        for attempt in range(UPGRADE_ATTEMPTS):
+        for _ in range(UPGRADE_ATTEMPTS):
             try:
                 _keep_newest_version(connection)
                 return _upgrade(connection)
             except (CommandError, DBAPIError) as error:
-                if attempt == UPGRADE_ATTEMPTS - 1 or not _came_second(error):
+                if not _came_second(error):
                     raise
                 connection.exec_driver_sql("ROLLBACK")
                 connection.exec_driver_sql("DO SLEEP(0.2)")
+        raise StoreUnavailable("other controllers keep changing the tables of the database")
     finally:
         if not connection.invalidated:
             connection.scalar(text("SELECT RELEASE_LOCK(:name)"), name)
@@ -83,17 +84,16 @@ def _keep_newest_version(connection: Connection) -> None:
         connection.execute(statement, {"newest": newest})
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection) -> str:
     config = configuration()
     present = MigrationContext.configure(connection).get_current_revision()
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if present is not None and present not in known:
         _log.warning("database schema is newer than this version", schema_revision=present)
-        return
+        return present
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    newest = ScriptDirectory.from_config(config).get_current_head()
-    _log.info("database schema", revision=newest, before=present, dialect=connection.dialect.name)
+    return MigrationContext.configure(connection).get_current_revision() or ""
 
 
 def configuration() -> Config:
