@@ -198,7 +198,7 @@ def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> N
         raise NotAttachable(
             f"network {network.id} is of type {network.network_type}; the devices are attached to {allowed}"
         )
-    if network.project_id not in (None, project_id):
+    if {network.project_id, each.subnet.project_id} - {None, project_id}:
         # tenants may name any subnet as a member's
         raise NotAttachable(f"network {network.id} of subnet {each.subnet.id} belongs to another project")
     if is_common(network, layout):

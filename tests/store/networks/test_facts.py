@@ -160,6 +160,16 @@ async def test_a_tenant_gets_no_devices_into_networks_of_others(
     assert reason in found.page.services[0].problem and found.page.services[0].load_balancer_id == other
 
 
+async def test_nor_into_subnets_that_operators_declared_for_others(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    for number, project_id in ((1, "p1"), (2, "p2")):
+        await world.operator.add_network(network(number))
+        await world.operator.add_subnet(subnet(number, project_id=project_id))
+    mine, other = await load_balancer(world, 1), await load_balancer(world, 1, members=(2,))
+    found = {each.load_balancer_id: each for each in (await read(world)).page.services}
+    assert found[mine].networks and "another project" in found[other].problem
+
+
 async def test_changed_facts_and_moved_members_make_load_balancers_due(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     id_, other = await load_balancer(world, 1), await load_balancer(world, 2)
