@@ -6,6 +6,7 @@ balancers on networks that no device was attached to before: those get the reaso
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -54,6 +55,7 @@ class DefinitionReader:
         """A page of the shard's definitions. Raises :class:`SessionLost`."""
         problems: Problems = {}
         asked: set[object] = set()
+        until = asyncio.get_running_loop().time() + self._settings.network_answer_seconds
         for _ in range(ROUNDS):
             found = await self._page(call, limit, problems)
             if self._network is None:
@@ -63,7 +65,7 @@ class DefinitionReader:
             elif not (needs := _unasked(found.needs, asked)):
                 return found.page
             else:
-                lacking = await self._meet(self._network, call.shard_id, needs)
+                lacking = await self._meet(self._network, call.shard_id, needs, until)
             problems |= lacking
         found = await self._page(call, limit, problems)
         if found.needs.ports:
@@ -82,19 +84,22 @@ class DefinitionReader:
             unattachable=problems,
         )
 
-    async def _meet(self, network: Network, shard_id: ShardId, needs: Needs) -> Problems:
-        """Ask the network service; returns the load balancers for which it has no answer, with the reason."""
-        problems = await self._read_facts(network, needs.subnets)
-        await self._find_hosts(network, needs.members)
-        return problems | await self._make_ports(network, shard_id, needs.ports)
+    async def _meet(self, network: Network, shard_id: ShardId, needs: Needs, until: float) -> Problems:
+        """Ask the network service, until that time of the event loop; returns the load balancers for which it has no
+        answer, with the reason."""
+        problems = await self._read_facts(network, needs.subnets, until)
+        await self._find_hosts(network, needs.members, until)
+        return problems | await self._make_ports(network, shard_id, needs.ports, until)
 
     # -- facts
 
-    async def _read_facts(self, network: Network, wanted: Mapping[LoadBalancerId, frozenset[str]]) -> Problems:
+    async def _read_facts(
+        self, network: Network, wanted: Mapping[LoadBalancerId, frozenset[str]], until: float
+    ) -> Problems:
         ids = frozenset().union(*wanted.values())
         if not ids:
             return {}
-        facts, reason = await self._answer(lambda: network.read_facts(ids))
+        facts, reason = await _answer(lambda: network.read_facts(ids), until)
         if facts is None:
             return dict.fromkeys(wanted, reason)
         await self._attachments.store_facts(facts.subnets)
@@ -104,37 +109,32 @@ class DefinitionReader:
         }
         return {load_balancer_id: each[0] for load_balancer_id, each in reasons.items() if each}
 
-    async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]]) -> None:
+    async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]], until: float) -> None:
         """Those that are not found stay unknown: devices reach them by asking for their addresses."""
         by_network: dict[str, set[str]] = {}
         for network_id, address in members:
             by_network.setdefault(network_id, set()).add(address)
         for network_id, addresses in sorted(by_network.items()):
-            hosts, reason = await self._answer(lambda: network.find_hosts(network_id, addresses))  # noqa: B023
+            hosts, reason = await _answer(partial(network.find_hosts, network_id, addresses), until)
             if hosts is None:
                 log.warning("hosts of members are not known", network=network_id, reason=reason)
                 return
             await self._attachments.store_hosts(network_id, hosts)
 
-    async def _answer(self, ask: Callable[[], Awaitable[T]]) -> tuple[T | None, str]:
-        """The network service's answer, or None and why there is none."""
-        try:
-            async with asyncio.timeout(self._settings.network_answer_seconds):
-                return await ask(), ""
-        except TimeoutError:
-            return None, LATE
-        except NetworkUnavailable as error:
-            return None, str(error)
-
     # -- ports
 
     async def _make_ports(
-        self, network: Network, shard_id: ShardId, wanted: Mapping[LoadBalancerId, tuple[DevicePort, ...]]
+        self,
+        network: Network,
+        shard_id: ShardId,
+        wanted: Mapping[LoadBalancerId, tuple[DevicePort, ...]],
+        until: float,
     ) -> Problems:
         tasks = {port: self._task(network, shard_id, port) for ports in wanted.values() for port in ports}
         if not tasks:
             return {}
-        await asyncio.wait(tasks.values(), timeout=self._settings.network_answer_seconds)
+        left_seconds = until - asyncio.get_running_loop().time()
+        await asyncio.wait(tasks.values(), timeout=max(0.0, left_seconds))
         reasons = {port: task.result() if task.done() else LATE for port, task in tasks.items()}
         failed = {id_: [reasons[port] for port in ports if reasons[port]] for id_, ports in wanted.items()}
         return {id_: each[0] for id_, each in failed.items() if each}
@@ -169,6 +169,17 @@ class DefinitionReader:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | None, str]:
+    """The network service's answer, or None and why there is none."""
+    try:
+        async with asyncio.timeout_at(until):
+            return await ask(), ""
+    except TimeoutError:
+        return None, LATE
+    except NetworkUnavailable as error:
+        return None, str(error)
 
 
 def _unasked(needs: Needs, asked: set[object]) -> Needs:
