@@ -5,7 +5,7 @@ balancers on networks that no device was attached to before: those get the reaso
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -103,11 +103,7 @@ class DefinitionReader:
         if facts is None:
             return dict.fromkeys(wanted, reason)
         await self._attachments.store_facts(facts.subnets)
-        reasons = {
-            load_balancer_id: [facts.refused[id_] for id_ in sorted(subnet_ids) if id_ in facts.refused]
-            for load_balancer_id, subnet_ids in wanted.items()
-        }
-        return {load_balancer_id: each[0] for load_balancer_id, each in reasons.items() if each}
+        return _first_reasons({id_: sorted(subnet_ids) for id_, subnet_ids in wanted.items()}, facts.refused)
 
     async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]], until: float) -> None:
         """Those that are not found stay unknown: devices reach them by asking for their addresses."""
@@ -136,8 +132,7 @@ class DefinitionReader:
         left_seconds = until - asyncio.get_running_loop().time()
         await asyncio.wait(tasks.values(), timeout=max(0.0, left_seconds))
         reasons = {port: task.result() if task.done() else LATE for port, task in tasks.items()}
-        failed = {id_: [reasons[port] for port in ports if reasons[port]] for id_, ports in wanted.items()}
-        return {id_: each[0] for id_, each in failed.items() if each}
+        return _first_reasons(wanted, reasons)
 
     def _task(self, network: Network, shard_id: ShardId, port: DevicePort) -> asyncio.Task[str]:
         key = shard_id, port
@@ -180,6 +175,12 @@ async def _answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | No
         return None, LATE
     except NetworkUnavailable as error:
         return None, str(error)
+
+
+def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mapping[T, str]) -> Problems:
+    """For each load balancer, why the first of what it wants is not to be had; without those that lack nothing."""
+    found = {id_: [reasons[one] for one in each if reasons.get(one)] for id_, each in wanted.items()}
+    return {id_: each[0] for id_, each in found.items() if each}
 
 
 def _unasked(needs: Needs, asked: set[object]) -> Needs:

@@ -73,8 +73,9 @@ class Controller:
             definitions=self._definitions,
             on_unserved=self._scheduler.wake,
         )
-        claims = () if network is None else (store.claims, store.device_ports)
-        self._releases = [PortReleases(each, network) for each in claims if network is not None]
+        self._releases: list[PortReleases] = []
+        if network is not None:
+            self._releases = [PortReleases(each, network) for each in (store.claims, store.device_ports)]
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._ports = None if network is None else VipPortUpdates(store.ports, network)

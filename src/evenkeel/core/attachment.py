@@ -138,15 +138,20 @@ def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
     )
 
 
-def members_on_tunnels(tree: LoadBalancerTree, subnets: Iterable[KnownSubnet]) -> Iterator[tuple[str, str]]:
-    """Network id and address of the members whose hosts the devices have to know, and the network service may."""
-    tunnels = {
+def tunnels_of_service(subnets: Iterable[KnownSubnet]) -> dict[str, str]:
+    """Network ids by subnet id, of tunnels whose members' hosts the network service may know."""
+    return {
         each.subnet.id: each.subnet.network_id
         for each in subnets
         if each.network is not None and each.from_service and each.network.network_type in TUNNELS
     }
+
+
+def members_on_tunnels(tree: LoadBalancerTree, tunnels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Network id and address of the members whose hosts the devices have to know. ``tunnels``: those of
+    :func:`tunnels_of_service`."""
     for member in tree.members:
-        if member.subnet_id in tunnels and not member.deleted:
+        if member.subnet_id is not None and member.subnet_id in tunnels and not member.deleted:
             yield tunnels[member.subnet_id], member.address
 
 

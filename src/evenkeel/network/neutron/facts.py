@@ -1,11 +1,11 @@
 """What devices need to know of Neutron's networks, and where members' ports are. Blocking, in a thread."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from ipaddress import ip_address
 from typing import Any
 
 from msgspec.structs import replace
 
+from evenkeel.core.addresses import parsed_address
 from evenkeel.core.attachment import KnownSubnet, NetworkFacts
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.networks import DeclaredNetwork, MemberHost, NetworkType
@@ -79,7 +79,7 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
 
 
 def _short(address: str) -> str:
-    return str(ip_address(address))
+    return str(parsed_address(address))
 
 
 def _vteps(client: NeutronClient, hosts: Iterable[str]) -> dict[str, str]:

@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import Double
+from sqlalchemy import ColumnElement, Double, or_
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
+
+FAR_SECONDS = 3600.0
+"""More than any delay after which something is due."""
 
 
 class db_now(FunctionElement[float]):
@@ -32,3 +35,11 @@ def _sqlite(element: db_now, compiler: Any, **kw: Any) -> str:
 def _mariadb(element: db_now, compiler: Any, **kw: Any) -> str:
     # SYSDATE, not NOW(), for the same reason. Sessions are in UTC: see store.engine.mariadb
     return "CAST(UNIX_TIMESTAMP(SYSDATE(6)) AS DOUBLE)"
+
+
+def reached(
+    time: ColumnElement[float], *, ago_seconds: float = 0.0, far_seconds: float = FAR_SECONDS
+) -> ColumnElement[bool]:
+    """Condition: a stored time is past, by ``ago_seconds``. One further away than ``far_seconds`` was stored before the
+    database's clock was set back."""
+    return or_(time <= db_now() - ago_seconds, time > db_now() + far_seconds)

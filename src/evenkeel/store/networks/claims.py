@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, delete, insert, or_, select, update
+from sqlalchemy import Column, ColumnElement, Connection, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.backoff import Backoff
@@ -17,12 +17,10 @@ from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DueClaim, PortClaim
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 
-FAR_SECONDS = 3600.0
-"""More than any grace period or back-off delay."""
 AT_ONCE = 0.0
 
 _vip_claim = schema.vip_claim
@@ -38,9 +36,7 @@ def _unheld(table: Table) -> ColumnElement[bool]:
 
 
 def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
-    due_at = table.c.due_at
-    # a time in the far future was set before the database's clock was set back
-    return (_unheld(table), or_(due_at <= db_now(), due_at > db_now() + FAR_SECONDS))
+    return (_unheld(table), reached(table.c.due_at))
 
 
 class SqlClaims:

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from sqlalchemy import Connection, delete, exists, insert, or_, select, update
+from sqlalchemy import Connection, delete, exists, select, update
 
 from evenkeel.core.attachment import DueFacts, KnownSubnet
 from evenkeel.core.control import Change
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import MemberHost
-from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.attaching import read_known
 from evenkeel.store.networks.declared import change_network, renew_users
@@ -16,9 +16,6 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row, subnet_row
 from evenkeel.store.writing.steps import insert_all
-
-FAR_SECONDS = 3600.0
-"""A network read this long in the future was read before the database's clock was set back."""
 
 _network, _subnet = schema.network, schema.subnet
 _attached, _member, _host = schema.attached_network, schema.member, schema.member_host
@@ -37,11 +34,10 @@ def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: S
     }
     changed = _store_subnets(connection, [each.subnet for each in facts.values()])
     changes: list[Change] = []
-    for id_, network in sorted(networks.items()):
-        if id_ not in known:
-            insert_all(connection, _network, [network_row(network)])
-        elif known[id_] != network:
-            changes += change_network(connection, network, options)
+    insert_all(connection, _network, [network_row(networks[id_]) for id_ in sorted(networks.keys() - known.keys())])
+    for id_ in sorted(networks.keys() & known.keys()):
+        if known[id_] != networks[id_]:
+            changes += change_network(connection, networks[id_], options)
         elif id_ in changed:
             changes += renew_users(connection, id_, options)
     connection.execute(update(_network).where(in_list(_network.c.id, networks)).values(read_at=db_now()))
@@ -64,13 +60,12 @@ def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str
 def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
     """Networks that were read too long ago; no other process gets them meanwhile. Those to which no device is attached
     are forgotten."""
-    now = db_now()
-    old = or_(_network.c.read_at <= now - older_seconds, _network.c.read_at > now + FAR_SECONDS)
+    old = reached(_network.c.read_at, ago_seconds=older_seconds)
     statement = select(_network.c.id, _network.c.read_at).where(old).order_by(_network.c.read_at).limit(limit)
     ids = []
     for row in connection.execute(statement).fetchall():
         unchanged = _network.c.id == row.id, _network.c.read_at == row.read_at
-        if connection.execute(update(_network).where(*unchanged).values(read_at=now)).rowcount:
+        if connection.execute(update(_network).where(*unchanged).values(read_at=db_now())).rowcount:
             ids.append(row.id)
     used = set(
         connection.scalars(select(_attached.c.network_id).where(in_list(_attached.c.network_id, ids)).distinct())
@@ -132,13 +127,13 @@ def store_hosts(
     known = {
         address: host for (_, address), host in read_hosts(connection, [(network_id, one) for one in hosts]).items()
     }
-    moved = False
-    for address, host in sorted(hosts.items()):
-        values = {"mac_address": host.mac_address, "vtep": host.vtep}
-        if address not in known:
-            connection.execute(insert(_host).values(network_id=network_id, address=address, **values))
-        elif known[address] != host:
-            is_it = _host.c.network_id == network_id, _host.c.address == address
-            connection.execute(update(_host).where(*is_it).values(**values))
-            moved = True
+    rows = {
+        address: {"network_id": network_id, "address": address, "mac_address": host.mac_address, "vtep": host.vtep}
+        for address, host in sorted(hosts.items())
+    }
+    insert_all(connection, _host, [row for address, row in rows.items() if address not in known])
+    moved = [address for address in rows if address in known and known[address] != hosts[address]]
+    for address in moved:
+        is_it = _host.c.network_id == network_id, _host.c.address == address
+        connection.execute(update(_host).where(*is_it).values(**rows[address]))
     return renew_users(connection, network_id, options) if moved else ()

@@ -16,6 +16,7 @@ from evenkeel.core.attachment import (
     service_networks,
     subnets_in_use,
     subnets_to_attach,
+    tunnels_of_service,
 )
 from evenkeel.core.certificates import CertificateFacts, CertificateKind
 from evenkeel.core.errors import SessionLost
@@ -152,7 +153,8 @@ def _add_networks(
     and what the network service has to tell. Three queries, or four with members on tunnels."""
     uses = {id_: subnets_in_use(tree) for id_, tree in trees.items()}
     known = read_known(connection, frozenset().union(*(each.all for each in uses.values())))
-    members = {id_: frozenset(members_on_tunnels(tree, known.values())) for id_, tree in trees.items()}
+    tunnels = tunnels_of_service(known.values())
+    members = {id_: frozenset(members_on_tunnels(tree, tunnels)) for id_, tree in trees.items()}
     all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
     hosts = read_hosts(connection, all_members)
     attached = replace(read_attached(connection, place.shard_id), hosts=hosts)

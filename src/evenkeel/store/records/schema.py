@@ -548,34 +548,27 @@ certificate_use = Table(  # by listeners and pools that are not marked deleted
     _load_balancer_id(),
 )
 
-vip_claim = Table(  # ports that may exist at a network service, stored before they are created
-    "vip_claim",
-    metadata,
-    Column("load_balancer_id", ID, primary_key=True),
-    # set with the load balancer; the foreign key sets it to NULL when that row is removed
-    Column("held_by", ID, ForeignKey("load_balancer.id", ondelete="SET NULL")),
-    Column("device_owner", NAME, nullable=False),
-    Column("device_id", NAME, nullable=False),
-    Column("port_id", ID),  # known once a load balancer holds it
-    Column("made_at", Double, nullable=False),
-    Column("due_at", Double, nullable=False),  # if no load balancer holds it
-    Column("attempts", Integer, nullable=False),
-    Index("ix_vip_claim_held_by_due_at", "held_by", "due_at"),
-)
 
-device_port = Table(  # the same, of ports for addresses of devices
-    "device_port",
-    metadata,
-    Column("claim_id", ID, primary_key=True),
-    Column("held_by", ID, ForeignKey("device_address.claim_id", ondelete="SET NULL")),
-    Column("device_owner", NAME, nullable=False),
-    Column("device_id", NAME, nullable=False),
-    Column("port_id", ID),
-    Column("made_at", Double, nullable=False),
-    Column("due_at", Double, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Index("ix_device_port_held_by_due_at", "held_by", "due_at"),
-)
+def _claims(name: str, *, key: str, holder: str) -> Table:
+    """Ports that may exist at a network service, stored before they are created."""
+    return Table(
+        name,
+        metadata,
+        Column(key, ID, primary_key=True),
+        # set with the holder; the foreign key sets it to NULL when that row is removed
+        Column("held_by", ID, ForeignKey(holder, ondelete="SET NULL")),
+        Column("device_owner", NAME, nullable=False),
+        Column("device_id", NAME, nullable=False),
+        Column("port_id", ID),  # known once something holds it
+        Column("made_at", Double, nullable=False),
+        Column("due_at", Double, nullable=False),  # if nothing holds it
+        Column("attempts", Integer, nullable=False),
+        Index(f"ix_{name}_held_by_due_at", "held_by", "due_at"),
+    )
+
+
+vip_claim = _claims("vip_claim", key="load_balancer_id", holder="load_balancer.id")
+device_port = _claims("device_port", key="claim_id", holder="device_address.claim_id")
 
 plan_inquiry = Table(  # operators' questions to agents, and the answers, for some minutes
     "plan_inquiry",

@@ -6,12 +6,12 @@ Load balancers are locked before rows of references, as in tenants' writes.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, false, or_, select, update
+from sqlalchemy import ColumnElement, Connection, exists, false, select, update
 
 from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.core.control import Change
 from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
@@ -33,10 +33,8 @@ def in_use() -> ColumnElement[bool]:
 
 
 def _is_due(options: StoreOptions) -> tuple[ColumnElement[bool], ...]:
-    next_check_at = _certificate.c.next_check_at
-    # one in the far future was set before the database's clock was set back
-    due = or_(next_check_at <= db_now(), next_check_at > db_now() + 2 * options.certificate_refresh_seconds)
-    return due, in_use()
+    far_seconds = 2 * options.certificate_refresh_seconds
+    return reached(_certificate.c.next_check_at, far_seconds=far_seconds), in_use()
 
 
 def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[str]:

@@ -13,8 +13,7 @@ from evenkeel.core.backoff import Backoff
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.network import DuePort, PortOptions
 from evenkeel.store.engine.base import Database
-from evenkeel.store.engine.clock import db_now
-from evenkeel.store.networks.claims import FAR_SECONDS
+from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.records import schema
 
 GRACE_SECONDS = 10.0
@@ -71,8 +70,7 @@ class SqlPortChanges:
 
 
 def _is_due() -> Any:
-    # a time in the far future was set before the database's clock was set back
-    return or_(_change.c.due_at <= db_now(), _change.c.due_at > db_now() + FAR_SECONDS)
+    return reached(_change.c.due_at)
 
 
 def _take(connection: Connection, due: Any, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
