@@ -49,6 +49,7 @@ def _upgrade_mariadb(connection: Connection) -> str:
     if not connection.scalar(text("SELECT GET_LOCK(:name, :seconds)"), name | {"seconds": LOCK_SECONDS}):
         raise StoreUnavailable("another controller is changing the tables of the database")
     try:
+        raced: Exception | None = None
         for _ in range(UPGRADE_ATTEMPTS):
             try:
                 _keep_newest_version(connection)
@@ -56,9 +57,10 @@ def _upgrade_mariadb(connection: Connection) -> str:
             except (CommandError, DBAPIError) as error:
                 if not _came_second(error):
                     raise
+                raced = error
                 connection.exec_driver_sql("ROLLBACK")
                 connection.exec_driver_sql("DO SLEEP(0.2)")
-        raise StoreUnavailable("other controllers keep changing the tables of the database")
+        raise StoreUnavailable("other controllers keep changing the tables of the database") from raced
     finally:
         if not connection.invalidated:
             connection.scalar(text("SELECT RELEASE_LOCK(:name)"), name)
