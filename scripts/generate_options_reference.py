@@ -1,4 +1,5 @@
-"""Writes docs/reference/options.md from the options the processes and the installed device drivers declare.
+"""Writes docs/reference/options.md and a sample configuration of each process from the options the processes and the
+installed device drivers declare.
 
 ``--check`` only compares; ``--print`` writes to standard output.
 """
@@ -9,9 +10,12 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from evenkeel.cmd import options, sections
+from evenkeel.cmd import options
+from evenkeel.cmd.configuration import sections
+from evenkeel.cmd.configuration.processes import PROCESSES
+from evenkeel.cmd.configuration.sample import sample
 from evenkeel.cmd.device_drivers import declared_options, installed_drivers
-from evenkeel.config.values import allowed_values
+from evenkeel.config.values import allowed_values, type_of
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
 HEAD = """# Options
@@ -19,9 +23,13 @@ HEAD = """# Options
 Ini files read by oslo.config; every process takes `--config-file` (several times: later files win).
 Several processes may share a file. An option or section that none of them reads, no installed device driver and no
 library, is refused at start, with the file, the section and the nearest option that there is.
+`evenkeel config sample PROCESS` prints a file with all of them ([controller](controller.ini.sample),
+[agent](agent.ini.sample), [haproxyd](haproxyd.ini.sample)), `evenkeel config check PROCESS` checks one,
+`evenkeel config show PROCESS --origin` shows where each value comes from. Lists are separated by commas.
 This page is made from the code by `scripts/generate_options_reference.py`; where drivers of other packages are
 installed, `--print` shows it with theirs.
 """
+COLUMNS = "| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
 NOTES = {
     "identity": " (and oslo.policy's and Keystone's: see how-to/authentication.md)",
     "neutron": " (and keystoneauth's options: see how-to/use-neutron.md)",
@@ -59,7 +67,7 @@ def of(process: str, declared: sections.OptionGroups) -> Iterator[tuple[str, Seq
 def row(option: cfg.Opt) -> str:
     """One option as a table row."""
     default = "" if option.default in (None, [], "") else f"`{option.default}`"
-    return f"| `{option.name}` | {default} | {allowed_values(option)} | {option.help} |"
+    return f"| `{option.name}` | {type_of(option)} | {default} | {allowed_values(option)} | {option.help} |"
 
 
 def page() -> str:
@@ -67,18 +75,22 @@ def page() -> str:
     parts = [HEAD]
     for title, listed in tables():
         rows = "\n".join(map(row, listed))
-        parts.append(f"\n## {title}\n\n| option | default | allowed | meaning |\n|---|---|---|---|\n{rows}\n")
+        parts.append(
+            f"\n## {title}\n\n| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n{rows}\n"
+        )
     return "".join(parts)
 
 
 def main() -> int:
     """Write, print or compare."""
+    pages = {TARGET: page(), **{TARGET.with_name(f"{name}.ini.sample"): sample(name) for name in PROCESSES}}
     if "--check" in sys.argv:
-        return 0 if TARGET.read_text() == page() else 1
+        return 0 if all(path.read_text() == text for path, text in pages.items()) else 1
     if "--print" in sys.argv:
         print(page(), end="")
         return 0
-    TARGET.write_text(page())
+    for path, text in pages.items():
+        path.write_text(text)
     return 0
 
 

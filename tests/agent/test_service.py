@@ -37,6 +37,7 @@ class Controllers:
         self.bus = MemoryBus(hub, name="controllers")
         self.calls: list[m.AnyMessage] = []
         self.refuses: dict[type[m.AnyMessage], m.Refused] = {}
+        self.ttl_seconds = 30.0
         self.assignments = m.Assignments(revision=1, shards=(), history="h1")
 
     async def start(self) -> None:
@@ -49,7 +50,7 @@ class Controllers:
             return self.refuses[type(call)]
         match call:
             case m.Register() | m.Keepalive():
-                return m.SessionState(ttl_seconds=30.0, assignments_revision=1, history="h1")
+                return m.SessionState(ttl_seconds=self.ttl_seconds, assignments_revision=1, history="h1")
             case m.GetAssignments():
                 return self.assignments
         return m.Done()
@@ -162,6 +163,22 @@ async def test_a_registration_that_is_refused_ends_it_with_code_and_reason() -> 
     async with running(Register=m.Refused(code="wrong_driver", reason="environment demo takes haproxy")) as bench:
         with pytest.raises(AgentRefused, match=r"refused \(wrong_driver\): environment demo takes haproxy"):
             await bench.task
+
+
+@pytest.mark.parametrize(
+    ("ttl_seconds", "told"),
+    [
+        (0.05, r"keepalive_interval: 0\.02: at most 0\.017 is allowed, a third of session_ttl .* is 0\.05"),
+        (0.1, r"write_budget: 1: at most 0\.08 is allowed, session_ttl of the controllers \(0\.1\)"),
+    ],
+)
+async def test_intervals_that_do_not_fit_the_controllers_session_ttl_end_it(ttl_seconds: float, told: str) -> None:
+    async with running(controllers=False) as bench:
+        bench.controllers.ttl_seconds = ttl_seconds
+        await bench.controllers.start()
+        with pytest.raises(AgentRefused, match=told):
+            await bench.task
+        assert len(bench.controllers.seen(m.EndSession)) == 1
 
 
 async def test_a_live_twin_ends_it_when_patience_is_over() -> None:

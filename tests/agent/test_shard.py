@@ -12,7 +12,7 @@ from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import Repair, Retirement
 from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
-from evenkeel.core.messages import Repaired, ShardEpoch
+from evenkeel.core.messages import Repaired, ReportApplied, ReportReceipt, ShardEpoch
 from tests.agent.fakes import Bench
 from tests.waiting import eventually
 
@@ -231,6 +231,26 @@ async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_ag
     bench.worker.hint(("lb-3",))
     await eventually(lambda: bench.controllers.applied("lb-3") == 1)
     assert bench.device.takeovers == [3, 3]
+
+
+async def test_the_partition_is_removed_if_the_answer_to_the_last_report_is_lost(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await all_applied(bench)
+    bench.device.retirement = Retirement()
+    take = bench.controllers.report_applied
+
+    async def lose_answer(call: ReportApplied) -> ReportReceipt:
+        monkeypatch.undo()
+        await take(call)
+        bench.controllers.revisions.clear()
+        raise BusUnavailable("the answer was lost")
+
+    monkeypatch.setattr(bench.controllers, "report_applied", lose_answer)
+    bench.controllers.deleted = set(bench.controllers.revisions)
+    bench.controllers.revisions.update(dict.fromkeys(bench.controllers.revisions, 9))
+    bench.worker.hint(tuple(bench.controllers.revisions))
+    await eventually(lambda: bool(bench.device.retirements))
 
 
 async def test_a_partition_on_a_device_out_of_reach_is_removed_later(bench: Bench) -> None:

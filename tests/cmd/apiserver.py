@@ -11,8 +11,9 @@ from typing import Any
 import trustme
 
 from evenkeel.api.app import create_app
-from evenkeel.cmd import config_files, identity_options, options
+from evenkeel.cmd import identity_options, options
 from evenkeel.cmd.admission import open_admission
+from evenkeel.cmd.configuration import loading
 from evenkeel.cmd.serving import Server, server_of
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import open_store
@@ -24,7 +25,7 @@ def load(folder: Path, text: str) -> Any:
     file = folder / "controller.ini"
     file.write_text(text)
     groups = {"api": options.API + identity_options.API, "identity": identity_options.IDENTITY}
-    return config_files.load("controller", ["--config-file", str(file)], groups=groups)
+    return loading.load("controller", ["--config-file", str(file)], groups=groups)
 
 
 class Certificates:

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from evenkeel import __version__
-from evenkeel.cmd import commands
+from evenkeel.cmd import commands, extras
 from evenkeel.cmd.extras import DISTRIBUTION
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ OTHERS = (
 )
 """Of extras of their own, and what only alembic imports."""
 PROCESSES = {
-    "cli": ("evenkeel.cli.main", ["evenkeel.cli"]),
+    "cli": ("evenkeel.cmd.operators", ["evenkeel.cli"]),
     "agent": (
         "evenkeel.cmd.agent",
         ["evenkeel.agent", "evenkeel.bus", "evenkeel.devices", "evenkeel.sealing", *SHARED],
@@ -155,7 +155,7 @@ def test_a_command_whose_extra_is_not_installed_names_it(
     command, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     listed = [f"{name}>=1.0; extra == '{each}'" for each in EXTRAS for name in ("msgspec", f"not-there-{each}")]
-    monkeypatch.setattr(commands, "requires", lambda _: ["msgspec>=0.19", *listed])
+    monkeypatch.setattr(extras, "requires", lambda _: ["msgspec>=0.19", *listed])
     assert command() == commands.NOT_INSTALLED
     said = capsys.readouterr().err
     assert f"not installed: not-there-{extra}. " in said
@@ -163,9 +163,7 @@ def test_a_command_whose_extra_is_not_installed_names_it(
 
 
 def test_rabbitmq_commands_work_with_either_extra(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    monkeypatch.setattr(
-        commands, "requires", lambda _: ["not-there; extra == 'agent'", "msgspec; extra == 'controller'"]
-    )
+    monkeypatch.setattr(extras, "requires", lambda _: ["not-there; extra == 'agent'", "msgspec; extra == 'controller'"])
     monkeypatch.setattr(sys, "argv", ["evenkeel-rabbitmq", "agent-user", "--environment", "prod", "--host", "lb-1"])
     assert commands.rabbitmq() == 0
     assert capsys.readouterr().out.startswith("rabbitmqctl add_user ")
@@ -173,15 +171,15 @@ def test_rabbitmq_commands_work_with_either_extra(monkeypatch: pytest.MonkeyPatc
 
 def test_requirements_with_markers_of_platforms_are_left_to_pip(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["a>=1; extra == 'x'", 'b[c]>=2 ; extra == "x"', "d; (sys_platform == 'linux') and extra == 'x'", "e"]
-    monkeypatch.setattr(commands, "requires", lambda _: lines)
-    assert commands.missing_packages("x") == ["a", "b"]
+    monkeypatch.setattr(extras, "requires", lambda _: lines)
+    assert extras.missing_packages("x") == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", PROJECT["scripts"])
 def test_every_command_tells_its_version_even_without_its_extra(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(commands, "requires", lambda _: [f"not-there; extra == '{extra}'" for extra in EXTRAS])
+    monkeypatch.setattr(extras, "requires", lambda _: [f"not-there; extra == '{extra}'" for extra in EXTRAS])
     monkeypatch.setattr(sys, "argv", [name, "--version"])
     command = getattr(commands, PROJECT["scripts"][name].partition(":")[2])
     assert command() == 0

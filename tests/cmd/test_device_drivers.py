@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.device_drivers import declared_options, driver_entry, installed_drivers
-from evenkeel.cmd.sections import AGENT
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from evenkeel.cmd import options
-from evenkeel.cmd.config_files import load
-from evenkeel.cmd.controller import parse_environment, start_store
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.controller import start_store
+from evenkeel.cmd.controller_parts import parse_environment
 from evenkeel.core.statuses import FailbackMode
 from evenkeel.store.sql_store import open_store
 

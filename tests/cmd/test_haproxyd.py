@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
 from evenkeel.haproxyd.api.credentials import read_hashes
 from evenkeel.haproxyd.api.tls import make_certificates, server_context

@@ -11,11 +11,11 @@ from oslo_config import cfg
 
 import evenkeel
 from evenkeel.agent.settings import AgentSettings
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
 from evenkeel.cmd.haproxyd_options import daemon_settings, http_settings
 from evenkeel.cmd.limit_options import load_balancer_limits
 from evenkeel.cmd.quota_options import default_quotas
-from evenkeel.cmd.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.devices.bigip.options import OPTIONS as BIGIP
 from evenkeel.devices.bigip.options import BigIpOptions
@@ -62,6 +62,8 @@ def another(option: cfg.Opt) -> object:
         return "192.0.2.1"
     if option.dest == "denied_member_networks":
         return "10.0.0.0/8"
+    if option.dest == "peers_port_last":
+        return 15_000  # not before the first one
     if option.dest == "f5_parent_ssl_profile":
         return "/Common/other"
     if isinstance(option, cfg.BoolOpt):

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import open_key_manager
-from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.key_managers.directory import DirectoryKeyManager
 
 
@@ -45,7 +45,7 @@ def test_a_directory_without_a_key_is_refused(tmp_path: Path, lines: tuple[str, 
 
 
 def test_another_key_manager_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"certificates\.key_manager"):
+    with pytest.raises(ValueError, match=r"\[certificates\] key_manager"):
         configured(tmp_path, "key_manager = rubbish")
 
 

@@ -9,10 +9,11 @@ import pytest
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd import config_files, identity_options, limit_options, quota_options
+from evenkeel.cmd import identity_options, limit_options, quota_options
 from evenkeel.cmd.agent import agent_settings, driver_options
-from evenkeel.cmd.controller import open_controller_bus, parse_environment
-from evenkeel.cmd.sections import AGENT
+from evenkeel.cmd.configuration import loading
+from evenkeel.cmd.configuration.sections import AGENT
+from evenkeel.cmd.controller_parts import open_controller_bus, parse_environment
 from evenkeel.core.capacity import parse_policy
 from evenkeel.core.limits import LoadBalancerLimits
 from evenkeel.core.quota import TITLES
@@ -28,7 +29,7 @@ def test_the_options_page_is_made_from_the_code() -> None:
 def load(tmp_path: Path, text: str) -> cfg.ConfigOpts:
     file = tmp_path / "agent.ini"
     file.write_text(text)
-    return config_files.load("agent", ["--config-file", str(file)], groups=AGENT)
+    return loading.load("agent", ["--config-file", str(file)], groups=AGENT)
 
 
 def test_an_agent_without_a_host_is_refused_by_name(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_users_of_agents_need_rabbitmq(tmp_path: Path) -> None:
 def test_limits_of_a_load_balancer_are_read(tmp_path: Path) -> None:
     file = tmp_path / "controller.ini"
     file.write_text("[limits]\nmembers_per_load_balancer = 7\n")
-    conf = config_files.load("controller", ["--config-file", str(file)], groups={"limits": limit_options.LIMITS})
+    conf = loading.load("controller", ["--config-file", str(file)], groups={"limits": limit_options.LIMITS})
     assert limit_options.load_balancer_limits(conf) == LoadBalancerLimits(member=7)
 
 
@@ -103,7 +104,7 @@ def test_a_malformed_environment_is_refused(item: str) -> None:
 def loaded(tmp_path: Path, text: str, group: str, found: Sequence[cfg.Opt]) -> cfg.ConfigOpts:
     file = tmp_path / "controller.ini"
     file.write_text(text)
-    return config_files.load("controller", ["--config-file", str(file)], groups={group: found})
+    return loading.load("controller", ["--config-file", str(file)], groups={group: found})
 
 
 def test_tenants_are_limited_unless_an_operator_says_otherwise(tmp_path: Path) -> None:
@@ -138,13 +139,13 @@ def test_a_missing_file_is_one_line_and_exit_code_2(module: str) -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("[DEFAULT]\nenvironment_group_number = one\n", "environment_group_number"),
-        ("[bigip]\nf5_ha_type = triple\n", "bigip.f5_ha_type"),
-        ("[DEFAULT]\nreport_interval = 0\n", "report_interval"),
+        ("[DEFAULT]\nenvironment_group_number = one\n", r"\[DEFAULT\] environment_group_number"),
+        ("[bigip]\nf5_ha_type = triple\n", r"\[bigip\] f5_ha_type"),
+        ("[DEFAULT]\nreport_interval = 0\n", r"\[DEFAULT\] report_interval"),
     ],
 )
 def test_a_bad_value_is_refused_by_the_options_name(tmp_path: Path, text: str, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}: "):
+    with pytest.raises(ValueError, match=rf"^{tmp_path}/agent\.ini:2: {name}: "):
         load(tmp_path, text)
 
 

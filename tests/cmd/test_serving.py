@@ -225,7 +225,10 @@ async def test_an_address_may_hold_so_many_connections_and_a_proxy_more(tmp_path
 def test_bad_limits_are_refused_by_name(tmp_path: Path) -> None:
     from evenkeel.cmd.serving import server_of
 
-    for text, told in (("connections_max = 1", "api.connections_max"), ("header_seconds = 0", "api.header_seconds")):
+    for text, told in (
+        ("connections_max = 1", r"\[api\] connections_max"),
+        ("header_seconds = 0", r"\[api\] header_seconds"),
+    ):
         with pytest.raises(ValueError, match=told):
             load(tmp_path, f"[api]\n{text}\n")
     with pytest.raises(ValueError, match=r"^api.proxies: .*elsewhere"):

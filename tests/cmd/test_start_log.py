@@ -7,8 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel import __version__
-from evenkeel.cmd.config_files import load
-from evenkeel.cmd.sections import AGENT, CONTROLLER
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
 from evenkeel.cmd.start_log import log_start
 
 

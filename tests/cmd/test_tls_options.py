@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.config_files import load
-from evenkeel.cmd.sections import CONTROLLER
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.tls_options import tls_rules
 from evenkeel.core.tls import ANY_TLS, DEFAULT_CIPHERS, NEWEST_CIPHERS, TlsRules
 

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("hvac")
 
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
-from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.key_managers.vault import VaultKeyManager
 
 ROLE = ("vault_url = https://vault:8200", "approle_role_id = r")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel.config.values import allowed_values, checked_values
+from evenkeel.config.values import allowed_values, checked_values, type_of
 
 DECLARED = [
     cfg.StrOpt("name"),
@@ -50,9 +50,9 @@ def test_what_is_not_given_is_the_default() -> None:
     ("given", "told"),
     [
         ({"kind": "even"}, r"^kind: 'even': allowed are plain, odd$"),
-        ({"count": "0"}, r"^count: '0': a number \(1 to 9\) is allowed$"),
-        ({"count": ""}, r"^count: '': a number \(1 to 9\) is allowed$"),
-        ({"count": None}, r"^count: None: a number"),
+        ({"count": "0"}, r"^count: '0': an integer \(1 to 9\) is allowed$"),
+        ({"count": ""}, r"^count: '': an integer \(1 to 9\) is allowed$"),
+        ({"count": None}, r"^count: None: an integer"),
         ({"delay": "soon"}, r"^delay: 'soon': a number \(0 or more\) is allowed$"),
         ({"delay": math.nan}, r"^delay: nan: a number"),
         ({"loud": "maybe"}, r"^loud: 'maybe': allowed are true, false$"),
@@ -67,7 +67,7 @@ def test_a_wrong_value_is_told_with_what_is_allowed(given: dict[str, object], to
 
 
 def test_a_secret_is_never_told() -> None:
-    with pytest.raises(ValueError, match=r"^pin: its value: a number") as refusal:
+    with pytest.raises(ValueError, match=r"^pin: its value: an integer") as refusal:
         checked_values(DECLARED, {"pin": "12345"})
     assert "12345" not in str(refusal.value)
 
@@ -95,3 +95,9 @@ def test_what_is_allowed_is_said_for_people() -> None:
         "",
         "9 or less",
     ]
+
+
+def test_options_have_types() -> None:
+    assert [type_of(option) for option in DECLARED] == [
+        "string", "string", "integer", "number", "boolean", "list", "string", "string", "integer",
+    ]  # fmt: skip

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from oslo_config import cfg
 
-from evenkeel.cmd.agent import agent_settings, driver_options, open_device
+from evenkeel.cmd.agent import driver_options, open_device
 from evenkeel.cmd.capabilities import load_capabilities
-from evenkeel.cmd.config_files import load
-from evenkeel.cmd.sections import AGENT, CONTROLLER
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
 from evenkeel.core.ports import Device
 from tests.devices.contract import DeviceContract
 from tests.devices.owner import Owner
@@ -65,7 +65,7 @@ def read(folder: Path, text: str) -> cfg.ConfigOpts:
 
 def opened(folder: Path, text: str) -> Device:
     conf = read(folder, text)
-    return open_device(conf, agent_settings(conf))
+    return open_device(conf)
 
 
 class JsonFileRig:
@@ -124,9 +124,12 @@ async def test_its_options_come_from_a_section_of_its_own_and_count(installed: P
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[jsonfile]\ndirectry = /x\n", r"agent\.ini: \[jsonfile\] directry: no such option, did you mean directory\?"),
-        ("[jsonfle]\ndirectory = /x\n", r"agent\.ini: \[jsonfle\]: no such section, did you mean \[jsonfile\]\?"),
-        ("[jsonfile]\ndirectory = /x\nlock_timeout = 61\n", r"^jsonfile\.lock_timeout: .*60"),
+        (
+            "[jsonfile]\ndirectry = /x\n",
+            r"agent\.ini:\d+: \[jsonfile\] directry: no such option, did you mean directory\?",
+        ),
+        ("[jsonfle]\ndirectory = /x\n", r"agent\.ini:\d+: \[jsonfle\]: no such section, did you mean \[jsonfile\]\?"),
+        ("[jsonfile]\ndirectory = /x\nlock_timeout = 61\n", r"agent\.ini:\d+: \[jsonfile\] lock_timeout: .*60"),
         ("[jsonfile]\n", "^directory: not set"),
     ],
 )
@@ -168,7 +171,10 @@ def test_the_reference_shows_its_options(installed: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(installed)},
     ).stdout
     assert "## Agent with device_driver = jsonfile, `[jsonfile]`" in page
-    assert "| `lock_timeout` | `10.0` | 0.1 to 60 | Seconds to wait for an agent that is writing a file. |" in page
+    assert (
+        "| `lock_timeout` | number | `10.0` | 0.1 to 60 | Seconds to wait for an agent that is writing a file. |"
+        in page
+    )
 
 
 def test_the_api_knows_what_it_cannot_do(installed: Path) -> None:

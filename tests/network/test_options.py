@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from evenkeel.cmd import network_options
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.network.builtin import BuiltinNetwork

@@ -267,13 +267,17 @@ class Client:
         answer = self.world.serve(
             self._rng, lambda store: store.tenants.get(LoadBalancer, self.root.id, project_id=None), change=False
         )
+        losses = self.world.server.losses
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                return await answer
+                found = await answer
         except NotFound:
             return None
         except (TimeoutError, Unavailable, ConnectionError) as error:
             raise Unknown from error
+        if self.world.server.losses > losses:
+            raise Unknown  # read before the loss, answered after it
+        return found
 
     async def _rename(self) -> None:
         if (thing := self._pick()) is not None:

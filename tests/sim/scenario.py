@@ -102,7 +102,7 @@ class Scenario:
         self.writes, self.client_pause_seconds = 90, 1.0 if self.clients == 4 else 0.3
         self.slow_device = 0.1
         self.loss_after_seconds, self.loss_seconds = 12.0, (0.5, 1.5)
-        self.session_ttl_seconds, self.keepalive_seconds = 8.0, 3.0
+        self.session_ttl_seconds, self.keepalive_seconds = 9.0, 3.0
 
     @property
     def resync_seconds(self) -> float:

@@ -38,7 +38,7 @@ class Plain(Scenario):
         self.projects = ["project-1"]
         self.reschedule, self.tenant_limits = RescheduleMode.CONTROL, {}
         self.kinds = []
-        self.session_ttl_seconds = 5.0
+        self.session_ttl_seconds = 6.0
 
     def controller_settings(self) -> ControllerSettings:
         """Of both controllers."""

@@ -17,7 +17,7 @@ from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
 from evenkeel.agent.enhanced_services import EnhancedServiceWatch
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
-from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.settings import AgentSettings, interval_problem
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
@@ -142,6 +142,9 @@ class AgentService:
                 return
         except CallRefused as error:
             raise AgentRefused(f"registration refused ({error.code}): {error}") from error
+        if problem := interval_problem(self._settings, session.ttl_seconds):
+            await self._end(session)
+            raise AgentRefused(problem)
         log.info("session open", session=session.id, agent=self._settings.agent_id)
         ownership = self._ownership = Ownership(
             session,
@@ -176,11 +179,14 @@ class AgentService:
     async def _end_on_stop(self, session: Session, ownership: Ownership) -> None:
         await self._stop.wait()
         await ownership.end(graceful=True)
+        await self._end(session)
+        raise _Stopped
+
+    async def _end(self, session: Session) -> None:
         try:
             await self._controllers.end_session(m.EndSession(agent_id=self._settings.agent_id, session_id=session.id))
         except (BusUnavailable, CallRefused, SessionLost) as error:
             log.warning("session not ended; it will expire", error=str(error))
-        raise _Stopped
 
     async def _be_present(self, session: Session) -> None:
         """Announce this process, so that controllers detect at once when it vanishes, and need not wait for the

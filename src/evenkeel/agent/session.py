@@ -61,6 +61,11 @@ class Session:
         lease = self._lease
         return lease is not None and lease.allows(self._clock.monotonic(), self._settings.write_budget_seconds)
 
+    @property
+    def ttl_seconds(self) -> float:
+        """As the controllers said; 0 before it is open."""
+        return self._lease.ttl_seconds if self._lease else 0.0
+
     async def open(self) -> None:
         """Register, waiting while controllers are unreachable.
 

@@ -43,3 +43,23 @@ class AgentSettings(Value):
     """How long to wait for another session of the same (environment, group, host) to end before this process exits:
     longer than a dead predecessor's session lasts.
     """
+
+
+KEEPALIVES_PER_TTL = 3
+"""At least as many keepalives are sent while a session lasts: one or two may be lost."""
+
+
+def interval_problem(settings: AgentSettings, ttl_seconds: float) -> str:
+    """What the controllers' ``session_ttl`` does not allow; empty: nothing."""
+    keepalive, budget = settings.keepalive_interval_seconds, settings.write_budget_seconds
+    if keepalive * KEEPALIVES_PER_TTL > ttl_seconds:
+        return (
+            f"keepalive_interval: {keepalive:g}: at most {ttl_seconds / KEEPALIVES_PER_TTL:.2g} is allowed, a third of"
+            f" session_ttl of the controllers, which is {ttl_seconds:g}"
+        )
+    if keepalive + budget > ttl_seconds:
+        return (
+            f"write_budget: {budget:g}: at most {ttl_seconds - keepalive:g} is allowed, session_ttl of the controllers"
+            f" ({ttl_seconds:g}) less keepalive_interval; else no write could start"
+        )
+    return ""

@@ -285,13 +285,13 @@ class ShardWorker:
         if not services and (not complete or not self._guarded):
             return Lacking((), frozenset())
         outcome = await self._apply(services, complete=complete)
+        self._note_served(services, complete=complete)  # also if the answer to the report is lost
         left = lacking(services, outcome)
         await self._settle(outcome, without(outcome.outcomes, left.services))
         if not outcome.lagging and complete:
             self._retries.succeeded(COMPLETE)
         if not services and not outcome.lagging and self._session.may_write():
             await self._retire()
-        self._note_served(services, complete=complete)
         return left
 
     def _note_served(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> None:

@@ -5,7 +5,7 @@ completed, 5 shown with problems.
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cliff.app import App
@@ -85,15 +85,18 @@ COMMANDS: dict[str, type[Command]] = {
 }
 
 
+NO_COMMANDS: Mapping[str, type[Command]] = {}
+
+
 class EvenKeelApp(App):
     """The command tree. ``client`` is ready when a command runs."""
 
     NAME = "evenkeel"
     client: Client
 
-    def __init__(self) -> None:
+    def __init__(self, commands: Mapping[str, type[Command]]) -> None:
         manager = CommandManager()
-        for name, command in COMMANDS.items():
+        for name, command in {**COMMANDS, **commands}.items():
             manager.add_command(name, command)
         super().__init__(
             description="Even Keel's operators' command line.", version=evenkeel.__version__, command_manager=manager
@@ -151,9 +154,9 @@ def with_own_timeout(argv: list[str]) -> list[str]:
     return [*argv[:start], *own]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
-    app = EvenKeelApp()
+def main(argv: Sequence[str] | None = None, *, commands: Mapping[str, type[Command]] = NO_COMMANDS) -> int:
+    """Run one command; returns the exit code. ``commands``: more of them, by name."""
+    app = EvenKeelApp(commands)
     result = app.run(list(sys.argv[1:] if argv is None else argv))
     return app.exit_code if app.exit_code is not None else result
 

@@ -2,6 +2,7 @@
 address.
 """
 
+import ipaddress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,8 @@ from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.rate_limit import RateLimit
 from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.runtime import SystemClock
-from evenkeel.cmd.serving import check_tls
+from evenkeel.cmd.serving import tls_context
+from evenkeel.config.problems import Problems
 
 log = structlog.get_logger(__name__)
 
@@ -32,12 +34,11 @@ class Admission(NamedTuple):
 
 def open_admission(conf: cfg.ConfigOpts) -> Admission:
     """Open all of it, before requests are served. Raises :class:`ValueError` naming the option."""
-    check_tls(conf)
-    return Admission(
-        identity=open_identity(conf),
-        policy=open_policy(conf),
-        rate_limit=RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst),
-    )
+    with Problems() as problems:
+        problems.of(lambda: tls_context(conf))
+        identity = problems.of(lambda: open_identity(conf))
+        policy = problems.of(lambda: open_policy(conf))
+    return Admission(identity, policy, RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst))
 
 
 def open_identity(conf: cfg.ConfigOpts) -> Authenticator:
@@ -61,13 +62,13 @@ def _keystone(conf: cfg.ConfigOpts) -> Authenticator:
     return open_keystone(conf)
 
 
-def check_exposure(conf: cfg.ConfigOpts, *, loopback: bool) -> None:
+def check_exposure(conf: cfg.ConfigOpts) -> None:
     """Raises :class:`ValueError` if the address allows clients to take any identity; warns if passwords are sent in
     clear text.
     """
     kind, tls = conf.identity.kind, bool(conf.api.ssl_cert_file)
     host = conf.api.bind_host
-    if loopback:
+    if _is_loopback(host):
         return
     if kind == "none":
         if not conf.api.allow_unauthenticated:
@@ -83,3 +84,12 @@ def check_exposure(conf: cfg.ConfigOpts, *, loopback: bool) -> None:
         )
     elif not tls:
         log.warning("passwords and tokens are sent in clear text; set api.ssl_cert_file", host=host)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from oslo_config import cfg
@@ -11,12 +11,23 @@ from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.refusal import tell_refusal
+from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.device_drivers import driver_entry
-from evenkeel.cmd.runtime import SystemClock, new_id, on_stop_signal, set_up_logs, start_bus
-from evenkeel.cmd.sections import AGENT
+from evenkeel.cmd.reloading import Reloading, ignore_hangup
+from evenkeel.cmd.runtime import (
+    LOG_OPTIONS,
+    SystemClock,
+    new_id,
+    on_stop_signal,
+    set_log_level,
+    set_up_logs,
+    start_bus,
+)
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
+from evenkeel.config.problems import Problems
 from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
 from evenkeel.core.ids import AgentId
@@ -25,23 +36,38 @@ from evenkeel.core.ports import Bus, Device
 
 log = structlog.get_logger(__name__)
 
+NAME = "evenkeel-agent"
+
+
+class Parts(NamedTuple):
+    """What an agent is made of."""
+
+    settings: AgentSettings
+    capacity_policy: dict[str, float]
+    device: Device
+    bus: Bus
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self.bus.close()
+        await self.device.close()
+
 
 def main() -> int:
     """Entry point. Exit codes: 2 configuration refused, 3 refused by the controllers, or devices do not meet the
     requirements.
     """
+    ignore_hangup()
     try:
-        conf = load("evenkeel-agent", sys.argv[1:], groups=AGENT)
+        conf = load(NAME, sys.argv[1:], groups=AGENT)
     except ValueError as error:
-        print(f"evenkeel-agent: configuration refused: {error}", file=sys.stderr)
-        return 2
+        return tell_refusal(NAME, error)
     set_up_logs(debug=conf.debug, name=f"agent {conf.host or 'without a host'}")
     log_start(conf, AGENT)
     try:
         asyncio.run(run(conf))
     except ValueError as error:
-        log.error("configuration refused", reason=str(error))
-        return 2
+        return tell_refusal(NAME, error, conf)
     except AgentRefused as error:
         log.error("agent refused", reason=str(error))
         return 3
@@ -50,40 +76,57 @@ def main() -> int:
 
 async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until stopped."""
-    settings = agent_settings(conf)
-    policy = parse_policy(conf.capacity_policy)
-    device = open_device(conf, settings)
-    bus = open_bus(
-        conf.transport_url,
-        name=f"agent-{settings.host}",
-        max_message_bytes=conf.max_message_bytes,
-        access=AgentAccess(user=settings.agent_id) if conf.rabbit_agents_authenticated else None,
-    )
+    parts = open_parts(conf)
+    Reloading(NAME, sys.argv[1:], AGENT, conf, {LOG_OPTIONS: set_log_level}).listen()
     systemd = ServiceManager()
     agent = AgentService(
-        bus=bus,
-        device=device,
+        bus=parts.bus,
+        device=parts.device,
         clock=SystemClock(),
-        settings=settings,
+        settings=parts.settings,
         new_id=new_id,
         configurations={
             "report_interval": str(conf.report_interval),
             "keepalive_interval": str(conf.keepalive_interval),
             "device_driver": conf.device_driver,
-            **({"capacity_policy": conf.capacity_policy} if policy else {}),
+            **({"capacity_policy": conf.capacity_policy} if parts.capacity_policy else {}),
         },
-        capacity_policy=policy,
+        capacity_policy=parts.capacity_policy,
         on_ready=systemd.ready,
     )
     watching = asyncio.create_task(systemd.watch())
     try:
         systemd.status("waiting for the message broker, controllers and devices")
-        if await connected(bus, agent, systemd):
+        if await connected(parts.bus, agent, systemd):
             await agent.run()
     finally:
         watching.cancel()
-        await bus.close()
-        await device.close()
+        await parts.close()
+
+
+def open_parts(conf: cfg.ConfigOpts) -> Parts:
+    """Open everything that the options name; nothing is connected yet. Raises :class:`ValueError` with all problems."""
+    with Problems() as problems:
+        settings = problems.of(lambda: agent_settings(conf))
+        policy = problems.of(lambda: parse_policy(conf.capacity_policy))
+        bus = problems.of(lambda: _open_bus(conf))
+        device = problems.of(lambda: open_device(conf))
+    return Parts(settings, policy, device, bus)
+
+
+async def check(conf: cfg.ConfigOpts) -> None:
+    """Open and close everything. Raises :class:`ValueError` with all problems."""
+    await open_parts(conf).close()
+
+
+def _open_bus(conf: cfg.ConfigOpts) -> Bus:
+    authenticated = conf.rabbit_agents_authenticated
+    return open_bus(
+        conf.transport_url,
+        name=f"agent-{conf.host}",
+        max_message_bytes=conf.max_message_bytes,
+        access=AgentAccess(user=_agent_id(conf)) if authenticated else None,
+    )
 
 
 async def connected(bus: Bus, agent: AgentService, systemd: ServiceManager) -> bool:
@@ -107,14 +150,10 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
     """The agent's settings from its options. Raises :class:`ValueError`."""
     if not conf.host:
         raise ValueError("host: not set; it must name this host, unique among the agents of the group")
-    environment, number = conf.environment_prefix, conf.environment_group_number
-    derived = derived_agent_id(environment, number, conf.host)
-    if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
-        raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")
     return AgentSettings(
-        agent_id=AgentId(conf.agent_id or derived),
-        environment=environment,
-        group_number=number,
+        agent_id=_agent_id(conf),
+        environment=conf.environment_prefix,
+        group_number=conf.environment_group_number,
         host=conf.host,
         report_interval_seconds=conf.report_interval,
         keepalive_interval_seconds=conf.keepalive_interval,
@@ -126,10 +165,21 @@ def agent_settings(conf: cfg.ConfigOpts) -> AgentSettings:
     )
 
 
-def open_device(conf: cfg.ConfigOpts, settings: AgentSettings) -> Device:
+def _agent_id(conf: cfg.ConfigOpts) -> AgentId:
+    """Raises :class:`ValueError`."""
+    derived = derived_agent_id(conf.environment_prefix, conf.environment_group_number, conf.host or "")
+    if conf.rabbit_agents_authenticated and conf.agent_id not in (None, derived):
+        raise ValueError(f"agent_id: with rabbit_agents_authenticated it is {derived}; leave it out")
+    return AgentId(conf.agent_id or derived)
+
+
+def open_device(conf: cfg.ConfigOpts) -> Device:
     """The device group, by the configured entry point. Raises :class:`ValueError`."""
     device: Device = driver_entry(conf.device_driver).load()(
-        driver_options(conf), environment=settings.environment, group_number=settings.group_number, host=settings.host
+        driver_options(conf),
+        environment=conf.environment_prefix,
+        group_number=conf.environment_group_number,
+        host=conf.host or "",
     )
     return device
 

@@ -4,27 +4,19 @@ The package installs all commands; the libraries of each are in an extra, so tha
 processes. Modules are imported after the check.
 """
 
-import re
 import sys
-from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, distribution, requires
 
 from evenkeel import __version__
-from evenkeel.cmd.extras import DISTRIBUTION, pip_install
+from evenkeel.cmd.extras import missing_packages, pip_install
 
 NOT_INSTALLED = 2
 """Exit code, as for an invalid configuration."""
 
-_REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)[^;]*;\s*extra\s*==\s*['"]([^'"]+)['"]\s*""")
-"""A requirement of an extra without other markers, in the package's metadata (PEP 508), where nested extras are
-resolved.
-"""
-
 
 def operators() -> int:
     """``evenkeel``."""
-    return _run("evenkeel", "evenkeel.cli.main", "cli")
+    return _run("evenkeel", "evenkeel.cmd.operators", "cli")
 
 
 def agent() -> int:
@@ -69,28 +61,3 @@ def _run(command: str, module: str, *extras: str) -> int:
         return NOT_INSTALLED
     result: int = import_module(module).main()
     return result
-
-
-def missing_packages(extra: str) -> list[str]:
-    """The missing packages of the extra; versions are not checked."""
-    return sorted({name for name in _packages(extra) if not _is_installed(name)})
-
-
-def _packages(extra: str) -> Iterator[str]:
-    """The packages of the extra; none if nothing is installed and it is run from its sources."""
-    try:
-        listed = requires(DISTRIBUTION) or []
-    except PackageNotFoundError:
-        return
-    for line in listed:
-        found = _REQUIREMENT.fullmatch(line)
-        if found is not None and found[2] == extra:
-            yield found[1]
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        distribution(package)
-    except PackageNotFoundError:
-        return False
-    return True

@@ -2,95 +2,76 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
 from oslo_config import cfg
 
 from evenkeel.api.app import create_app
-from evenkeel.bus.access import ControllerAccess, refusal_of
-from evenkeel.bus.factory import AMQP, open_bus
-from evenkeel.cmd import limit_options, quota_options
-from evenkeel.cmd.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.api_thread import ThreadedChangeSink, run_beside
 from evenkeel.cmd.capabilities import load_capabilities
-from evenkeel.cmd.config_files import load
-from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
-from evenkeel.cmd.network_options import OpenedNetwork, open_network
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.refusal import tell_refusal
+from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.controller_parts import Parts, open_parts
+from evenkeel.cmd.key_manager_options import open_key_manager
+from evenkeel.cmd.network_options import open_network
+from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
+    LOG_OPTIONS,
     NEIGHBOUR_RETRY_SECONDS,
     SystemClock,
-    new_id,
     on_stop_signal,
+    set_log_level,
     set_up_logs,
     start_bus,
     tune_collector,
 )
-from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.cmd.service_manager import Heart, ServiceManager
-from evenkeel.cmd.serving import Server, proxies_of, run_serving, server_of
+from evenkeel.cmd.serving import CERTIFICATE_OPTIONS, Server, run_serving, server_of, tls_context
 from evenkeel.cmd.start_log import log_start
-from evenkeel.cmd.tls_options import tls_rules
-from evenkeel.config.addresses import address_rules
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.addresses import AddressRules
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
-from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
-from evenkeel.core.ports import Bus, Store
-from evenkeel.core.tls import TlsRules
+from evenkeel.core.ports import Store
 from evenkeel.store.engine.database import without_password
-from evenkeel.store.options import StoreOptions
-from evenkeel.store.sql_store import SqlStore, open_store
 
 log = structlog.get_logger(__name__)
+
+NAME = "evenkeel-controller"
 
 
 def main() -> int:
     """Entry point."""
+    ignore_hangup()
     try:
-        conf = load("evenkeel-controller", sys.argv[1:], groups=CONTROLLER)
+        conf = load(NAME, sys.argv[1:], groups=CONTROLLER)
     except ValueError as error:
-        print(f"evenkeel-controller: configuration refused: {error}", file=sys.stderr)
-        return 2
+        return tell_refusal(NAME, error)
     set_up_logs(debug=conf.debug, name="controller")
     log_start(conf, CONTROLLER)
     try:
         run_serving(run(conf))
     except ValueError as error:
-        log.error("configuration refused", reason=str(error))
-        return 2
+        return tell_refusal(NAME, error, conf)
     return 0
 
 
 async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until stopped."""
-    environments = [parse_environment(item) for item in conf.environments]
-    admission = open_admission(conf)
-    addresses = address_rules(conf.api, "api")
-    tls = tls_rules(conf)
-    proxies_of(conf)
-    keys = open_key_manager(conf)
-    listening = listen(conf)
+    parts = await open_parts(conf)
+    try:
+        listening = listen(conf)
+    except ValueError:
+        await parts.close()
+        raise
     stop = asyncio.Event()
     on_stop_signal(stop.set)
-    stored = StoreOptions(
-        pending_deadline_seconds=conf.pending_deadline,
-        strict_immutability=conf.api.strict_immutability,
-        default_quotas=quota_options.default_quotas(conf),
-        load_balancer_limits=limit_options.load_balancer_limits(conf),
-        certificate_refresh_seconds=conf.certificates.certificate_refresh,
-    )
-    store = open_store(conf.database.connection, stored)
-    network = open_network(conf, store)
-    bus = open_controller_bus(conf)
-    serving = asyncio.create_task(
-        serve(conf, store, bus, network, environments, admission, addresses, tls, keys, listening, ServiceManager())
-    )
+    serving = asyncio.create_task(serve(conf, parts, listening, ServiceManager()))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -100,43 +81,14 @@ async def run(conf: cfg.ConfigOpts) -> None:
             await serving
     finally:
         stopped.cancel()
-        keys.close()
-        network.close()
-        await bus.close()
-        await store.close()
+        await parts.close()
 
 
-def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:
-    """The bus, not connected yet. Raises :class:`ValueError`."""
-    authenticated = conf.rabbit_agents_authenticated
-    if not authenticated and conf.transport_url.startswith(AMQP):
-        log.warning(
-            "agents are not authenticated: any client with a RabbitMQ password can impersonate them; see deploy.md"
-        )
-    return open_bus(
-        conf.transport_url,
-        name=f"controller-{new_id()[:8]}",
-        max_message_bytes=conf.max_message_bytes,
-        access=ControllerAccess(refusal=refusal_of) if authenticated else None,
-    )
-
-
-async def serve(
-    conf: cfg.ConfigOpts,
-    store: SqlStore,
-    bus: Bus,
-    network: OpenedNetwork,
-    environments: list[Environment],
-    admission: Admission,
-    addresses: AddressRules,
-    tls: TlsRules,
-    keys: OpenedKeyManager,
-    listening: socket.socket,
-    systemd: ServiceManager,
-) -> None:
+async def serve(conf: cfg.ConfigOpts, parts: Parts, listening: socket.socket, systemd: ServiceManager) -> None:
     """Start store and bus as soon as they are reachable, then serve until cancelled."""
+    store, bus, network = parts.store, parts.bus, parts.network
     systemd.status("waiting for the database and the message broker")
-    await start_store(store, environments, conf)
+    await start_store(store, parts.environments, conf)
     log.info("database ready", schema=store.schema_revision)
     await start_bus(bus)
     controller = Controller(
@@ -145,7 +97,7 @@ async def serve(
         clock=SystemClock(),
         settings=settings(conf),
         network=network.network if network.gives_back else None,
-        key_manager=keys.key_manager,
+        key_manager=parts.keys.key_manager,
     )
     await controller.start()
     driver = ThreadedChangeSink(controller.driver)
@@ -159,28 +111,32 @@ async def serve(
             store=tenants,
             network=theirs.network,
             driver=driver,
-            default_provider=conf.default_provider or (environments[0].name if environments else ""),
+            default_provider=conf.default_provider or (parts.environments[0].name if parts.environments else ""),
             capabilities=load_capabilities(),
             max_body_bytes=conf.api.max_body_bytes,
             max_page_items=conf.api.max_page_items,
-            identity=admission.identity,
-            policy=admission.policy,
-            rate_limit=admission.rate_limit,
-            addresses=addresses,
+            identity=parts.admission.identity,
+            policy=parts.admission.policy,
+            rate_limit=parts.admission.rate_limit,
+            addresses=parts.addresses,
             certificates=their_keys.certificates,
             key_manager=their_keys.key_manager,
-            tls=tls,
+            tls=parts.tls,
         )
         tune_collector()
         beating = asyncio.create_task(heart.beat())
+        server = server_of(app, conf)
+        servers.append(server)
         try:
-            await serve_until(stop, server_of(app, conf), listening, conf, systemd)
+            await serve_until(stop, server, listening, conf, systemd)
         finally:
             beating.cancel()
             their_keys.close()
             theirs.close()
             await tenants.close()
 
+    servers: list[Server] = []
+    reloading(conf, servers).listen()
     heart = Heart()
     watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
     try:
@@ -189,6 +145,21 @@ async def serve(
         systemd.stopping()
         await controller.stop()
         watching.cancel()
+
+
+def reloading(conf: cfg.ConfigOpts, servers: Sequence[Server]) -> Reloading:
+    """What a SIGHUP does."""
+
+    def use_certificate(changed: cfg.ConfigOpts) -> None:
+        tls = tls_context(changed)
+        if (tls is None) != (not conf.api.ssl_cert_file):
+            raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
+        if tls is not None:
+            for server in servers:
+                server.use(tls)
+
+    actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: set_log_level, CERTIFICATE_OPTIONS: use_certificate}
+    return Reloading(NAME, sys.argv[1:], CONTROLLER, conf, actions)
 
 
 async def serve_until(
@@ -269,18 +240,9 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
     )
 
 
-def parse_environment(item: str) -> Environment:
-    """``name:device_driver``. Raises :class:`ValueError`."""
-    name, _, driver = item.partition(":")
-    if not driver or not is_environment_name(name):
-        raise ValueError(f"environments: {item!r} is not name:device_driver with a name of {ENVIRONMENT_NAME_RULE}")
-    return Environment(name=name, device_driver=driver)
-
-
 def listen(conf: cfg.ConfigOpts) -> socket.socket:
-    """The bound socket, at an address that is safe for the kind of authentication. Raises :class:`ValueError`."""
+    """The bound socket. Raises :class:`ValueError`."""
     host = conf.api.bind_host
-    check_exposure(conf, loopback=_is_loopback(host))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -289,15 +251,6 @@ def listen(conf: cfg.ConfigOpts) -> socket.socket:
     except OSError as error:
         raise ValueError(f"api.bind_host, api.bind_port: {host}:{conf.api.bind_port}: {error.strerror}") from error
     return listening
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 if __name__ == "__main__":

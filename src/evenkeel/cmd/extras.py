@@ -1,9 +1,43 @@
 """The distribution on the package index, and what of it to install for a feature."""
 
+import re
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution, requires
+
 DISTRIBUTION = "evenkeel-lbaas"
 """Its name is not that of the import package: ``evenkeel`` on PyPI is another project."""
+
+_REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)[^;]*;\s*extra\s*==\s*['"]([^'"]+)['"]\s*""")
+"""A requirement of an extra without other markers, in the package's metadata (PEP 508), where nested extras are
+resolved.
+"""
 
 
 def pip_install(extra: str) -> str:
     """The command that installs an extra."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def missing_packages(extra: str) -> list[str]:
+    """The missing packages of the extra; versions are not checked."""
+    return sorted({name for name in _packages(extra) if not _is_installed(name)})
+
+
+def _packages(extra: str) -> Iterator[str]:
+    """The packages of the extra; none if nothing is installed and it is run from its sources."""
+    try:
+        listed = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return
+    for line in listed:
+        found = _REQUIREMENT.fullmatch(line)
+        if found is not None and found[2] == extra:
+            yield found[1]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True

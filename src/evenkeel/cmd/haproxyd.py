@@ -15,15 +15,18 @@ from pathlib import Path
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.refusal import tell_refusal
+from evenkeel.cmd.configuration.sections import HAPROXYD
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
-from evenkeel.cmd.runtime import on_stop_signal, set_up_logs
-from evenkeel.cmd.sections import HAPROXYD
+from evenkeel.cmd.reloading import Reloading, ignore_hangup
+from evenkeel.cmd.runtime import LOG_OPTIONS, on_stop_signal, set_log_level, set_up_logs
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
+from evenkeel.config.problems import Problems
 from evenkeel.core.errors import EvenKeelError
-from evenkeel.haproxyd.api.credentials import add_agent
-from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates
+from evenkeel.haproxyd.api.credentials import Credentials, add_agent
+from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates, server_context
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.partition.owners import remove_owner
@@ -32,6 +35,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 log = structlog.get_logger(__name__)
 
 NAME = "evenkeel-haproxyd"
+CERTIFICATE_OPTIONS = ("haproxyd.tls_certificate", "haproxyd.tls_key")
 MADE = """made in {folder}:
   server.pem, server.key   this host's: tls_certificate and tls_key of [haproxyd], for {names}
   ca.pem                   copy it to every agent's host: ca_file of its [haproxy]
@@ -43,19 +47,18 @@ Next: evenkeel-haproxyd --add-agent NAME for each agent."""
 def main() -> int:
     """Entry point. Exit code 2: configuration or arguments refused."""
     arguments = parse(sys.argv[1:])
+    ignore_hangup()
     try:
         if arguments.init:
             return init(arguments.init, arguments.host)
-        conf = load(
-            NAME,
-            [word for file in arguments.config_file for word in ("--config-file", file)],
-            groups=HAPROXYD,
-        )
+        conf = load(NAME, config_files(arguments), groups=HAPROXYD)
         if arguments.add_agent:
             return add(Path(conf.haproxyd.credentials_file), arguments.add_agent)
-    except (ValueError, OSError) as error:
+    except OSError as error:
         print(f"{NAME}: refused: {error}", file=sys.stderr)
         return 2
+    except ValueError as error:
+        return tell_refusal(NAME, error)
     os.umask(0o077)  # only the daemon's user may access keys, epochs and sockets
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it holds in memory is not to be on disk, nor HAProxy's
     set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_name(conf)}")
@@ -63,10 +66,9 @@ def main() -> int:
     try:
         if arguments.disown:
             return disown(daemon_settings(conf), arguments.disown)
-        asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf))
+        asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf, config_files(arguments)))
     except ValueError as error:
-        log.error("configuration refused", reason=str(error))
-        return 2
+        return tell_refusal(NAME, error, conf)
     return 0
 
 
@@ -93,12 +95,35 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-async def run(conf: cfg.ConfigOpts) -> None:
-    """Serve until stopped."""
+def config_files(arguments: argparse.Namespace) -> list[str]:
+    """The arguments of :func:`load`."""
+    return [word for file in arguments.config_file for word in ("--config-file", file)]
+
+
+async def check(conf: cfg.ConfigOpts) -> None:
+    """Read everything that the options name. Raises :class:`ValueError` with all problems."""
+    with Problems() as problems:
+        problems.of(lambda: daemon_settings(conf))
+        http = problems.of(lambda: http_settings(conf))
+        if http:
+            problems.of(lambda: server_context(http.certificate, http.key))
+            problems.of(lambda: Credentials(http.credentials_file))
+
+
+async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
+    """Serve until stopped. ``arguments``: of :func:`load`, for reloading."""
+    await check(conf)
     systemd = ServiceManager()
     stop = asyncio.Event()
     on_stop_signal(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
+
+    def use_certificate(changed: cfg.ConfigOpts) -> None:
+        http = http_settings(changed)
+        daemon.use_certificate(http.certificate, http.key)
+
+    actions = {LOG_OPTIONS: set_log_level, CERTIFICATE_OPTIONS: use_certificate}
+    Reloading(NAME, arguments, HAPROXYD, conf, actions).listen()
     watching = asyncio.create_task(systemd.watch())
     try:
         await daemon.start()

@@ -12,6 +12,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import structlog
+from oslo_config import cfg
 
 from evenkeel.cmd.descriptor_exhaustion import plainly
 from evenkeel.core.errors import BusUnavailable
@@ -22,6 +23,7 @@ log = structlog.get_logger(__name__)
 NEIGHBOUR_RETRY_SECONDS = 1.0
 """Between two tries to connect to a service at start."""
 
+LOG_OPTIONS = ("debug",)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, which could control terminals. The renderer handles line feeds, because exceptions contain
 them.
@@ -47,7 +49,6 @@ def new_id() -> str:
 
 def set_up_logs(*, debug: bool, name: str) -> None:
     """Log one line per event to standard error: key=value pairs, with colours on a terminal."""
-    level = logging.DEBUG if debug else logging.INFO
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer()
@@ -55,7 +56,7 @@ def set_up_logs(*, debug: bool, name: str) -> None:
         else structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"], bool_as_flag=False)
     )
     structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(level),
+        wrapper_class=_filtering(debug=debug),
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -68,6 +69,15 @@ def set_up_logs(*, debug: bool, name: str) -> None:
         ],
     )
     structlog.contextvars.bind_contextvars(process=name)
+
+
+def set_log_level(conf: cfg.ConfigOpts) -> None:
+    """The level of ``debug``, from now on."""
+    structlog.configure(wrapper_class=_filtering(debug=conf.debug))
+
+
+def _filtering(*, debug: bool) -> type[structlog.typing.FilteringBoundLogger]:
+    return structlog.make_filtering_bound_logger(logging.DEBUG if debug else logging.INFO)
 
 
 def escape_controls(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

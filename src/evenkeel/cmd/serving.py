@@ -23,6 +23,7 @@ KEEP_ALIVE_SECONDS = 75
 connection that is just being closed.
 """
 
+CERTIFICATE_OPTIONS = ("api.ssl_cert_file", "api.ssl_key_file", "api.ssl_client_ca_file")
 STOP_SECONDS = 5
 """For requests in progress when the process stops."""
 OPEN_FILES_WANTED = 65_536
@@ -39,8 +40,17 @@ class Server(uvicorn.Server):
     of connections.
     """
 
-    def __init__(self, config: uvicorn.Config, connections: Connections, limits: HttpLimits, tally: RefusalLog) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        connections: Connections,
+        limits: HttpLimits,
+        tally: RefusalLog,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        """``tls``: None: plain HTTP."""
         super().__init__(config)
+        self._tls = tls
         self._connections = connections
         self._limits = limits
         self._tally = tally
@@ -62,11 +72,17 @@ class Server(uvicorn.Server):
             listening,
             self._connections,
             self._protocol,
-            tls=self.config.ssl,
+            tls=self._tls,
             handshake_seconds=self._limits.header_seconds,
         )
         self._acceptor.start()
         self.started = True
+
+    def use(self, tls: ssl.SSLContext) -> None:
+        """New connections use this certificate."""
+        self._tls = tls
+        if self._acceptor is not None:
+            self._acceptor.use(tls)
 
     def _protocol(self, connection: Connection) -> BoundedProtocol:
         protocol = BoundedProtocol(self.config, self.server_state, self.lifespan.state)
@@ -93,7 +109,6 @@ def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
         forwarded_allow_ips=[str(network) for network in shared],
-        **_tls(conf),
     )
     tally = RefusalLog("api")
     limits = ConnectionLimits(
@@ -102,7 +117,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
         shared=shared,
     )
     http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
-    return Server(config, Connections(limits, tally.add), http, tally)
+    return Server(config, Connections(limits, tally.add), http, tally, tls_context(conf))
 
 
 def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
@@ -120,28 +135,19 @@ def open_files_max() -> int:
     return OPEN_FILES_WANTED if soft == resource.RLIM_INFINITY else soft
 
 
-def check_tls(conf: cfg.ConfigOpts) -> None:
-    """Raises :class:`ValueError` for certificates that cannot be used."""
-    options = _tls(conf)
-    if not options:
-        return
-    try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(options["ssl_certfile"], options["ssl_keyfile"])
-        if authorities := options.get("ssl_ca_certs"):
-            context.load_verify_locations(authorities)
-    except OSError as error:  # ssl.SSLError is one
-        raise ValueError(f"api.ssl_cert_file, ssl_key_file, ssl_client_ca_file: {error}") from error
-
-
-def _tls(conf: cfg.ConfigOpts) -> dict[str, Any]:
-    """uvicorn's options."""
+def tls_context(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
+    """The server's certificate, for TLS 1.2 and newer; None: plain HTTP. Raises :class:`ValueError`."""
     certificate, key, authorities = conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file
     if not certificate:
         if key or authorities:
             raise ValueError("api.ssl_cert_file: it is needed with ssl_key_file and ssl_client_ca_file")
-        return {}
-    options: dict[str, Any] = {"ssl_certfile": certificate, "ssl_keyfile": key}
-    if authorities:
-        options |= {"ssl_ca_certs": authorities, "ssl_cert_reqs": ssl.CERT_REQUIRED}
-    return options
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key)
+        if authorities:
+            context.load_verify_locations(authorities)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:  # ssl.SSLError is one
+        raise ValueError(f"api.ssl_cert_file, ssl_key_file, ssl_client_ca_file: {error}") from error
+    return context

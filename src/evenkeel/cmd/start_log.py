@@ -8,8 +8,8 @@ import structlog
 from oslo_config import cfg
 
 from evenkeel import __version__
+from evenkeel.cmd.configuration.sections import OptionGroups
 from evenkeel.cmd.device_drivers import declared_options
-from evenkeel.cmd.sections import OptionGroups
 
 log = structlog.get_logger(__name__)
 
@@ -29,12 +29,14 @@ def _changed(conf: cfg.ConfigOpts, group: str | None, listed: Sequence[cfg.Opt])
     for option in listed:
         value = getattr(values, option.dest)
         if value != option.default:
-            yield f"{group}.{option.name}" if group else option.name, _shown(value) if option.secret else value
+            yield f"{group}.{option.name}" if group else option.name, shown_value(option, value)
 
 
-def _shown(value: Any) -> str:
-    """A secret value; of a URL with a login, where it leads. All before the last ``@`` may be part of a password, and
-    so may a query."""
+def shown_value(option: cfg.Opt, value: Any) -> Any:
+    """The value; of a secret one nothing, or of a URL with a login, where it leads. All before the last ``@`` may be
+    part of a password, and so may a query."""
+    if not option.secret or not value:
+        return value
     text = str(value)
     scheme, separator, rest = text.partition("://")
     if not separator:

@@ -5,28 +5,44 @@ oslo.config itself checks what it reads from a file; this is for code that takes
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from oslo_config import cfg
 
+from evenkeel.config.problems import Problems
+
 PASSWORD_FILE = "_password_file"  # noqa: S105  # part of an option's name
 """Suffix of options that name a file; its first line is the password, which takes precedence."""
+
+
+_TYPES: dict[type[cfg.Opt], str] = {
+    cfg.BoolOpt: "boolean",
+    cfg.PortOpt: "port",
+    cfg.IntOpt: "integer",
+    cfg.FloatOpt: "number",
+    cfg.ListOpt: "list",
+    cfg.MultiStrOpt: "list",
+    cfg.StrOpt: "string",
+}
 
 
 def checked_values(declared: Sequence[cfg.Opt], given: Mapping[str, object]) -> dict[str, Any]:
     """The value of every declared option: the given one, as text or in the option's type, or the default.
 
-    Replaces options of password files by the passwords in them. Raises :class:`ValueError` naming option, value (except
-    secrets) and what is allowed.
+    Replaces options of password files by the passwords in them. Raises :class:`ValueError` naming each wrong option,
+    its value (except secrets) and what is allowed.
     """
     known = {option.dest: option for option in declared}
-    for name in given:
-        if name not in known:
-            raise ValueError(f"{name}: no such option; there are {', '.join(known) or 'none'}")
-    values = {
-        name: _checked(option, given[name]) if name in given else option.default for name, option in known.items()
-    }
+    with Problems() as problems:
+        for name in given:
+            if name not in known:
+                problems.found.append(f"{name}: no such option; there are {', '.join(known) or 'none'}")
+        values = {
+            name: problems.of(partial(_checked, option, given[name])) if name in given else option.default
+            for name, option in known.items()
+        }
     return with_passwords(values)
 
 
@@ -36,9 +52,11 @@ def with_passwords(values: Mapping[str, Any], *, section: str = "") -> dict[str,
     Raises :class:`ValueError` naming the option, with the ``section`` before it if there is one.
     """
     found = {name: value for name, value in values.items() if not name.endswith(PASSWORD_FILE)}
-    for name, path in values.items():
-        if name.endswith(PASSWORD_FILE) and path:
-            found[name.removesuffix("_file")] = _first_line(f"{section}.{name}" if section else name, path)
+    with Problems() as problems:
+        for name, path in values.items():
+            if name.endswith(PASSWORD_FILE) and path:
+                option = f"{section}.{name}" if section else name
+                found[name.removesuffix("_file")] = problems.of(partial(_first_line, option, path))
     return found
 
 
@@ -64,13 +82,23 @@ def _checked(option: cfg.Opt, value: object) -> Any:
         usable = False
     if usable:
         return found
-    raise ValueError(f"{option.dest}: {'its value' if option.secret else repr(value)}: {_rule(option)}")
+    raise ValueError(f"{option.dest}: {'its value' if option.secret else repr(value)}: {rule_of(option)}")
 
 
-def _rule(option: cfg.Opt) -> str:
+def type_of(option: cfg.Opt) -> str:
+    """The option's type, as operators call it."""
+    for kind, name in _TYPES.items():
+        if isinstance(option, kind):
+            return name
+    return str(option.type.type_name)
+
+
+def rule_of(option: cfg.Opt) -> str:
+    """What the option allows, as part of an error."""
     allowed = allowed_values(option)
-    if isinstance(option, cfg.IntOpt | cfg.FloatOpt):
-        return f"a number{f' ({allowed})' if allowed else ''} is allowed"
+    if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
+        kind = "a number" if isinstance(option, cfg.FloatOpt) else "an integer"
+        return f"{kind}{f' ({allowed})' if allowed else ''} is allowed"
     return f"allowed are {allowed}" if allowed else f"a {option.type.type_name} is allowed"
 
 

@@ -109,6 +109,10 @@ class HaproxyDaemon:
         log.info("daemon listening", url=url, haproxy=self.partitions.haproxy_version or self.partitions.problem)
         return url
 
+    def use_certificate(self, certificate: Path, key: Path) -> None:
+        """New connections of agents use this certificate. Raises :class:`ValueError`, and nothing changes."""
+        self._server.use(server_context(certificate, key))
+
     async def stop(self) -> None:
         """Stop the daemon; every HAProxy keeps running."""
         if self._endpoint_file:

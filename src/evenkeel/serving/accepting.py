@@ -65,6 +65,10 @@ class Acceptor:
         self._resume: asyncio.TimerHandle | None = None
         self._log_at = 0.0
 
+    def use(self, tls: ssl.SSLContext) -> None:
+        """New connections use this certificate; existing ones are not affected."""
+        self._tls = tls
+
     def start(self) -> None:
         """Listen."""
         self._listening.setblocking(False)

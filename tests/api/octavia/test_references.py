@@ -19,9 +19,9 @@ from evenkeel.api.octavia.references import (
     ChangedUser,
     ReferenceReader,
 )
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import open_key_manager
-from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.core.capabilities import EVERYTHING, Capabilities
 from evenkeel.core.certificates import CertificateBundle, CertificateKind, NewCertificate, Secret
 from evenkeel.core.errors import CertificateExpired, CertificateNotYetValid, Invalid, KeyManagerUnavailable

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evenkeel.cli.config_import.f5_options import OPTIONS
-from evenkeel.cmd import agent, controller
-from evenkeel.cmd.config_files import load
-from evenkeel.cmd.sections import AGENT, CONTROLLER
+from evenkeel.cmd import agent, controller_parts
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER
 from tests.cli.conftest import Run
 
 SECRETS = ("ic$$trl", "ic$trl", "rabbit-word", "keystone-word", "barbican-word")
@@ -91,11 +91,11 @@ def test_the_files_are_taken_by_the_controller_and_the_agent(
     options = agent.driver_options(theirs)
     assert options["icontrol_hostname"] == ["192.0.2.7", "192.0.2.8"]
     assert (options["icontrol_password"], options["f5_parent_ssl_profile"]) == ("ic$trl", "/Common/clientssl")
-    assert agent.open_device(theirs, settings).facts.endpoints == ("192.0.2.7:443", "192.0.2.8:443")
+    assert agent.open_device(theirs).facts.endpoints == ("192.0.2.7:443", "192.0.2.8:443")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # WebOb imports the standard library's cgi
         ours = load("evenkeel-controller", ["--config-file", str(new / "controller.ini")], groups=CONTROLLER)
-    assert [controller.parse_environment(item).name for item in ours.environments] == ["Test"]
+    assert [controller_parts.parse_environment(item).name for item in ours.environments] == ["Test"]
     assert (ours.default_provider, ours.identity.kind, ours.network.driver) == ("Test", "keystone", "neutron")
     assert (ours.quotas.default_load_balancer_quota, ours.quotas.default_pool_quota) == (20, -1)
     assert (

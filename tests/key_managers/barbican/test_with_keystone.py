@@ -8,9 +8,9 @@ from typing import Any
 import openstack
 import pytest
 
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import open_key_manager
-from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.core.certificates import Secret
 from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.ids import ProjectId

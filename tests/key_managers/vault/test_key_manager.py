@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("hvac")
 
-from evenkeel.cmd.config_files import load
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
-from evenkeel.cmd.sections import CONTROLLER
 from evenkeel.core.certificates import Secret
 from evenkeel.core.errors import (
     AuthorityUnreadable,

@@ -9,6 +9,7 @@ from typing import Any
 
 from oslo_config import cfg, types
 
+from evenkeel.config.problems import ConfigurationRefused
 from evenkeel.core.networks import NetworkLayout, NetworkType
 from evenkeel.core.values import Value
 
@@ -132,14 +133,17 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
     )
     if not found.adjacent:
         return found
+    problems = []
     if synchronised:
-        raise ValueError(
+        problems.append(
             "f5_global_routed_mode: False: only True is allowed with sync_mode sync, because self IPs belong to one"
             " device and config-sync does not bring them to the others"
         )
     if tunnels and not found.vtep_name:
         shown = ",".join(tunnels)
-        raise ValueError(f"f5_vtep_selfip_name: '': a self IP is needed with advertised_tunnel_types {shown}")
+        problems.append(f"f5_vtep_selfip_name: '': a self IP is needed with advertised_tunnel_types {shown}")
+    if problems:
+        raise ConfigurationRefused(problems)
     return found
 
 

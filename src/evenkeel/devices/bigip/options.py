@@ -8,6 +8,7 @@ from typing import Any
 from oslo_config import cfg, types
 
 from evenkeel.config.addresses import ADDRESSES
+from evenkeel.config.problems import Problems
 from evenkeel.config.values import checked_values
 from evenkeel.core.addresses import Address, AddressRules, parsed_address, parsed_networks
 from evenkeel.core.statuses import HaType
@@ -17,6 +18,7 @@ from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.options import client_options, credential
 
 DEFAULT_PORT = 443
+_NOT_IN_HOSTS = frozenset("/@ \t")
 DEVICES_MAX = 4
 FORCE_MAX = timedelta(hours=24)
 TRAFFIC_GROUP_PATH = r"^/Common/[A-Za-z0-9_.-]{1,64}$"
@@ -171,16 +173,22 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     """The validated options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["f5_ha_type"])
-    hosts = _hosts(values["icontrol_hostname"], ha_type)
-    if ha_type is HaType.PAIR and len(hosts) == 1 and not values["f5_global_routed_mode"]:
-        raise ValueError(
-            f"icontrol_hostname: {hosts[0]!r}: both devices of a pair must be named with f5_global_routed_mode False,"
-            " because controllers allocate addresses for each device"
-        )
+    with Problems() as problems:
+        hosts = problems.of(lambda: _hosts(values["icontrol_hostname"], ha_type)) or ()
+        if ha_type is HaType.PAIR and len(hosts) == 1 and not values["f5_global_routed_mode"]:
+            problems.found.append(
+                f"icontrol_hostname: {hosts[0]!r}: both devices of a pair must be named with f5_global_routed_mode"
+                " False, because controllers allocate addresses for each device"
+            )
+        username = problems.of(lambda: credential(values, "icontrol_username"))
+        password = problems.of(lambda: credential(values, "icontrol_password"))
+        force_until = problems.of(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
+        addresses = problems.of(lambda: _addresses(values, hosts))
+        attached = problems.of(lambda: _attachment(values, hosts))
     return BigIpOptions(
         hosts=hosts,
-        username=credential(values, "icontrol_username"),
-        password=credential(values, "icontrol_password"),
+        username=username,
+        password=password,
         environment=environment,
         group_number=group_number,
         agent_host=host,
@@ -190,7 +198,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         ha_type=ha_type,
         sync_mode=SyncMode(values["sync_mode"]),
         sync_timeout_seconds=values["sync_timeout"],
-        sync_force_until=_force_until(values["sync_force_until"] or "", datetime.now(UTC)),
+        sync_force_until=force_until,
         connect_timeout_seconds=values["connect_timeout"],
         request_timeout_seconds=values["request_timeout"],
         commit_timeout_seconds=values["commit_timeout"],
@@ -198,15 +206,18 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         full_read_interval_seconds=values["full_read_interval"],
         save_interval_seconds=values["save_interval"],
         connections_max=values["connections_max"],
-        addresses=_addresses(values, hosts),
+        addresses=addresses,
         traffic_groups=tuple(values["traffic_groups"]),
         commands_max=values["commands_max"],
         parent_ssl_profile=values["f5_parent_ssl_profile"],
         esd_dir=values["esd_dir"],
-        attachment=attachment.parse_attachment(
-            values, hosts, synchronised=SyncMode(values["sync_mode"]) is SyncMode.SYNC
-        ),
+        attachment=attached,
     )
+
+
+def _attachment(values: Mapping[str, Any], hosts: Sequence[str]) -> AttachmentOptions:
+    synchronised = SyncMode(values["sync_mode"]) is SyncMode.SYNC
+    return attachment.parse_attachment(values, hosts, synchronised=synchronised)
 
 
 def _force_until(text: str, now: datetime) -> datetime | None:
@@ -267,6 +278,6 @@ def _host(text: str) -> str:
     head, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
         head, port = text, str(DEFAULT_PORT)
-    if not head or not port.isdigit() or not 0 < int(port) < 65_536 or "/" in head or "@" in head:
+    if not head or not port.isdigit() or not 0 < int(port) < 65_536 or set(head) & _NOT_IN_HOSTS:
         raise ValueError(f"icontrol_hostname: {text!r}: host or host:port is allowed")
     return f"{head}:{port}"

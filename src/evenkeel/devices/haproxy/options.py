@@ -6,6 +6,7 @@ from typing import Any
 from oslo_config import cfg
 from yarl import URL
 
+from evenkeel.config.problems import Problems
 from evenkeel.config.values import checked_values
 from evenkeel.core.statuses import HaType
 from evenkeel.core.values import Value
@@ -58,13 +59,14 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
     """The validated options. Raises :class:`ValueError` naming option, value and what is allowed; never a password."""
     values = checked_values(OPTIONS, options)
     ha_type = HaType(values["ha_type"])
-    username = credential(values, "haproxyd_username")
-    if ":" in username:
-        raise ValueError(f"haproxyd_username: {username!r}: ':' is not allowed in a user's name")
+    with Problems() as problems:
+        hosts = problems.of(lambda: _hosts(values["haproxyd_url"], ha_type))
+        username = problems.of(lambda: _username(values))
+        password = problems.of(lambda: credential(values, "haproxyd_password"))
     return HaproxyOptions(
-        hosts=_hosts(values["haproxyd_url"], ha_type),
+        hosts=hosts,
         username=username,
-        password=credential(values, "haproxyd_password"),
+        password=password,
         environment=environment,
         group_number=group_number,
         agent_host=host,
@@ -75,6 +77,13 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         connect_timeout_seconds=values["connect_timeout"],
         request_timeout_seconds=values["request_timeout"],
     )
+
+
+def _username(values: Mapping[str, Any]) -> str:
+    username = credential(values, "haproxyd_username")
+    if ":" in username:
+        raise ValueError(f"haproxyd_username: {username!r}: ':' is not allowed in a user's name")
+    return username
 
 
 def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:

@@ -85,6 +85,12 @@ class HttpsServer:
         shown = f"[{taken[0]}]" if ":" in taken[0] else taken[0]
         return f"https://{shown}:{taken[1]}"
 
+    def use(self, context: ssl.SSLContext) -> None:
+        """New connections use this certificate."""
+        self._context = context
+        for acceptor in self._acceptors:
+            acceptor.use(context)
+
     @property
     def address(self) -> tuple[str, int]:
         """Address and port, once it listens."""

@@ -59,7 +59,7 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
         return PostgresqlDatabase(parsed, pool_size)
     if backend in ("mysql", "mariadb"):
         return MariadbDatabase(parsed, pool_size)
-    raise ValueError(f"database connection: {backend!r} is not supported; use sqlite, postgresql or mysql")
+    raise ValueError(f"database.connection: {backend!r} is not supported; use sqlite, postgresql or mysql")
 
 
 def without_password(url: str) -> str:

@@ -153,11 +153,11 @@ class MariadbDatabase(ServerDatabase):
 def _checked(url: URL) -> URL:
     """The URL for SQLAlchemy. Raises :class:`ValueError` for missing or unknown parts."""
     if not url.database:
-        raise ValueError("database connection: no database is named; use mysql://user:password@host:port/name")
+        raise ValueError("database.connection: no database is named; use mysql://user:password@host:port/name")
     unknown = sorted(set(url.query) - URL_OPTIONS)
     if unknown:
         raise ValueError(
-            f"database connection: {unknown[0]!r} is not an option of mysql; use {', '.join(sorted(URL_OPTIONS))}"
+            f"database.connection: {unknown[0]!r} is not an option of mysql; use {', '.join(sorted(URL_OPTIONS))}"
         )
     # the character set is that of the tables, whatever the URL says
     return url.set(drivername="mariadb+asyncmy").difference_update_query(["charset"])

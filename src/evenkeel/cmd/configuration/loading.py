@@ -1,28 +1,33 @@
-"""Ini files: read by oslo.config, and refused if they contain an unknown option."""
+"""Ini files: read by oslo.config, and refused with everything that is wrong in them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oslo_config import cfg
 
+from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, file_of, read_ini, section_key
+from evenkeel.cmd.configuration.known_options import known_options
+from evenkeel.cmd.configuration.relations import relation_problems
+from evenkeel.cmd.configuration.sections import OptionGroups
+from evenkeel.cmd.configuration.unknown_options import unknown_problems
 from evenkeel.cmd.device_drivers import declared_options, installed_drivers
-from evenkeel.cmd.known_options import known_options
-from evenkeel.cmd.sections import OptionGroups
-from evenkeel.cmd.unknown_options import IniFile, refuse_unknown, section_key
+from evenkeel.config.problems import Problems
+from evenkeel.config.values import rule_of
 
 
 def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.ConfigOpts:
     """Read the ``--config-file``s of the process ``name``. ``groups``: the options it reads, by section.
 
     Sections of device drivers are read, too, if they are in a file or the process has a ``device_driver``. Raises
-    :class:`ValueError` naming the file, or the option and what is allowed; exits on bad arguments.
+    :class:`ValueError` naming the file, or with all problems of the options: where each is, its value and what is
+    allowed. Exits on bad arguments.
     """
     conf = cfg.ConfigOpts()
     for group, options in groups.items():
         conf.register_opts(options, group=group)
     try:
         conf(list(arguments), project="evenkeel", prog=name, default_config_files=None)
-        files = _files(conf)
+        files = read_files(conf)
     except cfg.ConfigFilesNotFoundError as error:
         raise ValueError(f"--config-file: {', '.join(error.config_files)}: no such file") from error
     except cfg.ConfigFileParseError as error:
@@ -35,24 +40,20 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.Co
         conf.register_opts(declared or (), group=driver)
     known: dict[str | None, Sequence[cfg.Opt] | None] = dict(groups)
     known.update(drivers)
-    refuse_unknown(files, known_options(known, files))
-    for group, listed in known.items():
-        for option in listed or ():
-            _check(conf, group, option)
+    with Problems() as problems:
+        problems.found += unknown_problems(files, known_options(known, files))
+        problems.found += _wrong_values(conf, known, files)
+        if not problems.found:
+            problems.found += relation_problems(conf, files)
     return conf
 
 
-def _files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
+def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
     """The files in oslo.config's order: of an option in several files, the last one counts."""
     folders = conf.config_dirs or conf.config_dir or ()
     paths = [Path(file).expanduser() for file in conf.config_file or ()]
     paths += [path for folder in folders for path in sorted(Path(folder).expanduser().glob("*.conf"))]
-    found = []
-    for path in paths:
-        sections: dict[str, dict[str, list[str]]] = {}
-        cfg.ConfigParser(str(path), sections).parse()
-        found.append(IniFile(path=str(path), sections=sections))
-    return tuple(found)
+    return tuple(read_ini(path) for path in paths)
 
 
 def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str, Sequence[cfg.Opt] | None]:
@@ -79,11 +80,27 @@ def _place(error: cfg.ConfigFileParseError) -> str:
     return f"{error.config_file}: cannot be read as an ini file"
 
 
-def _check(conf: cfg.ConfigOpts, group: str | None, option: cfg.Opt) -> None:
-    """Read it once, so that an invalid value is found at start. The error shows the value unless it is a secret."""
-    try:
-        getattr(conf[group] if group else conf, option.dest)
-    except (cfg.Error, ValueError) as error:
-        name = f"{group}.{option.name}" if group else option.name
-        reason = "a value that is not allowed" if option.secret else str(error).rpartition(" is not valid: ")[2]
-        raise ValueError(f"{name}: {reason}; {option.help}") from error
+def _wrong_values(
+    conf: cfg.ConfigOpts, known: Mapping[str | None, Sequence[cfg.Opt] | None], files: Sequence[IniFile]
+) -> Iterator[str]:
+    """Every option is read once, so that an invalid value is found at start. Values of secrets are not shown."""
+    for group, listed in known.items():
+        for option in listed or ():
+            try:
+                getattr(conf[group] if group else conf, option.dest)
+            except (cfg.Error, ValueError) as error:
+                yield _wrong_value(group or DEFAULT, option, error, files)
+
+
+def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequence[IniFile]) -> str:
+    file = file_of(files, section, option.dest)
+    place = f"{file.place(section, option.dest)}: " if file else ""
+    what = "a value that is not allowed"
+    if file and not option.secret:
+        written = next(texts for name, texts in file.sections.items() if section_key(name) == section_key(section))
+        what = repr(written[option.dest][-1])
+    elif not option.secret:
+        what = str(error).rpartition(" is not valid: ")[2]
+    if isinstance(error, cfg.TemplateSubstitutionError):
+        what += f" ({error})"
+    return f"{place}[{section}] {option.name}: {what}: {rule_of(option)}. {option.help}"

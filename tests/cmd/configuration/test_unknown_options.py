@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from oslo_config import cfg
 
-from evenkeel.cmd.config_files import load
-from evenkeel.cmd.known_options import known_options
-from evenkeel.cmd.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
-from evenkeel.cmd.unknown_options import IniFile, refuse_unknown
+from evenkeel.cmd.configuration.ini_files import IniFile
+from evenkeel.cmd.configuration.known_options import known_options
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.refusal import TOLD_MAX, refusal_lines
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD, OptionGroups
+from evenkeel.config.problems import ConfigurationRefused
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 # importing oslo.cache and keystonemiddleware is not silent
 LIBRARIES = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
 
@@ -52,7 +54,8 @@ def read(folder: Path, text: str, groups: OptionGroups = AGENT, *more: str) -> c
 def test_what_nothing_reads_is_refused_with_what_was_meant(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ValueError) as refusal:
         read(tmp_path, text)
-    assert str(refusal.value) == f"{tmp_path}/some.ini: {told}"
+    line = 1 if "no such section" in told else 2
+    assert str(refusal.value) == f"{tmp_path}/some.ini:{line}: {told}"
 
 
 @pytest.mark.parametrize("groups", [CONTROLLER, AGENT, HAPROXYD])
@@ -79,7 +82,7 @@ def test_the_file_that_has_it_is_named_and_directories_are_read(tmp_path: Path) 
     (folder / "notes.txt").write_text("[DEFAULT]\nwhatever = h\n")
     with pytest.raises(ValueError) as refusal:
         read(tmp_path, "[DEFAULT]\n", AGENT, "--config-dir", str(folder))
-    assert str(refusal.value) == f"{folder}/20.conf: [DEFAULT] hots: no such option, did you mean host?"
+    assert str(refusal.value) == f"{folder}/20.conf:2: [DEFAULT] hots: no such option, did you mean host?"
 
 
 def test_values_are_substituted_as_ever(tmp_path: Path) -> None:
@@ -87,11 +90,14 @@ def test_values_are_substituted_as_ever(tmp_path: Path) -> None:
     assert (conf.agent_id, conf.bigip.icontrol_username) == ("at-h", "u-h")
 
 
-def test_several_are_told_at_once_but_not_all_of_very_many() -> None:
-    options = {f"x{number}": [""] for number in range(12)}
-    with pytest.raises(ValueError) as refusal:
-        refuse_unknown([IniFile(path="f", sections={"DEFAULT": options})], {"DEFAULT": frozenset()})
-    assert str(refusal.value).count("no such option") == 10 and str(refusal.value).endswith("; and 2 more")
+def test_several_are_told_at_once_but_not_all_of_very_many(tmp_path: Path) -> None:
+    options = "\n".join(f"x{number} = 1" for number in range(TOLD_MAX + 2))
+    with pytest.raises(ConfigurationRefused) as refusal:
+        read(tmp_path, f"[DEFAULT]\n{options}\n")
+    assert len(refusal.value.problems) == TOLD_MAX + 2
+    lines = refusal_lines("test", refusal.value.problems)
+    assert lines[0] == f"test: configuration refused, {TOLD_MAX + 2} problems:"
+    assert len(lines) == 1 + TOLD_MAX + 1 and lines[-1] == "  and 2 more"
 
 
 def test_former_names_are_read_and_no_others(tmp_path: Path) -> None:
@@ -181,7 +187,7 @@ def test_a_process_says_so_and_ends(tmp_path: Path, module: str) -> None:
         env={**os.environ, "HOME": str(tmp_path)},
     )
     assert done.returncode == 2
-    assert f"{file}: [DEFAULT] debig: no such option, did you mean debug?" in done.stderr
+    assert f"{file}:2: [DEFAULT] debig: no such option, did you mean debug?" in done.stderr
     assert "Traceback" not in done.stderr
 
 

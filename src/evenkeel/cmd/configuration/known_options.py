@@ -9,8 +9,9 @@ from importlib.metadata import entry_points
 
 from oslo_config import cfg
 
-from evenkeel.cmd import sections
-from evenkeel.cmd.unknown_options import DEFAULT, IniFile, Known, section_key
+from evenkeel.cmd.configuration import sections
+from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, section_key
+from evenkeel.cmd.configuration.unknown_options import Known
 
 OF_LIBRARIES = {
     "oslo_policy": "oslo.policy",

@@ -1,0 +1,145 @@
+"""``evenkeel config check|show|sample``: about the configuration of a process, on its host; no controller is needed.
+
+They need the libraries of the process, not only those of the command line: imported when a command runs.
+"""
+
+import asyncio
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from cliff.command import Command
+from cliff.lister import Lister
+
+from evenkeel.cmd.extras import missing_packages, pip_install
+
+if TYPE_CHECKING:
+    from oslo_config import cfg
+
+NAMES = ("controller", "agent", "haproxyd")
+"""Also the names of their extras."""
+NOT_ACCEPTED = 1
+"""Exit code."""
+
+
+class _ProcessCommand(Command):
+    """A command about one process."""
+
+    def get_parser(self, prog_name: str) -> ArgumentParser:
+        """The process."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("process", choices=NAMES, help="The process that reads the configuration.")
+        return parser
+
+    def run(self, parsed_args: Namespace) -> int:
+        """Run it, if the process is installed here."""
+        if missing := missing_packages(parsed_args.process):
+            needed = pip_install(parsed_args.process)
+            print(f"evenkeel: not installed: {', '.join(missing)}. Install what it needs: {needed}", file=sys.stderr)
+            return 2
+        result: int = super().run(parsed_args)
+        return result
+
+
+class _FilesCommand(_ProcessCommand):
+    """A command that reads files."""
+
+    def get_parser(self, prog_name: str) -> ArgumentParser:
+        """The files."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--config-file",
+            action="append",
+            default=[],
+            metavar="FILE",
+            help="Ini file; several times, later ones win (default: /etc/evenkeel/PROCESS.ini).",
+        )
+        return parser
+
+    def read(self, parsed_args: Namespace) -> "cfg.ConfigOpts":
+        """Raises :class:`ValueError`."""
+        from evenkeel.cmd.configuration.loading import load
+        from evenkeel.cmd.configuration.processes import PROCESSES
+
+        files = parsed_args.config_file or [f"/etc/evenkeel/{parsed_args.process}.ini"]
+        process = PROCESSES[parsed_args.process]
+        return load(
+            process.command, [word for file in files for word in ("--config-file", file)], groups=process.groups
+        )
+
+
+class CheckConfig(_FilesCommand):
+    """Check the configuration of a process as its start does, without listening or connecting. Exit code 1: refused."""
+
+    def take_action(self, parsed_args: Namespace) -> int:
+        """Print what is wrong, or that nothing is."""
+        from evenkeel.cmd.configuration.processes import PROCESSES
+        from evenkeel.cmd.configuration.refusal import tell_refusal
+
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr), processors=[_warning])
+        command = PROCESSES[parsed_args.process].command
+        conf = None
+        try:
+            conf = self.read(parsed_args)
+            asyncio.run(_checked(parsed_args.process, conf))
+        except ValueError as error:
+            tell_refusal(command, error, conf)
+            return NOT_ACCEPTED
+        print(f"{command}: configuration accepted")
+        return 0
+
+
+class ShowConfig(_FilesCommand, Lister):
+    """Show the options of a process that differ from their defaults. Secrets are not shown."""
+
+    def get_parser(self, prog_name: str) -> ArgumentParser:
+        """What to show."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--all", action="store_true", help="Show options with their defaults, too.")
+        parser.add_argument("--origin", action="store_true", help="Show where each value comes from: file and line.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
+        """The options."""
+        from evenkeel.cmd.configuration.effective import effective_options
+        from evenkeel.cmd.configuration.refusal import tell_refusal
+
+        columns = ("option", "value", "origin") if parsed_args.origin else ("option", "value")
+        try:
+            conf = self.read(parsed_args)
+        except ValueError as error:
+            tell_refusal("evenkeel", error)
+            sys.exit(NOT_ACCEPTED)
+        rows = effective_options(parsed_args.process, conf)
+        return columns, [row[: len(columns)] for row in rows if parsed_args.all or not row.is_default]
+
+
+class SampleConfig(_ProcessCommand):
+    """Print a configuration of a process with every option as a comment: meaning, type, range and default."""
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Print it."""
+        from evenkeel.cmd.configuration.sample import sample
+
+        print(sample(parsed_args.process), end="")
+
+
+COMMANDS: dict[str, type[Command]] = {
+    "config check": CheckConfig,
+    "config show": ShowConfig,
+    "config sample": SampleConfig,
+}
+
+
+async def _checked(name: str, conf: "cfg.ConfigOpts") -> None:
+    from evenkeel.cmd.configuration.processes import PROCESSES
+
+    await PROCESSES[name].check()(conf)
+
+
+def _warning(logger: Any, method: str, event: structlog.typing.EventDict) -> str:
+    """A log event as a line."""
+    values = " ".join(f"{name}={value}" for name, value in event.items() if name != "event")
+    return f"{method}: {event['event']} {values}".rstrip()

@@ -1,0 +1,73 @@
+"""Ini files as they are written: for messages that name files and lines."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from oslo_config import cfg
+
+from evenkeel.core.values import Value
+
+DEFAULT = "DEFAULT"
+
+_OPTION = re.compile(r"(?:(?P<section>[\w-]+)\.)?(?P<option>\w+)(?=(?:, [\w.-]+)*: )")
+"""The first option of a problem: ``option: …``, ``section.option: …`` or ``option, option: …``."""
+
+
+class IniFile(Value):
+    """One file: section -> option -> raw values, one per occurrence of the option."""
+
+    path: str
+    sections: dict[str, dict[str, list[str]]]
+    lines: dict[tuple[str, str], int] = {}
+    """The line of an option's last occurrence, by :func:`section_key` and option; of a section's first one, by section
+    and ``""``."""
+
+    def place(self, section: str, option: str = "") -> str:
+        """``path:line``; the path only, if the line is not known."""
+        line = self.lines.get((section_key(section), option))
+        return f"{self.path}:{line}" if line else self.path
+
+
+def section_key(section: str) -> str:
+    """The section as oslo.config compares it: in lower case, except ``DEFAULT``."""
+    return section if section == DEFAULT else section.lower()
+
+
+def read_ini(path: Path) -> IniFile:
+    """Raises oslo.config's :class:`cfg.ParseError` naming the line."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    cfg.ConfigParser(str(path), sections).parse()
+    return IniFile(path=str(path), sections=sections, lines=_lines(path.read_text().splitlines()))
+
+
+def _lines(texts: Sequence[str]) -> dict[tuple[str, str], int]:
+    """By oslo.config's rules: continuations are indented, comments begin with ``#`` or ``;``."""
+    found: dict[tuple[str, str], int] = {}
+    section = DEFAULT
+    for number, text in enumerate(texts, start=1):
+        if text.startswith("["):
+            section = section_key(text.rstrip()[1:-1])
+            found.setdefault((section, ""), number)
+        elif text.strip() and text[0] not in " \t#;":
+            found[section, re.split("[:=]", text, maxsplit=1)[0].strip()] = number
+    return found
+
+
+def file_of(files: Iterable[IniFile], section: str, option: str) -> IniFile | None:
+    """The file whose value counts: the last one that has the option. None: no file has it."""
+    key = section_key(section), option
+    return next((file for file in reversed(list(files)) if key in file.lines), None)
+
+
+def located(problem: str, files: Sequence[IniFile], sections: Sequence[str]) -> str:
+    """The problem, with file and line of the option that it names, if a file has it. ``sections``: where an option that
+    is named without its section may be, the most likely one first."""
+    named = _OPTION.match(problem)
+    if named is None:
+        return problem
+    option = named["option"]
+    for section in [named["section"]] if named["section"] else sections:
+        if (file := file_of(files, section, option)) is not None:
+            return f"{file.place(section, option)}: [{section}] {problem[named.start('option') :]}"
+    return problem

@@ -1,0 +1,20 @@
+"""Known names that are similar to an unknown one."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """The most similar name; of several, the first alphabetically. Empty: none is similar."""
+    found = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.7)
+    return found[0] if found else ""
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """The end of a sentence that asks for the most similar name; empty: none is similar."""
+    return question(closest(name, names))
+
+
+def question(nearest: str) -> str:
+    """The end of a sentence; empty for an empty name."""
+    return f", did you mean {nearest}?" if nearest else ""

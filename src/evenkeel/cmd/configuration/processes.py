@@ -1,0 +1,43 @@
+"""The processes by name: where their configuration is, the options they read, and what checks them."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+from oslo_config import cfg
+
+from evenkeel.cmd.configuration import sections
+from evenkeel.cmd.configuration.sections import OptionGroups
+from evenkeel.cmd.device_drivers import declared_options, installed_drivers
+
+
+class Process(NamedTuple):
+    """``module``: has ``async def check(conf)``, which raises :class:`ValueError` with what options name and cannot be
+    used; it connects nowhere."""
+
+    command: str
+    module: str
+    groups: OptionGroups
+
+    def check(self) -> Callable[[cfg.ConfigOpts], Awaitable[None]]:
+        """The check; its libraries are those of the process."""
+        found: Callable[[cfg.ConfigOpts], Awaitable[None]] = import_module(self.module).check
+        return found
+
+
+PROCESSES = {
+    "controller": Process("evenkeel-controller", "evenkeel.cmd.controller_parts", sections.CONTROLLER),
+    "agent": Process("evenkeel-agent", "evenkeel.cmd.agent", sections.AGENT),
+    "haproxyd": Process("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", sections.HAPROXYD),
+}
+
+
+def options_of(name: str, driver: str = "") -> Iterator[tuple[str | None, Sequence[cfg.Opt]]]:
+    """The options of the process by section, with those of the device ``driver``; of all installed ones if it is
+    empty."""
+    groups = PROCESSES[name].groups
+    yield from groups.items()
+    if "device_driver" in {option.dest for option in groups[None]}:
+        for each in [driver] if driver else sorted(installed_drivers()):
+            if declared := declared_options(each):
+                yield each, declared

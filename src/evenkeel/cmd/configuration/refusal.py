@@ -1,0 +1,42 @@
+"""How a process says that its configuration is refused: on standard error, one line for each problem."""
+
+import sys
+from collections.abc import Sequence
+
+from oslo_config import cfg
+
+from evenkeel.cmd.configuration.ini_files import DEFAULT, located
+from evenkeel.cmd.configuration.loading import read_files
+from evenkeel.config.problems import problems_of
+
+REFUSED = 2
+"""Exit code."""
+TOLD_MAX = 20
+"""The most problems that are printed; the rest is counted."""
+
+
+def tell_refusal(command: str, error: ValueError, conf: cfg.ConfigOpts | None = None) -> int:
+    """Print the problems; returns the exit code. ``conf``: what was read, for files and lines of the options that the
+    problems name; None: they name them already."""
+    for line in refusal_lines(command, problems_of(error) if conf is None else located_problems(conf, error)):
+        print(line, file=sys.stderr)
+    return REFUSED
+
+
+def located_problems(conf: cfg.ConfigOpts, error: ValueError) -> tuple[str, ...]:
+    """The problems, with files and lines of the options that they name."""
+    files = read_files(conf)
+    sections = [DEFAULT, "haproxyd"]
+    if "device_driver" in conf:
+        sections.insert(0, conf.device_driver)
+    return tuple(located(problem, files, sections) for problem in problems_of(error))
+
+
+def refusal_lines(command: str, problems: Sequence[str]) -> list[str]:
+    """One line for one problem, else a heading and a line for each."""
+    if len(problems) == 1:
+        return [f"{command}: configuration refused: {problems[0]}"]
+    told = [f"  {problem}" for problem in problems[:TOLD_MAX]]
+    if len(problems) > TOLD_MAX:
+        told.append(f"  and {len(problems) - TOLD_MAX} more")
+    return [f"{command}: configuration refused, {len(problems)} problems:", *told]

@@ -1,0 +1,53 @@
+"""Relations between options of one process, for options that it has."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from oslo_config import cfg
+
+from evenkeel.cmd.configuration.ini_files import DEFAULT, IniFile, located
+
+
+class Relation(NamedTuple):
+    """``lower`` is at most ``upper``. Names are ``option`` of ``[DEFAULT]``, or ``section.option``."""
+
+    lower: str
+    upper: str
+    reason: str
+
+
+RELATIONS = (
+    Relation(
+        "suspicion_interval", "session_ttl", "silent agents would be found by the end of their sessions before a probe"
+    ),
+    Relation("schedule_interval", "session_ttl", "unserved shards would wait longer for a check than for their agent"),
+    Relation("session_ttl", "pending_deadline", "objects would become ERROR before another agent may take over"),
+    Relation("status_interval", "service_resync_interval", "statuses would be older than what is repaired"),
+    Relation("haproxyd.peers_port_first", "haproxyd.peers_port_last", "the range of ports would be empty"),
+)
+
+
+def relation_problems(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> Iterator[str]:
+    """Relations that do not hold, with both values."""
+    for lower, upper, reason in RELATIONS:
+        low, high = _value(conf, lower), _value(conf, upper)
+        if low is not None and high is not None and low > high:
+            problem = f"{lower}: {low:g}: at most {high:g}, the value of {upper}, is allowed; else {reason}"
+            yield located(problem, files, [DEFAULT])
+
+
+def _parts(name: str) -> tuple[str, str]:
+    section, _, option = name.rpartition(".")
+    return section or DEFAULT, option
+
+
+def _value(conf: cfg.ConfigOpts, name: str) -> float | None:
+    """None: this process does not read it."""
+    section, option = _parts(name)
+    if section != DEFAULT and section not in conf:
+        return None
+    values = conf if section == DEFAULT else conf[section]
+    if option not in values:  # no .get(): oslo.config's raises
+        return None
+    found: float = values[option]
+    return found

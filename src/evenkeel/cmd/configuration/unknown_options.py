@@ -1,0 +1,47 @@
+"""Errors for unknown options in ini files, with the most similar known ones. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from evenkeel.cmd.configuration.ini_files import IniFile, section_key
+from evenkeel.cmd.configuration.nearest import closest, question
+
+Known = Mapping[str, frozenset[str] | None]
+"""Section, normalized by :func:`section_key` -> allowed options; None: any."""
+
+
+def unknown_problems(files: Iterable[IniFile], known: Known) -> Iterator[str]:
+    """For each unknown option: its file and line, section, name and the most similar known one."""
+    for file in files:
+        yield from _problems(file, known)
+
+
+def _problems(file: IniFile, known: Known) -> Iterator[str]:
+    for section, options in file.sections.items():
+        key = section_key(section)
+        if key not in known:
+            like = _like_section(section, options, known)
+            yield f"{file.place(section)}: [{section}]: no such section{question(like)}"
+            continue
+        allowed = known[key]
+        for option in options if allowed is not None else ():
+            if option not in (allowed or ()):
+                meant = question(_like_option(key, option, known))
+                yield f"{file.place(section, option)}: [{section}] {option}: no such option{meant}"
+
+
+def _like_section(section: str, options: Iterable[str], known: Known) -> str:
+    """The section with the most similar name, or else the first one with one of the options."""
+    by_lower = {name.lower(): name for name in known}
+    if near := closest(section.lower(), by_lower):
+        return f"[{by_lower[near]}]"
+    wanted = set(options)
+    return next((f"[{name}]" for name, names in known.items() if names and wanted & names), "")
+
+
+def _like_option(section: str, option: str, known: Known) -> str:
+    """A similar option of the section; else the same one of another section; else a similar one there."""
+    if near := closest(option, known[section] or ()):
+        return near
+    places = {name: place for place, names in known.items() for name in names or ()}
+    near = option if option in places else closest(option, places)
+    return f"{near} of [{places[near]}]" if near else ""

@@ -1,0 +1,15 @@
+"""``evenkeel``: the operators' command line, with the commands about the configuration of this host's processes."""
+
+import sys
+
+from evenkeel.cli import main as cli
+from evenkeel.cmd.configuration.commands import COMMANDS
+
+
+def main() -> int:
+    """Entry point."""
+    return cli.main(commands=COMMANDS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""SIGHUP: the configuration is read again, and what can change in a running process takes effect.
+
+What that is: the log level, and the certificates of the process's server. Files that are watched (users, policies,
+enhanced services) need no signal. Of all other options that changed, the log says that they need a restart.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.refusal import located_problems
+from evenkeel.cmd.configuration.sections import OptionGroups
+from evenkeel.cmd.device_drivers import declared_options
+
+log = structlog.get_logger(__name__)
+
+Action = Callable[[cfg.ConfigOpts], None]
+"""Makes the new values of some options take effect. Raises :class:`ValueError` naming one, and nothing changes."""
+
+
+def ignore_hangup() -> None:
+    """Until :meth:`Reloading.listen`: a SIGHUP does not end the process."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+class Reloading:
+    """Reads the configuration again. ``actions``: by the names of the options that they make take effect,
+    ``section.option`` or ``option``."""
+
+    def __init__(
+        self,
+        command: str,
+        arguments: Sequence[str],
+        groups: OptionGroups,
+        conf: cfg.ConfigOpts,
+        actions: Mapping[tuple[str, ...], Action],
+    ) -> None:
+        self._command = command
+        self._arguments = arguments
+        self._groups = groups
+        self._actions = actions
+        self._values = dict(_values(conf, groups))
+
+    def listen(self) -> None:
+        """Reload at each SIGHUP, in the running loop."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
+
+    def reload(self) -> None:
+        """Read the configuration, and have the actions make it take effect. What is wrong is logged and changes
+        nothing."""
+        try:
+            conf = load(self._command, self._arguments, groups=self._groups)
+        except ValueError as error:
+            log.error("configuration not reloaded", reason=str(error))
+            return
+        taken: list[str] = []
+        for names, action in self._actions.items():
+            try:
+                action(conf)
+            except ValueError as error:
+                log.error("configuration not reloaded", reason="; ".join(located_problems(conf, error)))
+            else:
+                taken += names
+        values = dict(_values(conf, self._groups))
+        changed = sorted(name for name in values if values[name] != self._values.get(name))
+        self._values.update((name, values[name]) for name in taken if name in values)
+        restart = [name for name in changed if name not in taken and not self._is_action(name)]
+        log.info("configuration reloaded", changed=[name for name in changed if name in taken], needs_restart=restart)
+
+    def _is_action(self, name: str) -> bool:
+        return any(name in names for names in self._actions)
+
+
+def _values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[tuple[str, object]]:
+    listed = dict(groups)
+    if "device_driver" in conf:
+        listed[conf.device_driver] = declared_options(conf.device_driver)
+    for group, options in listed.items():
+        for option in options:
+            name = f"{group}.{option.name}" if group else option.name
+            yield name, (conf[group] if group else conf)[option.dest]

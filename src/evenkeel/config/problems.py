@@ -1,0 +1,45 @@
+"""Everything that is wrong with a configuration, told at once."""
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar, cast
+
+T = TypeVar("T")
+
+
+class ConfigurationRefused(ValueError):
+    """``problems``: each names the option, its value (except secrets) and what is allowed."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
+def problems_of(error: ValueError) -> tuple[str, ...]:
+    """What the error says, problem by problem."""
+    return error.problems if isinstance(error, ConfigurationRefused) else (str(error),)
+
+
+class Problems:
+    """Collects problems; at the end of the ``with`` block they are raised as :class:`ConfigurationRefused`."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def of(self, checked: Callable[[], T]) -> T:
+        """What ``checked`` returns. If it raises :class:`ValueError`, None, which is not to be used: the end of the
+        block raises."""
+        try:
+            return checked()
+        except ValueError as error:
+            self.found += problems_of(error)
+            return cast(T, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None and self.found:
+            raise ConfigurationRefused(tuple(dict.fromkeys(self.found)))
