@@ -11,6 +11,7 @@ from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.cmd.admission import check_exposure, open_admission
+from evenkeel.cmd.serving import tls_context
 from tests.cmd.apiserver import Certificates, load, serving
 
 ALICE = {"X-User-Id": "alice", "X-Project-Id": "p1", "X-Roles": "member"}
@@ -103,6 +104,21 @@ async def test_what_proxies_say_of_the_client_makes_nobody_trusted_or_distrusted
         url = f"http://{address}/v2/lbaas/pools"
         assert await status(url, ALICE) == 200
         assert await status(url, {**ALICE, "X-Forwarded-For": "192.0.2.7"}) == 200
+
+
+async def test_a_renewed_certificate_is_used_for_new_connections(tmp_path: Path) -> None:
+    files = Certificates(tmp_path)
+    text = f"[api]\nssl_cert_file = {files.cert}\nssl_key_file = {files.key}\n"
+    async with serving(tmp_path, text) as (address, server):
+        url = f"https://{address}/healthz"
+        assert await status(url, {}, files.client(None)) == 200
+        renewed = Certificates(tmp_path)
+        tls = tls_context(load(tmp_path, text))
+        assert tls is not None
+        server.use(tls)
+        assert await status(url, {}, renewed.client(None)) == 200
+        with pytest.raises(aiohttp.ClientError):
+            await status(url, {}, files.client(None))
 
 
 async def test_https_is_served_without_client_certificates(tmp_path: Path) -> None:

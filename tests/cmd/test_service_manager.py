@@ -111,7 +111,7 @@ bind_port = 0
 """
 
 
-async def test_a_controller_is_ready_when_its_api_listens_and_says_when_it_ends(
+async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_says_when_it_ends(
     systemd: Systemd, tmp_path: Path
 ) -> None:
     config = tmp_path / "controller.ini"
@@ -125,9 +125,16 @@ async def test_a_controller_is_ready_when_its_api_listens_and_says_when_it_ends(
     try:
         await eventually(lambda: "READY=1" in systemd.heard() or process.poll() is not None)
         await eventually(lambda: "WATCHDOG=1" in systemd.heard() or process.poll() is not None)
+        config.write_text(config.read_text().replace("[DEFAULT]", "[DEFAULT]\ndebug = true\nsettle_time = 1"))
+        process.send_signal(signal.SIGHUP)
+        await eventually(lambda: "configuration reloaded" in output.read_text() or process.poll() is not None)
+        config.write_text("[DEFAULT]\ndebug = perhaps\n")
+        process.send_signal(signal.SIGHUP)
+        await eventually(lambda: "configuration not reloaded" in output.read_text() or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
         await eventually(lambda: process.poll() is not None)
         assert process.returncode == 0, output.read_text()
+        assert "changed=['debug'] needs_restart=['settle_time']" in output.read_text()
         assert [line for line in systemd.heard() if line.endswith("=1") and line != "WATCHDOG=1"] == [
             "READY=1",
             "STOPPING=1",

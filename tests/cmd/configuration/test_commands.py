@@ -2,9 +2,11 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from evenkeel.cli import main as cli
 from evenkeel.cmd.configuration.commands import COMMANDS, NAMES
@@ -30,6 +32,13 @@ def evenkeel(*words: object) -> int:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "some.ini"
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.mark.parametrize("name", NAMES)

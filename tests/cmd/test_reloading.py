@@ -1,0 +1,79 @@
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+from oslo_config import cfg
+from structlog.testing import capture_logs
+
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import AGENT
+from evenkeel.cmd.reloading import Reloading, ignore_hangup
+from tests.waiting import eventually
+
+TEXT = "[DEFAULT]\nhost = h\n[bigip]\nicontrol_hostname = a\nicontrol_password = s3cret\n"
+
+
+class Reloaded:
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "agent.ini"
+        self.file.write_text(TEXT)
+        self.taken: list[bool] = []
+        arguments = ["--config-file", str(self.file)]
+        conf = load("test", arguments, groups=AGENT)
+        self.reloading = Reloading("test", arguments, AGENT, conf, {("debug",): self._take})
+
+    def _take(self, conf: cfg.ConfigOpts) -> None:
+        if conf.host == "refused":
+            raise ValueError("host: 'refused'")
+        self.taken.append(conf.debug)
+
+    def reload(self, text: str) -> list[dict[str, object]]:
+        self.file.write_text(text)
+        with capture_logs() as logs:
+            self.reloading.reload()
+        return [dict(entry) for entry in logs]
+
+
+def test_what_can_change_takes_effect_and_the_rest_is_named(tmp_path: Path) -> None:
+    process = Reloaded(tmp_path)
+    (told,) = process.reload(TEXT.replace("host = h\n", "host = i\ndebug = true\n").replace("s3cret", "other"))
+    assert process.taken == [True]
+    assert (told["changed"], told["needs_restart"]) == (["debug"], ["bigip.icontrol_password", "host"])
+    assert "other" not in str(told)
+    (told,) = process.reload(process.file.read_text())
+    assert (told["changed"], told["needs_restart"]) == ([], ["bigip.icontrol_password", "host"])
+
+
+def test_what_is_wrong_changes_nothing(tmp_path: Path) -> None:
+    process = Reloaded(tmp_path)
+    (told,) = process.reload(TEXT + "save_interval = never\n")
+    assert told["log_level"] == "error" and f"{process.file}:6: [bigip] save_interval: 'never'" in str(told["reason"])
+    told, _ = process.reload(TEXT.replace("host = h", "host = refused"))
+    assert told["reason"] == f"{process.file}:2: [DEFAULT] host: 'refused'"
+    assert process.taken == []
+
+
+def test_a_hangup_before_the_process_listens_does_not_end_it() -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        ignore_hangup()
+        signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+async def test_a_signal_reloads(tmp_path: Path) -> None:
+    process = Reloaded(tmp_path)
+    process.reloading.listen()
+    try:
+        signal.raise_signal(signal.SIGHUP)
+        await eventually(lambda: process.taken)
+    finally:
+        asyncio.get_running_loop().remove_signal_handler(signal.SIGHUP)
+
+
+@pytest.mark.parametrize("unit", ["controller", "agent", "haproxyd"])
+def test_systemctl_reload_sends_it(unit: str) -> None:
+    folder = Path(__file__).parent.parent.parent / "packaging" / "systemd"
+    assert "ExecReload=/bin/kill -HUP $MAINPID\n" in (folder / f"evenkeel-{unit}.service").read_text()
