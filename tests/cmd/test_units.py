@@ -24,7 +24,7 @@ def value(unit: Path, option: str) -> str:
 def test_there_is_one_for_each_process() -> None:
     assert [unit.stem for unit in UNITS] == ["evenkeel-agent", "evenkeel-controller", "evenkeel-haproxyd"]
     shared = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
-    assert shared == {"packaging/systemd": "share/evenkeel/systemd"}
+    assert shared["packaging/systemd"] == "share/evenkeel/systemd"
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)

@@ -46,7 +46,8 @@ def test_comments_and_other_users_stay(tmp_path: Path, monkeypatch: pytest.Monke
     [
         (("add", "a b", "--project", "p", "--password-stdin"), "user: 'a b'"),
         (("add", "a", "--project", "p/q", "--password-stdin"), "project"),
-        (("add", "a", "--project", "p", "--roles", "x y", "--password-stdin"), "roles: 'x y'"),
+        (("add", "a", "--project", "p", "--roles", "x y", "--other-roles", "--password-stdin"), "roles: 'x y'"),
+        (("add", "a", "--project", "p", "--roles", "member,admn", "--password-stdin"), ", did you mean admin?"),
         (("add", "a", "--project", "p", "--password-stdin"), "0 bytes"),
         (("delete", "nobody"), "No such file"),
         (("list",), "No such file"),

@@ -3,10 +3,13 @@
 import contextlib
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
+
+import trustme
 
 from tests.services.process import Server, ServiceFailed, unprivileged_user
 
@@ -107,6 +110,21 @@ class PostgreSQL(Server):
             except ServiceFailed as failure:  # those whom it disconnects have five seconds to go
                 if "being accessed by other users" not in str(failure) or time.monotonic() > give_up_at:
                     raise
+
+    def use_certificate(self, leaf: trustme.LeafCert | None) -> None:
+        """Serve TLS with it, beside connections without TLS; None: no TLS any more."""
+        if leaf is None:
+            self._sql("ALTER SYSTEM RESET ssl")
+        else:
+            files = {"server.crt": leaf.cert_chain_pems[0].bytes(), "server.key": leaf.private_key_pem.bytes()}
+            for name, content in files.items():
+                path = self._data / name
+                path.write_bytes(content)
+                path.chmod(0o600)
+                if self._user is not None:
+                    shutil.chown(path, self._user)
+            self._sql("ALTER SYSTEM SET ssl = on")
+        self._sql("SELECT pg_reload_conf()")
 
     def _url(self, database: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"

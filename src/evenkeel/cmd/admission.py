@@ -2,7 +2,6 @@
 address.
 """
 
-import ipaddress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.cmd.serving import tls_context
 from evenkeel.config.problems import Problems
+from evenkeel.core.addresses import is_loopback
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +68,7 @@ def check_exposure(conf: cfg.ConfigOpts) -> None:
     """
     kind, tls = conf.identity.kind, bool(conf.api.ssl_cert_file)
     host = conf.api.bind_host
-    if _is_loopback(host):
+    if is_loopback(host):
         return
     if kind == "none":
         if not conf.api.allow_unauthenticated:
@@ -84,12 +84,3 @@ def check_exposure(conf: cfg.ConfigOpts) -> None:
         )
     elif not tls:
         log.warning("passwords and tokens are sent in clear text; set api.ssl_cert_file", host=host)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 NAME = "evenkeel-agent"
 
 
-class Parts(NamedTuple):
+class AgentParts(NamedTuple):
     """What an agent is made of."""
 
     settings: AgentSettings
@@ -104,14 +104,14 @@ async def run(conf: cfg.ConfigOpts) -> None:
         await parts.close()
 
 
-def open_parts(conf: cfg.ConfigOpts) -> Parts:
+def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
     """Open everything that the options name; nothing is connected yet. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
         settings = problems.of(lambda: agent_settings(conf))
         policy = problems.of(lambda: parse_policy(conf.capacity_policy))
         bus = problems.of(lambda: _open_bus(conf))
         device = problems.of(lambda: open_device(conf))
-    return Parts(settings, policy, device, bus)
+    return AgentParts(settings, policy, device, bus)
 
 
 async def check(conf: cfg.ConfigOpts) -> None:

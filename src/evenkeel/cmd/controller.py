@@ -16,7 +16,7 @@ from evenkeel.cmd.capabilities import load_capabilities
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import CONTROLLER
-from evenkeel.cmd.controller_parts import Parts, open_parts
+from evenkeel.cmd.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.key_manager_options import open_key_manager
 from evenkeel.cmd.network_options import open_network
 from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
@@ -84,7 +84,9 @@ async def run(conf: cfg.ConfigOpts) -> None:
         await parts.close()
 
 
-async def serve(conf: cfg.ConfigOpts, parts: Parts, listening: socket.socket, systemd: ServiceManager) -> None:
+async def serve(
+    conf: cfg.ConfigOpts, parts: ControllerParts, listening: socket.socket, systemd: ServiceManager
+) -> None:
     """Start store and bus as soon as they are reachable, then serve until cancelled."""
     store, bus, network = parts.store, parts.bus, parts.network
     systemd.status("waiting for the database and the message broker")

@@ -24,13 +24,14 @@ from evenkeel.core.control import Environment
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, is_environment_name
 from evenkeel.core.ports import Bus
 from evenkeel.core.tls import TlsRules
+from evenkeel.store.engine.database import unverified_transport
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 
 log = structlog.get_logger(__name__)
 
 
-class Parts(NamedTuple):
+class ControllerParts(NamedTuple):
     """Opened, and not connected yet."""
 
     environments: list[Environment]
@@ -50,7 +51,7 @@ class Parts(NamedTuple):
         await self.store.close()
 
 
-async def open_parts(conf: cfg.ConfigOpts) -> Parts:
+async def open_parts(conf: cfg.ConfigOpts) -> ControllerParts:
     """Open everything that the options name. Raises :class:`ValueError` with all problems."""
     problems = Problems()
     environments = [problems.of(partial(parse_environment, item)) for item in conf.environments]
@@ -75,7 +76,7 @@ async def open_parts(conf: cfg.ConfigOpts) -> Parts:
     with problems:
         pass  # raises what was found
     assert network is not None  # noqa: S101  # else there was a problem
-    return Parts(environments, admission, addresses, tls, keys, store, network, bus)
+    return ControllerParts(environments, admission, addresses, tls, keys, store, network, bus)
 
 
 async def check(conf: cfg.ConfigOpts) -> None:
@@ -84,7 +85,7 @@ async def check(conf: cfg.ConfigOpts) -> None:
 
 
 def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
-    return open_store(
+    store = open_store(
         conf.database.connection,
         StoreOptions(
             pending_deadline_seconds=conf.pending_deadline,
@@ -94,6 +95,9 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
             certificate_refresh_seconds=conf.certificates.certificate_refresh,
         ),
     )
+    if advice := unverified_transport(conf.database.connection):
+        log.warning("the database's certificate is not verified", advice=advice)
+    return store
 
 
 def open_controller_bus(conf: cfg.ConfigOpts) -> Bus:

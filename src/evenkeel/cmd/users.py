@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenkeel.api.identity.users import checked_user, line_of, read_users
+from evenkeel.api.policy.defaults import roles
+from evenkeel.cmd.configuration.nearest import meant
 from evenkeel.core.errors import Invalid
 from evenkeel.serving.password_file import replace_line
 from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX, PasswordHash, hash_password, new_salt
@@ -36,6 +38,9 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("name")
     add.add_argument("--project", required=True, help="the user's project")
     add.add_argument("--roles", default="member", help="with commas; default: %(default)s")
+    add.add_argument(
+        "--other-roles", action="store_true", help="accept roles that only the controllers' policy file knows"
+    )
     add.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
     add.set_defaults(run=_add)
     delete = commands.add_parser("delete", help="delete a user")
@@ -47,6 +52,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add(options: argparse.Namespace) -> None:
     # check names before asking for the password
+    if not options.other_roles:
+        _check_roles(options.roles.split(","))
     checked_user(options.name, options.project, options.roles.split(","), PasswordHash(salt=b"", key=b""))
     password = _password(from_stdin=options.password_stdin)
     user = checked_user(
@@ -58,6 +65,17 @@ def _add(options: argparse.Namespace) -> None:
     if options.file.exists():
         read_users(options.file)  # refuses to add to a file that is not a password file
     replace_line(options.file, user.name, line_of(user))
+
+
+def _check_roles(named: Sequence[str]) -> None:
+    """Raises :class:`Invalid` for a role that no rule of the default policy names."""
+    known = roles()
+    for role in (each.strip() for each in named):
+        if role and role not in known:
+            raise Invalid(
+                f"roles: {role[:64]!r} is not one of {', '.join(sorted(known))} (--other-roles accepts those of a"
+                f" policy file){meant(role, known)}"
+            )
 
 
 def _password(*, from_stdin: bool) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from evenkeel.cmd.extras import pip_install
+from evenkeel.core.addresses import is_loopback
 from evenkeel.core.certificates import Secret
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ NEEDED = {
     "token": ("token_file",),
 }
 """Method -> required options."""
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 
@@ -86,7 +86,7 @@ def _login(conf: cfg.ConfigOpts) -> "VaultLogin":
 
 def _check(options: Any) -> None:
     url = urlsplit(options.vault_url or "")
-    if not url.hostname or not (url.scheme == "https" or (url.scheme == "http" and url.hostname in _LOOPBACK)):
+    if not url.hostname or not (url.scheme == "https" or (url.scheme == "http" and is_loopback(url.hostname))):
         raise ValueError("vault.vault_url: https://HOST:PORT is needed; http:// is for an agent on this machine only")
     for name in NEEDED[options.auth_method]:
         if not options[name]:

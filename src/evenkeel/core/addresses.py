@@ -59,6 +59,14 @@ def parsed_address(text: str) -> Address:
     return ip_address(text)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is certainly this machine's loopback."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 class AddressRange(NamedTuple):
     """From the first to the last address, both included."""
 

@@ -4,6 +4,7 @@ Roles are Octavia's (``load-balancer_member`` and so on), and the default roles 
 (``reader``, ``member``, ``admin``). As in Octavia, ``admin`` of any project is the administrator of all.
 """
 
+import re
 from collections.abc import Iterator
 
 from oslo_policy.policy import RuleDefault
@@ -13,6 +14,7 @@ from evenkeel.api.policy.names import GLOBAL_SUFFIX, octavia, own
 _READ, _READ_GLOBAL, _WRITE = "load-balancer:read", "load-balancer:read-global", "load-balancer:write"
 _READ_QUOTA, _READ_QUOTA_GLOBAL = "load-balancer:read-quota", "load-balancer:read-quota-global"
 _WRITE_QUOTA, _ADMIN = "load-balancer:write-quota", "load-balancer:admin"
+_ROLE = re.compile(r"role:([\w-]+)")
 _OPERATOR, _WATCHER = own("roles", "operator"), own("roles", "watcher")
 
 _ROLES = (
@@ -164,3 +166,8 @@ def defaults() -> tuple[RuleDefault, ...]:
         *(_rule(octavia(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OCTAVIA),
         *(_rule(own(kind, action), f"rule:{check}", meaning) for kind, action, check, meaning in _OWN),
     )
+
+
+def roles() -> frozenset[str]:
+    """The roles that these rules name."""
+    return frozenset(role for rule in defaults() for role in _ROLE.findall(rule.check_str))

@@ -11,7 +11,7 @@ from evenkeel.cmd.configuration.sections import OptionGroups
 from evenkeel.cmd.device_drivers import declared_options, installed_drivers
 
 
-class Process(NamedTuple):
+class ConfiguredProcess(NamedTuple):
     """``module``: has ``async def check(conf)``, which raises :class:`ValueError` with what options name and cannot be
     used; it connects nowhere."""
 
@@ -26,9 +26,9 @@ class Process(NamedTuple):
 
 
 PROCESSES = {
-    "controller": Process("evenkeel-controller", "evenkeel.cmd.controller_parts", sections.CONTROLLER),
-    "agent": Process("evenkeel-agent", "evenkeel.cmd.agent", sections.AGENT),
-    "haproxyd": Process("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", sections.HAPROXYD),
+    "controller": ConfiguredProcess("evenkeel-controller", "evenkeel.cmd.controller_parts", sections.CONTROLLER),
+    "agent": ConfiguredProcess("evenkeel-agent", "evenkeel.cmd.agent", sections.AGENT),
+    "haproxyd": ConfiguredProcess("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", sections.HAPROXYD),
 }
 
 

@@ -20,14 +20,16 @@ from typing import Any
 import structlog
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from evenkeel.core.addresses import is_loopback
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.files import make_private
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.mariadb import MariadbDatabase
 from evenkeel.store.engine.ordered_thread import OrderedThread
+from evenkeel.store.engine.postgresql_url import VERIFYING
 from evenkeel.store.engine.server import PostgresqlDatabase
 
 __all__ = ["Database", "Op", "open_database", "without_password"]
@@ -51,7 +53,7 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
 
     Raises :class:`ValueError` for any other kind.
     """
-    parsed = make_url(url)
+    parsed = _parsed(url)
     backend = parsed.get_backend_name()
     if backend == "sqlite":
         return SqliteDatabase(parsed.set(drivername="sqlite"))
@@ -62,9 +64,36 @@ def open_database(url: str, *, pool_size: int = POOL_SIZE) -> Database:
     raise ValueError(f"database.connection: {backend!r} is not supported; use sqlite, postgresql or mysql")
 
 
+def _parsed(url: str) -> URL:
+    """Raises :class:`ValueError` without the URL, which may contain a password."""
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError):
+        reason = "not a URL; use sqlite:///path, postgresql://user:password@host:port/name or mysql://…"
+        raise ValueError(f"database.connection: {reason}") from None
+
+
 def without_password(url: str) -> str:
     """A database's URL without its password, for logs."""
     return make_url(url).render_as_string(hide_password=True)
+
+
+def unverified_transport(url: str) -> str:
+    """Why a stranger on the way to the database could read or change what is sent; empty: nobody could."""
+    parsed = make_url(url)
+    options = parsed.query
+    if "unix_socket" in options or is_here(parsed.host or str(options.get("host", ""))):
+        return ""
+    if parsed.get_backend_name() == "postgresql" and options.get("sslmode") not in VERIFYING:
+        return "set sslmode=verify-full and sslrootcert in the URL"
+    if parsed.get_backend_name() in ("mysql", "mariadb") and "ssl_ca" not in options:
+        return "set ssl_ca in the URL"
+    return ""
+
+
+def is_here(host: str) -> bool:
+    """On this machine: loopback, a folder of Unix sockets, or none."""
+    return not host or host.startswith("/") or is_loopback(host)
 
 
 class SqliteDatabase(Database):

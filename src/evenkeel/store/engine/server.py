@@ -20,6 +20,7 @@ from sqlalchemy.util import greenlet_spawn
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.store.engine.base import Database, Op, T
+from evenkeel.store.engine.postgresql_url import connect_arguments
 
 GIVE_UP_SECONDS = 30.0
 """No operation is repeated after this time: its caller has timed out."""
@@ -191,12 +192,13 @@ class PostgresqlDatabase(ServerDatabase):
 
 
 def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
+    plain, arguments = connect_arguments(url)
     return create_async_engine(
-        url.set(drivername="postgresql+asyncpg"),
+        plain.set(drivername="postgresql+asyncpg"),
         pool_size=pool_size,
         max_overflow=0,  # overflow connections would be opened and closed for each operation
         pool_timeout=POOL_SECONDS,
-        connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS},
+        connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS, **arguments},
         hide_parameters=True,  # they are what tenants sent: not for logs
         **options,
     )

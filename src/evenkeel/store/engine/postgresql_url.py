@@ -1,0 +1,58 @@
+"""The URL of a PostgreSQL database: what may follow its ``?``, with libpq's names.
+
+https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS; asyncpg reads them as libpq does.
+"""
+
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from sqlalchemy.engine import URL
+
+SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+VERIFYING = frozenset({"verify-ca", "verify-full"})
+_FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "sslmode": SSL_MODES,
+    "ssl_min_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
+    "target_session_attrs": ("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),
+}
+URL_OPTIONS = frozenset({"host", "port", *_FILES, *_CHOICES})
+
+
+def connect_arguments(url: URL) -> tuple[URL, dict[str, Any]]:
+    """The URL without its options, and asyncpg's arguments for them. Raises :class:`ValueError` naming a wrong one."""
+    options = {name: values if isinstance(values, str) else ",".join(values) for name, values in url.query.items()}
+    unknown = sorted(set(options) - URL_OPTIONS)
+    if unknown:
+        allowed = ", ".join(sorted(URL_OPTIONS))
+        raise ValueError(f"database.connection: {unknown[0]!r} is not an option of postgresql; use {allowed}")
+    for name, allowed_values in _CHOICES.items():
+        if name in options and options[name] not in allowed_values:
+            raise ValueError(f"database.connection: {name}={options[name]!r}: allowed are {', '.join(allowed_values)}")
+    for name in _FILES:
+        _check_file(name, options.get(name))
+    if options.get("sslmode") in VERIFYING and "sslrootcert" not in options:
+        raise ValueError(f"database.connection: sslmode={options['sslmode']} needs sslrootcert, the file of the CA")
+    _check_authority(options.get("sslrootcert"))
+    return url.set(query={}), {"dsn": f"postgresql:///?{urlencode(options)}"} if options else {}
+
+
+def _check_file(name: str, path: str | None) -> None:
+    if path is None:
+        return
+    try:
+        Path(path).open("rb").close()
+    except OSError as error:
+        raise ValueError(f"database.connection: {name}={path!r}: {error.strerror}") from error
+
+
+def _check_authority(path: str | None) -> None:
+    if path is None:
+        return
+    try:
+        ssl.create_default_context(cafile=path)
+    except ssl.SSLError as error:
+        raise ValueError(f"database.connection: sslrootcert={path!r}: not certificates in PEM form") from error
