@@ -148,6 +148,7 @@ def test_an_haproxy_host_gets_no_broker_no_database_and_no_api() -> None:
         (commands.haproxyd, "haproxyd"),
         (commands.rabbitmq, "agent"),
         (commands.users, "controller"),
+        (commands.db, "controller"),
         (commands.icontrol_emulator, "emulator"),
     ],
 )

@@ -39,6 +39,11 @@ def rabbitmq() -> int:
     return _run("evenkeel-rabbitmq", "evenkeel.cmd.rabbitmq", "agent", "controller")
 
 
+def db() -> int:
+    """``evenkeel-db``: needs the libraries of a controller."""
+    return _run("evenkeel-db", "evenkeel.cmd.db", "controller")
+
+
 def users() -> int:
     """``evenkeel-users``: needs the libraries of a controller."""
     return _run("evenkeel-users", "evenkeel.cmd.users", "controller")

@@ -88,6 +88,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
     store = open_store(
         conf.database.connection,
         StoreOptions(
+            auto_upgrade=conf.database.auto_upgrade,
             pending_deadline_seconds=conf.pending_deadline,
             strict_immutability=conf.api.strict_immutability,
             default_quotas=quota_options.default_quotas(conf),

@@ -74,6 +74,13 @@ DATABASE = [
         secret=True,
         help="sqlite:///path, postgresql://user:password@host:port/name, or mysql://… in the same form for MariaDB.",
     ),
+    cfg.BoolOpt(
+        "auto_upgrade",
+        default=True,
+        help="Upgrade the schema at start. If not, the user of connection needs no rights to change tables; an "
+        "administrator runs evenkeel-db upgrade before controllers of a new version are started.",
+    ),
+    cfg.IntOpt("events_kept", default=10_000, min=100, max=1_000_000, help="The newest events, which are kept."),
 ]
 
 API = [

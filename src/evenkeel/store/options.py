@@ -8,6 +8,8 @@ from evenkeel.core.values import Value
 class StoreOptions(Value):
     """Settings of the store."""
 
+    auto_upgrade: bool = True
+    """Upgrade the schema at start; else one that is too old is refused."""
     pending_deadline_seconds: float = 300.0
     """A placed object that is PENDING for longer becomes ERROR (and is still retried)."""
     strict_immutability: bool = False

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from evenkeel.store.engine.database import Database, open_database
 from evenkeel.store.lbaas_v1.store import SqlLbaasV1
 from evenkeel.store.migrations import upgrade
+from evenkeel.store.migrations.administration import check_schema
 from evenkeel.store.networks.claims import SqlClaims
 from evenkeel.store.networks.store import SqlAttachments
 from evenkeel.store.operators.catalogue import SqlCatalogue
@@ -58,8 +59,11 @@ class SqlStore:
         return SqlStore(self.database.beside(), self._options)
 
     async def start(self) -> None:
-        """Connect and bring the schema up to date. Raises :class:`StoreUnavailable`."""
-        self.schema_revision = await self.database.write(upgrade)
+        """Connect and bring the schema up to date, or check that it is. Raises :class:`StoreUnavailable`."""
+        if self._options.auto_upgrade:
+            self.schema_revision = await self.database.write(upgrade)
+        else:
+            self.schema_revision = await self.database.read(check_schema)
         await self.database.write(take_unwritten)
         await self.database.write(ensure_history)
 

@@ -1,0 +1,120 @@
+"""``evenkeel-db``: the schema of the database. Exit codes: 0 done, 1 an upgrade is needed, 2 refused or usage, 3 the
+database is unavailable.
+
+Controllers upgrade the schema themselves unless ``[database] auto_upgrade`` is false: then their database user needs no
+rights to change tables, and an administrator runs ``evenkeel-db upgrade`` with another user before controllers of a new
+version are started.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+from oslo_config import cfg
+
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.refusal import REFUSED, tell_refusal
+from evenkeel.cmd.options import DATABASE, DEBUG
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.store.engine.database import Database, open_database, without_password
+from evenkeel.store.migrations import upgrade
+from evenkeel.store.migrations.administration import SchemaState, schema_state, stamp
+
+NAME = "evenkeel-db"
+DEFAULT_FILE = "/etc/evenkeel/controller.ini"
+UPGRADE_NEEDED = 1
+UNAVAILABLE = 3
+
+Command = Callable[[Database, argparse.Namespace], Awaitable[int]]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point."""
+    arguments = _parser().parse_args(argv)
+    files = arguments.config_file or [DEFAULT_FILE]
+    words = [word for file in files for word in ("--config-file", file)]
+    conf = None
+    try:
+        conf = load(NAME, words, groups={None: DEBUG, "database": DATABASE})
+        return asyncio.run(_run(conf, arguments))
+    except ValueError as error:
+        return tell_refusal(NAME, error, conf)
+    except StoreUnavailable as error:
+        cause = str(getattr(error.__cause__, "orig", None) or error.__cause__ or "").partition("\n")[0]
+        print(f"{NAME}: {error}{f': {cause}' if cause else ''}", file=sys.stderr)
+        return UNAVAILABLE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=NAME, description="The schema of the database.")
+    parser.add_argument(
+        "--config-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help=f"ini file with [database] connection; several times, later ones win (default: {DEFAULT_FILE})",
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for name, run, text in (
+        ("version", _version, "show the revision in the database and the one that this version needs"),
+        ("check", _check, "exit code 1 if an upgrade is needed"),
+        ("upgrade", _upgrade, "upgrade the schema; controllers of the previous version go on working"),
+    ):
+        commands.add_parser(name, help=text).set_defaults(run=run)
+    stamping = commands.add_parser("stamp", help="write a revision without changing tables, after a repair by hand")
+    stamping.add_argument("revision")
+    stamping.set_defaults(run=_stamp)
+    return parser
+
+
+async def _run(conf: cfg.ConfigOpts, arguments: argparse.Namespace) -> int:
+    database = open_database(conf.database.connection)
+    run: Command = arguments.run
+    try:
+        print(f"database: {without_password(conf.database.connection)}", file=sys.stderr)
+        return await run(database, arguments)
+    finally:
+        await database.close()
+
+
+async def _version(database: Database, arguments: argparse.Namespace) -> int:
+    state = await database.read(schema_state)
+    print(f"{state.present or 'empty'} in the database, {state.needed} needed by this version")
+    return 0
+
+
+async def _check(database: Database, arguments: argparse.Namespace) -> int:
+    state = await database.read(schema_state)
+    print(_verdict(state))
+    return 0 if state.usable else UPGRADE_NEEDED
+
+
+def _verdict(state: SchemaState) -> str:
+    if state.newer:
+        return f"{state.present}: newer than this version needs ({state.needed}); it works with it"
+    if state.usable:
+        return f"{state.present}: up to date"
+    return f"{state.present or 'empty'}: needs {', '.join(state.pending)}: run {NAME} upgrade"
+
+
+async def _upgrade(database: Database, arguments: argparse.Namespace) -> int:
+    before = await database.read(schema_state)
+    after = await database.write(upgrade)
+    print(f"{after}: {'upgraded' if before.pending else 'up to date'}")
+    return 0
+
+
+async def _stamp(database: Database, arguments: argparse.Namespace) -> int:
+    revision: str = arguments.revision
+    try:
+        await database.write(lambda connection: stamp(connection, revision))
+    except ValueError as error:
+        print(f"{NAME}: {error}", file=sys.stderr)
+        return REFUSED
+    print(f"{revision}: written; no table was changed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""The schema's revision, for operators: what is there, what this version needs, and setting the number by hand."""
+
+from alembic import command
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.values import Value
+from evenkeel.store.migrations import configuration
+
+
+class SchemaState(Value):
+    """``present``: the revision in the database; empty: no tables. ``needed``: of this version."""
+
+    present: str
+    needed: str
+    pending: tuple[str, ...]
+    """Revisions that an upgrade would add, the first one first."""
+    newer: bool
+    """A later version has upgraded it; this version works with it."""
+
+    @property
+    def usable(self) -> bool:
+        """Controllers of this version can work with it."""
+        return not self.pending
+
+
+def schema_state(connection: Connection) -> SchemaState:
+    """Changes nothing."""
+    present = MigrationContext.configure(connection).get_current_heads()
+    known = revisions()
+    newer = any(revision not in known for revision in present)
+    reached = max((known.index(revision) for revision in present if revision in known), default=-1)
+    return SchemaState(
+        present=max(present, default=""),
+        needed=known[-1],
+        pending=() if newer else known[reached + 1 :],
+        newer=newer,
+    )
+
+
+def check_schema(connection: Connection) -> str:
+    """The present revision. Raises :class:`StoreUnavailable` if it is older than this version needs."""
+    state = schema_state(connection)
+    if not state.usable:
+        there = f"revision {state.present}" if state.present else "empty"
+        raise StoreUnavailable(f"the database is {there}, this version needs {state.needed}: run evenkeel-db upgrade")
+    return state.present
+
+
+def revisions() -> tuple[str, ...]:
+    """All that this version knows, the first one first."""
+    scripts = ScriptDirectory.from_config(configuration()).walk_revisions()
+    return tuple(reversed([script.revision for script in scripts]))
+
+
+def stamp(connection: Connection, revision: str) -> None:
+    """Write the number; no table is changed. Raises :class:`ValueError` for one that this version does not know."""
+    known = revisions()
+    if revision not in known:
+        raise ValueError(f"revision {revision!r} is not one of {known[0]} to {known[-1]}")
+    config = configuration()
+    config.attributes["connection"] = connection
+    command.stamp(config, revision, purge=True)

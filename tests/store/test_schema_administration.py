@@ -1,0 +1,40 @@
+import pytest
+from sqlalchemy import text
+
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.store.migrations.administration import revisions, schema_state, stamp
+from evenkeel.store.options import StoreOptions
+from evenkeel.store.sql_store import open_store
+
+
+async def test_the_schemas_revision_is_seen_and_set(empty_database: str) -> None:
+    store = open_store(empty_database)
+    database, known = store.database, revisions()
+    try:
+        state = await database.read(schema_state)
+        assert (state.present, state.pending, state.usable, state.newer) == ("", known, False, False)
+        await store.start()
+        state = await database.read(schema_state)
+        assert (state.present, state.needed, state.pending, state.usable) == (known[-1], known[-1], (), True)
+        await database.write(lambda connection: stamp(connection, known[-3]))
+        assert (await database.read(schema_state)).pending == known[-2:]
+        await database.write(lambda connection: stamp(connection, known[-1]))
+        with pytest.raises(ValueError, match=f"'9999' is not one of {known[0]} to {known[-1]}"):
+            await database.write(lambda connection: stamp(connection, "9999"))
+        assert (await database.read(schema_state)).usable
+        await database.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num='z'")))
+        state = await database.read(schema_state)
+        assert (state.present, state.pending, state.usable, state.newer) == ("z", (), True, True)
+    finally:
+        await store.close()
+
+
+async def test_without_auto_upgrade_nothing_is_made(empty_database: str) -> None:
+    store = open_store(empty_database, StoreOptions(auto_upgrade=False))
+    try:
+        needed = revisions()[-1]
+        with pytest.raises(StoreUnavailable, match=f"empty, this version needs {needed}: run evenkeel-db upgrade"):
+            await store.start()
+        assert (await store.database.read(schema_state)).present == ""
+    finally:
+        await store.close()
