@@ -289,6 +289,7 @@ class AgentService:
                         capacity_score=capacity.score,
                         capacity=capacity.figures,
                         capacity_measured_seconds_ago=capacity.seconds_ago,
+                        sent_at_seconds=self._clock.monotonic(),
                         capacity_unknown=capacity.unknown,
                         serving=ownership.serving,
                         enhanced_services=enhanced_services,

@@ -125,6 +125,9 @@ class ReportState(Message, tag="report_state"):
     """By metric of the agent's ``capacity_policy``, as measured on the devices."""
     capacity_measured_seconds_ago: float = 0.0
     """Age of ``capacity`` when the report was made."""
+    sent_at_seconds: float = 0.0
+    """By the monotonic clock of the agent's process: two reports tell whether the database's clock jumped in between.
+    0: of an agent of the previous version."""
     capacity_unknown: bool = False
     """There is a policy, but no measurement yet: the stored values of the group stay."""
     serving: tuple["ShardEpoch", ...] = ()

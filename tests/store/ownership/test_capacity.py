@@ -6,10 +6,13 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from sqlalchemy import select
 
 from evenkeel.core.messages import CapacityFigure, ReportState
 from evenkeel.core.model import Member, Pool
 from evenkeel.core.placement import choose_group, choose_home
+from evenkeel.store.engine.statements import json_text
 from evenkeel.store.ownership.capacity import REPORT_SLACK_SECONDS, group_capacity
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
@@ -94,6 +97,42 @@ async def confirmed_long_ago(world: World, load_balancer_id: str) -> None:
         )
 
     await world.db.write(change)
+
+
+async def clock_jumps(world: World, seconds: float) -> None:
+    """The database's clock is set forward: all that was stored is older by it."""
+    table, group = schema.capacity_reservation, schema.device_group
+
+    def change(connection: Any) -> None:
+        connection.execute(table.update().values(confirmed_at=table.c.confirmed_at - seconds))
+        known = group_capacity(connection.scalar(select(group.c.capacity)))
+        clocks = {
+            name: replace(clock, stored_at_seconds=clock.stored_at_seconds - seconds)
+            for name, clock in known.clocks.items()
+        }
+        connection.execute(group.update().values(capacity=json_text(replace(known, clocks=clocks))))
+
+    await world.db.write(change)
+
+
+async def test_a_jump_of_the_databases_clock_makes_no_measurement_newer(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    figures = {"tenant_count": (0.0, 2.0)}
+    await report(world, figures, sent_at_seconds=1000.0)
+    first = await place(world, "p1")
+    assert first is not None
+    await report(world, figures, sent_at_seconds=1000.1)
+    await world.report(applied(first))
+    for seconds in (3600.0, 3600.0):
+        await clock_jumps(world, seconds)
+        for agent_id in ("a1", "a2"):  # measured before the device had it
+            await report(world, figures, agent_id=agent_id, sent_at_seconds=1000.2, capacity_measured_seconds_ago=1.0)
+            assert await reserved(world) == {"tenant_count": 1.0}
+
+    await clock_jumps(world, 30.0)  # it goes on
+    await report(world, {"tenant_count": (1, 2)}, sent_at_seconds=1030.2)
+    assert await reserved(world) == {}
 
 
 async def test_a_full_group_refuses_and_nothing_is_written(world: World) -> None:
@@ -270,4 +309,4 @@ async def test_what_placing_and_reporting_cost(world: World) -> None:
     free, limited = costs["free", 1], costs["limited", 1]
     assert free[0] <= 8 and limited[0] - free[0] == 3
     assert limited[1] - free[1] == 1
-    assert limited[2] - free[2] == 2
+    assert limited[2] - free[2] == 3  # one that finds reservations writes when it was stored

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -26,7 +27,7 @@ from sqlalchemy import (
 )
 
 from evenkeel.core import capacity
-from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import CapacityFigure, Register, ReportState
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.values import Wire
@@ -38,6 +39,8 @@ from evenkeel.store.records import schema
 
 REPORT_SLACK_SECONDS = 5.0
 """A report's figures may be older than stated, by the time the report was in transit."""
+JUMP_SECONDS = 2.0
+"""By so much the database's clock and an agent's may differ between two reports; more is a jump, or a late report."""
 UNLIMITED = "{}"
 """``device_group.capacity`` of a group without a policy."""
 
@@ -48,6 +51,22 @@ _member = schema.member
 _reservation = schema.capacity_reservation
 
 
+class ReportClock(Wire):
+    """When a report was sent by its agent's monotonic clock, and stored by the database's."""
+
+    session_id: SessionId
+    sent_at_seconds: float
+    stored_at_seconds: float
+
+    def agrees(self, later: "ReportClock") -> bool:
+        """The database's clock did not jump between the two."""
+        passed = later.stored_at_seconds - self.stored_at_seconds
+        return (
+            self.session_id == later.session_id
+            and abs(passed - (later.sent_at_seconds - self.sent_at_seconds)) <= JUMP_SECONDS
+        )
+
+
 class GroupCapacity(Wire):
     """``device_group.capacity``, as JSON; controllers of adjacent versions read it."""
 
@@ -55,6 +74,8 @@ class GroupCapacity(Wire):
     """As last reported by one of its agents."""
     reserved: dict[str, float] = {}
     """Reserved for load balancers that the figures do not include yet."""
+    clocks: dict[AgentId, ReportClock] = {}
+    """Of the agents' last reports that found reservations."""
 
     @property
     def score(self) -> float:
@@ -69,7 +90,7 @@ class GroupCapacity(Wire):
     def reserving(self, amounts: Mapping[str, float]) -> "GroupCapacity":
         """A copy with these amounts reserved, too."""
         reserved = {name: self.reserved.get(name, 0.0) + amounts.get(name, 0.0) for name in {*self.reserved, *amounts}}
-        return GroupCapacity(figures=self.figures, reserved=reserved)
+        return replace(self, reserved=reserved)
 
 
 _decoder = msgspec.json.Decoder(GroupCapacity)
@@ -170,16 +191,43 @@ def note_figures(connection: Connection, environment: str, number: int, report: 
 
 def _keep(connection: Connection, environment: str, number: int, report: ReportState) -> None:
     here = (_reservation.c.environment == environment, _reservation.c.group_number == number)
-    before = connection.scalar(select(_group.c.capacity).where(*_is(environment, number)).with_for_update())
-    since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
-    confirmed_at = _reservation.c.confirmed_at  # in the future: stored before the database's clock was set back
-    included = or_(confirmed_at < since, confirmed_at > db_now() + REPORT_SLACK_SECONDS)
-    connection.execute(delete(_reservation).where(*here, included))
-    now = GroupCapacity(figures=report.capacity)
+    group = connection.execute(
+        select(_group.c.capacity, db_now().label("now")).where(*_is(environment, number)).with_for_update()
+    ).first()
+    if group is None:
+        return
+    known = group_capacity(group.capacity)
+    now = GroupCapacity(figures=report.capacity, clocks=known.clocks)
+    if known.reserved:
+        now = _without_included(connection, now, report, here, float(group.now))
     for text in connection.scalars(select(_reservation.c.amounts).where(*here)):
         now = now.reserving(_amounts.decode(text))
-    if before is not None and group_capacity(before) != now:
+    if known != now:
         _write(connection, environment, number, now)
+
+
+def _without_included(
+    connection: Connection,
+    known: GroupCapacity,
+    report: ReportState,
+    here: Sequence[ColumnElement[bool]],
+    now_seconds: float,
+) -> GroupCapacity:
+    """Drop the reservations that the report's figures include. If the database's clock may have jumped since the
+    agent's last report, nothing that was stored before can be compared with it: everything counts as confirmed now."""
+    clock = ReportClock(
+        session_id=report.session_id, sent_at_seconds=report.sent_at_seconds, stored_at_seconds=now_seconds
+    )
+    last = known.clocks.get(report.agent_id)
+    confirmed_at = _reservation.c.confirmed_at
+    if report.sent_at_seconds and (last is None or not last.agrees(clock)):
+        connection.execute(update(_reservation).where(*here, confirmed_at.is_not(None)).values(confirmed_at=db_now()))
+    else:
+        since = db_now() - float(report.capacity_measured_seconds_ago + REPORT_SLACK_SECONDS)
+        # in the future: stored before the database's clock was set back
+        included = or_(confirmed_at < since, confirmed_at > db_now() + REPORT_SLACK_SECONDS)
+        connection.execute(delete(_reservation).where(*here, included))
+    return replace(known, clocks={**known.clocks, report.agent_id: clock})
 
 
 def _note_none(connection: Connection, environment: str, number: int) -> None:
