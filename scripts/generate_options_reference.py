@@ -36,7 +36,7 @@ NOTES = {
     "barbican": " (and keystoneauth's options: see how-to/keep-certificates.md)",
     "vault": " (see how-to/keep-certificates.md)",
     "certificates": " (see how-to/keep-certificates.md)",
-    "haproxyd": " (and `debug` in `[DEFAULT]`)",
+    "haproxyd": " (and `debug`, `log_format` in `[DEFAULT]`)",
 }
 CONDITIONS = {
     "neutron": " with driver = neutron",

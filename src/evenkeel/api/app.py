@@ -34,6 +34,7 @@ from evenkeel.api.ports import ChangeSink
 from evenkeel.api.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.api.style import ApiStyle, ApiStyles
+from evenkeel.api.write_log import WriteLog
 from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
@@ -168,10 +169,15 @@ def _dispatch(endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., 
         endpoint = endpoints.get(scope["method"])
         if endpoint is None:
             return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else style.not_allowed(allow)
+        write_log = WriteLog(scope)
         try:
-            return await endpoint(request, scope)
+            answer = await endpoint(request, scope)
         except Exception as error:
-            return style.answer_to(error, scope["state"]["request_id"])
+            answer = style.answer_to(error, scope["state"]["request_id"])
+            write_log.end(answer.status, error)
+        else:
+            write_log.end(answer.status)
+        return answer
 
     return dispatch
 

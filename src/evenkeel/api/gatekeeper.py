@@ -11,6 +11,7 @@ from evenkeel.api.policy.policy import Policy
 from evenkeel.api.protocol import CONNECTION
 from evenkeel.api.rate_limit import RateLimit
 from evenkeel.api.routing import RouteMap
+from evenkeel.api.write_log import CALLER
 
 
 class Gatekeeper:
@@ -34,4 +35,5 @@ class Gatekeeper:
             connection.known()
         if not self._policy.allows(UNHURRIED, caller):
             self._rate_limit.take(caller.project_id)
+        scope["state"][CALLER] = caller
         return self._policy.admit(rule, caller)

@@ -15,14 +15,12 @@ from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.device_drivers import driver_entry
+from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
 from evenkeel.cmd.reloading import Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
-    LOG_OPTIONS,
     SystemClock,
     new_id,
     on_stop_signal,
-    set_log_level,
-    set_up_logs,
     start_bus,
 )
 from evenkeel.cmd.service_manager import ServiceManager
@@ -62,7 +60,7 @@ def main() -> int:
         conf = load(NAME, sys.argv[1:], groups=AGENT)
     except ValueError as error:
         return tell_refusal(NAME, error)
-    set_up_logs(debug=conf.debug, name=f"agent {conf.host or 'without a host'}")
+    set_up_logs(conf, name=f"agent {conf.host or 'without a host'}")
     log_start(conf, AGENT)
     try:
         asyncio.run(run(conf))

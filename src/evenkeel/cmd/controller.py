@@ -18,15 +18,13 @@ from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.key_manager_options import open_key_manager
+from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
 from evenkeel.cmd.network_options import open_network
 from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
-    LOG_OPTIONS,
     NEIGHBOUR_RETRY_SECONDS,
     SystemClock,
     on_stop_signal,
-    set_log_level,
-    set_up_logs,
     start_bus,
     tune_collector,
 )
@@ -52,7 +50,7 @@ def main() -> int:
         conf = load(NAME, sys.argv[1:], groups=CONTROLLER)
     except ValueError as error:
         return tell_refusal(NAME, error)
-    set_up_logs(debug=conf.debug, name="controller")
+    set_up_logs(conf, name="controller")
     log_start(conf, CONTROLLER)
     try:
         run_serving(run(conf))

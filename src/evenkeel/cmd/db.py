@@ -15,7 +15,8 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.refusal import REFUSED, tell_refusal
-from evenkeel.cmd.options import DATABASE, DEBUG
+from evenkeel.cmd.logs import LOGGING
+from evenkeel.cmd.options import DATABASE
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.store.engine.database import Database, open_database, without_password
 from evenkeel.store.migrations import upgrade
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [word for file in files for word in ("--config-file", file)]
     conf = None
     try:
-        conf = load(NAME, words, groups={None: DEBUG, "database": DATABASE})
+        conf = load(NAME, words, groups={None: LOGGING, "database": DATABASE})
         return asyncio.run(_run(conf, arguments))
     except ValueError as error:
         return tell_refusal(NAME, error, conf)

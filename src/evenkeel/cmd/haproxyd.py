@@ -19,8 +19,9 @@ from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import HAPROXYD
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
+from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
 from evenkeel.cmd.reloading import Reloading, ignore_hangup
-from evenkeel.cmd.runtime import LOG_OPTIONS, on_stop_signal, set_log_level, set_up_logs
+from evenkeel.cmd.runtime import on_stop_signal
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
 from evenkeel.config.problems import Problems
@@ -61,7 +62,7 @@ def main() -> int:
         return tell_refusal(NAME, error)
     os.umask(0o077)  # only the daemon's user may access keys, epochs and sockets
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # what it holds in memory is not to be on disk, nor HAProxy's
-    set_up_logs(debug=conf.debug, name=f"haproxyd {daemon_name(conf)}")
+    set_up_logs(conf, name=f"haproxyd {daemon_name(conf)}")
     log_start(conf, HAPROXYD)
     try:
         if arguments.disown:

@@ -4,12 +4,12 @@ F5's names.
 
 from oslo_config import cfg
 
+from evenkeel.cmd.logs import LOGGING
 from evenkeel.config.connections import connection_options
 from evenkeel.core.capacity import Metric
 
-DEBUG = [cfg.BoolOpt("debug", default=False, help="Log at debug level.")]
 COMMON = [
-    *DEBUG,
+    *LOGGING,
     cfg.StrOpt(
         "transport_url",
         default="embedded:///var/lib/evenkeel/bus.db",

@@ -102,6 +102,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
     config = uvicorn.Config(
         app,
         access_log=False,
+        log_config=None,
         log_level="warning",
         lifespan="off",
         http=BoundedProtocol,

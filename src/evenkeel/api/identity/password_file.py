@@ -81,7 +81,7 @@ class PasswordFileIdentity:
             raise Unauthenticated(CHALLENGE)
         self._look()
         digest = hashlib.blake2b(given, key=self._key, digest_size=32).digest()
-        return self._remembered.get(digest) or await self._log_in(given, digest, address_of(scope))
+        return self._remembered.get(digest) or await self._log_in(given, digest, scope)
 
     def _look(self) -> None:
         now = self._clock.monotonic()
@@ -90,18 +90,18 @@ class PasswordFileIdentity:
             if self._file.refresh():
                 self._remembered = {}
 
-    async def _log_in(self, given: bytes, digest: bytes, address: str) -> Caller:
+    async def _log_in(self, given: bytes, digest: bytes, scope: Mapping[str, Any]) -> Caller:
         name, password = credentials(given)
         user = self._file.content.get(name)
         check = partial(matches, password.encode(), user.hash if user else None)
         try:
-            right = await self._checks.is_right(digest, address, check)
+            right = await self._checks.is_right(digest, address_of(scope), check)
         except TooManyAttempts:
             raise Refusal(429, "Too many logins at once. Try again later.", headers=((b"retry-after", b"1"),)) from None
         if right and user is not None:
             self._strikes.forgive(name)
             return self._remember(user, digest)
-        await self._slow_down(name)
+        await self._slow_down(name, scope)
         raise Unauthenticated(CHALLENGE)
 
     def _remember(self, user: User, digest: bytes) -> Caller:
@@ -112,9 +112,15 @@ class PasswordFileIdentity:
             self._remembered[digest] = caller
         return caller
 
-    async def _slow_down(self, name: str) -> None:
+    async def _slow_down(self, name: str, scope: Mapping[str, Any]) -> None:
         delay_seconds = self._strikes.strike(name)
-        log.warning("login refused", user=name[:64] if name.isprintable() else "?", delay_seconds=delay_seconds)
+        log.warning(
+            "login refused",
+            user=name[:64] if name.isprintable() else "?",
+            address=address_of(scope),
+            request_id=scope.get("state", {}).get("request_id", ""),
+            delay_seconds=delay_seconds,
+        )
         if self._delayed >= MAX_DELAYED:
             return
         self._delayed += 1

@@ -15,6 +15,7 @@ from evenkeel.cmd import (
     tls_options,
     vault_options,
 )
+from evenkeel.cmd.logs import LOGGING
 from evenkeel.config.addresses import ADDRESSES
 
 OptionGroups = Mapping[str | None, Sequence[cfg.Opt]]
@@ -34,4 +35,4 @@ CONTROLLER: OptionGroups = {
     "limits": limit_options.LIMITS,
 }
 AGENT: OptionGroups = {None: options.COMMON + options.AGENT}
-HAPROXYD: OptionGroups = {None: options.DEBUG, "haproxyd": haproxyd_options.HAPROXYD}
+HAPROXYD: OptionGroups = {None: LOGGING, "haproxyd": haproxyd_options.HAPROXYD}
