@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 EDITS = {
     "evenkeel.core.model": (
         '    connection_limit: int = -1\n    """-1: none."""\n',
@@ -100,6 +102,7 @@ async def found(directory: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     for name, (after, more) in EDITS.items():
         edit(name, after, more)
     print(json.dumps(asyncio.run(found(Path(sys.argv[1])))))

@@ -6,6 +6,7 @@ only state is the endpoint that answered last.
 
 import http.client
 import json
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -66,13 +67,20 @@ class Client:
     ``login``: authentication headers, which are not sent to redirect targets."""
 
     def __init__(
-        self, endpoints: Sequence[str], *, timeout_seconds: float = 10.0, login: Mapping[str, str] | None = None
+        self,
+        endpoints: Sequence[str],
+        *,
+        timeout_seconds: float = 10.0,
+        login: Mapping[str, str] | None = None,
+        ca_file: str | None = None,
     ) -> None:
+        """``ca_file``: CA certificates instead of the system's. Raises :class:`UsageError`."""
         self._endpoints = [checked_endpoint(item) for item in endpoints]
         if not self._endpoints:
             raise UsageError("no endpoint is given")
         self._timeout_seconds = timeout_seconds
         self._login = dict(login or {})
+        self._tls = _tls(ca_file) if ca_file else None
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """Read. See :meth:`request` for what is raised."""
@@ -132,7 +140,7 @@ class Client:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
         try:
-            with _opener(endpoint).open(request, timeout=timeout_seconds) as answer:
+            with _opener(endpoint, self._tls).open(request, timeout=timeout_seconds) as answer:
                 content = answer.read(MAX_ANSWER_BYTES + 1)
         except urllib.error.HTTPError as error:
             raise _refusal(error) from error
@@ -157,10 +165,23 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def _opener(endpoint: str) -> urllib.request.OpenerDirector:
+def _tls(ca_file: str) -> ssl.SSLContext:
+    """Raises :class:`UsageError`."""
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except ssl.SSLError as error:
+        raise UsageError(f"--cacert {ca_file}: not certificates in PEM form") from error
+    except OSError as error:
+        raise UsageError(f"--cacert {ca_file}: {error.strerror}") from error
+
+
+def _opener(endpoint: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
     # proxy settings in the environment are not for loopback addresses
     local = urlsplit(endpoint).hostname in ("localhost", "::1") or endpoint.startswith("http://127.")
-    return urllib.request.build_opener(*([urllib.request.ProxyHandler({})] if local else []))
+    handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})] if local else []
+    if tls is not None:
+        handlers.append(urllib.request.HTTPSHandler(context=tls))
+    return urllib.request.build_opener(*handlers)
 
 
 def _decoded(content: bytes) -> Any:

@@ -22,6 +22,7 @@ from evenkeel.cli import (
     enhanced_services,
     environments,
     events,
+    explain,
     networks,
     orphans,
     placement,
@@ -82,6 +83,7 @@ COMMANDS: dict[str, type[Command]] = {
     "certificate delete": certificates.DeleteCertificate,
     "config import": ImportConfig,
     "events": events.ListEvents,
+    "explain": explain.Explain,
 }
 
 
@@ -99,7 +101,10 @@ class EvenKeelApp(App):
         for name, command in {**COMMANDS, **commands}.items():
             manager.add_command(name, command)
         super().__init__(
-            description="Even Keel's operators' command line.", version=evenkeel.__version__, command_manager=manager
+            description="Even Keel's operators' command line.",
+            version=evenkeel.__version__,
+            command_manager=manager,
+            deferred_help=True,  # --help after a command is that command's
         )
         self.exit_code: int | None = None
 
@@ -113,6 +118,13 @@ class EvenKeelApp(App):
             default=os.environ.get("EVENKEEL_ENDPOINT") or DEFAULT_ENDPOINT,
             help="Root URL of a controller, or several with commas: the next one is tried when one is down "
             "(environment: EVENKEEL_ENDPOINT, default: %(default)s).",
+        )
+        parser.add_argument(
+            "--cacert",
+            metavar="FILE",
+            default=os.environ.get("EVENKEEL_CACERT") or os.environ.get("OS_CACERT"),
+            help="CA certificates, PEM, that verify controllers instead of the system's "
+            "(environment: EVENKEEL_CACERT, OS_CACERT).",
         )
         parser.add_argument(
             "--timeout", type=float, default=10.0, help="Seconds to wait for each endpoint (default: %(default)s)."
@@ -129,7 +141,12 @@ class EvenKeelApp(App):
         if self.options.timeout <= 0:
             raise UsageError("--timeout must be above 0")
         endpoints = [item for item in self.options.endpoint.split(",") if item.strip()]
-        self.client = Client(endpoints, timeout_seconds=self.options.timeout, login=login_headers(os.environ))
+        self.client = Client(
+            endpoints,
+            timeout_seconds=self.options.timeout,
+            login=login_headers(os.environ),
+            ca_file=self.options.cacert,
+        )
 
     def clean_up(self, cmd: Command, result: int, err: BaseException | None) -> None:
         """Map the failure to the exit code."""

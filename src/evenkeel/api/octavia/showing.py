@@ -19,6 +19,7 @@ from evenkeel.api.octavia.views import (
     PoolView,
     StatisticsView,
 )
+from evenkeel.api.reasons import reason_of
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.model import (
     HealthMonitor,
@@ -59,6 +60,7 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
         vip_port_id=None if vip is None else vip.port_id,
         vip_subnet_id=None if vip is None else vip.subnet_id,
         vip_network_id=None if vip is None else vip.network_id,
+        status_reason=reason_of(row.provisioning_status, row),
         listeners=refs(row.listener_ids),
         pools=refs(row.pool_ids),
         flavor_id=row.flavor_id,

@@ -10,6 +10,7 @@ from evenkeel.api.answers import encode
 from evenkeel.api.octavia.full_views import FullLoadBalancerView
 from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view
 from evenkeel.api.octavia.views import View
+from evenkeel.api.reasons import reason_of
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 
 
@@ -83,6 +84,8 @@ class LoadBalancerStatus(View, kw_only=True):
     name: str
     operating_status: str
     provisioning_status: str
+    status_reason: str | None
+    """Why it is PENDING or ERROR; not in Octavia."""
     listeners: list[ListenerStatus]
     pools: list[PoolStatus]
 
@@ -144,7 +147,9 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
         yield CLOSED
 
     yield STATUSES
-    yield opened(LoadBalancerStatus(**_statuses(tree.load_balancer), listeners=[], pools=[]), last="pools")
+    root = tree.load_balancer
+    reason = reason_of(root.provisioning_status, root)
+    yield opened(LoadBalancerStatus(**_statuses(root), status_reason=reason, listeners=[], pools=[]), last="pools")
     yield from listed(listener(row) for row in tree.listeners)
     yield b'],"pools":['
     yield from listed(pool(row) for row in tree.pools)

@@ -35,6 +35,8 @@ class LoadBalancerAttributes(View, kw_only=True):
     vip_subnet_id: str | None
     vip_network_id: str | None
     additional_vips: list[AdditionalVipView]
+    status_reason: str | None
+    """Why it is PENDING or ERROR; not in Octavia."""
     flavor_id: str | None = None
     availability_zone: str | None = None
 

@@ -88,6 +88,7 @@ class HostingView(Value):
     load_balancer_id: LoadBalancerId
     revision: int
     applied_revision: int
+    provisioning_status: str
     status_reason: str
     operating_status: str
     operating_reason: str
@@ -285,6 +286,7 @@ def hosting_view(
         load_balancer_id=root.id,
         revision=root.revision,
         applied_revision=root.applied_revision,
+        provisioning_status=root.provisioning_status.value,
         status_reason=root.status_reason,
         operating_status=root.operating_status.value,
         operating_reason=root.operating_reason,

@@ -6,16 +6,12 @@ from msgspec import UNSET, UnsetType
 
 from evenkeel.api.neutron.v1 import views
 from evenkeel.api.octavia.rules import HTTP_MONITORS
-from evenkeel.core.model import ListenerStatistics, LoadBalancer, Member, SessionPersistence
+from evenkeel.api.reasons import reason_of
+from evenkeel.core.model import ListenerStatistics, Member, SessionPersistence
 from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 
 INACTIVE = "INACTIVE"
-
-
-def _reason(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """Why it is not ACTIVE: the reason of its load balancer."""
-    return None if status is ProvisioningStatus.ACTIVE else root.status_reason or None
 
 
 def _persistence(row: SessionPersistence | None) -> views.V1PersistenceView | UnsetType:
@@ -41,7 +37,7 @@ def vip_view(row: PoolVip) -> views.V1VipView:
         connection_limit=listener.connection_limit,
         admin_state_up=listener.admin_state_up,
         status=listener.provisioning_status,
-        status_description=_reason(listener.provisioning_status, row.load_balancer),
+        status_description=reason_of(listener.provisioning_status, row.load_balancer),
         session_persistence=_persistence(row.pool.session_persistence),
     )
 
@@ -63,12 +59,12 @@ def pool_view(row: RootedPool) -> views.V1PoolView:
         members=list(pool.member_ids),
         health_monitors=list(monitors),
         health_monitors_status=[
-            views.V1MonitorStatusView(monitor_id=id_, status=status, status_description=_reason(status, root))
+            views.V1MonitorStatusView(monitor_id=id_, status=status, status_description=reason_of(status, root))
             for id_, status in monitors.items()
         ],
         admin_state_up=pool.admin_state_up,
         status=pool.provisioning_status,
-        status_description=_reason(pool.provisioning_status, root),
+        status_description=reason_of(pool.provisioning_status, root),
     )
 
 

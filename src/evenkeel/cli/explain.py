@@ -1,0 +1,136 @@
+"""``evenkeel explain``: what a load balancer waits for, and what an operator can do."""
+
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from evenkeel.cli.base import ShowCommand, tell_problems, warn_of_halted
+from evenkeel.cli.client import API, segment
+from evenkeel.cli.columns import Columns, shown
+
+NOTHING = "nothing"
+
+
+class Explanation(NamedTuple):
+    """``state``: in words; ``action``: what an operator can do."""
+
+    state: str
+    action: str
+
+
+class Explain(ShowCommand):
+    """Explain the state of a load balancer: what it waits for and what to do. Exit code 5: something is to be done."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The load balancer."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("loadbalancer", metavar="LB", help="Id of the load balancer.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and explain."""
+        hosting = self.client.get(f"{API}/loadbalancers/{segment(parsed_args.loadbalancer)}/agent")["hosting"]
+        warn_of_halted(self, [hosting])
+        explained = explanation(hosting)
+        shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
+        if explained.action != NOTHING:
+            tell_problems(self, [f"load balancer {hosting['load_balancer_id']}: {explained.state}"])
+        return shown(
+            {
+                "load_balancer_id": hosting["load_balancer_id"],
+                "state": explained.state,
+                "what to do": explained.action,
+                "provisioning_status": hosting.get("provisioning_status", ""),
+                "operating_status": hosting["operating_status"],
+                "desired_revision": hosting["revision"],
+                "applied_revision": hosting["applied_revision"],
+                "reason": hosting["status_reason"] or hosting["operating_reason"],
+                "environment": hosting["environment"],
+                "group_number": shard.get("group_number", ""),
+                "owner": _agent(acting),
+                "epoch": shard.get("epoch", ""),
+                "home": _agent(home),
+                "waiting_in_agent": acting.get("queue_depth", ""),
+            }
+        )
+
+
+def _agent(agent: Mapping[str, Any]) -> str:
+    if not agent:
+        return ""
+    return f"{agent['host']} ({'alive' if agent['alive'] else 'silent'})"
+
+
+def explanation(hosting: Mapping[str, Any]) -> Explanation:
+    """The first rule that applies to an answer of ``/loadbalancers/{id}/agent``."""
+    return next(found for rule in RULES if (found := rule(hosting)) is not None)
+
+
+Rule = Callable[[Mapping[str, Any]], Explanation | None]
+
+
+def _halted(hosting: Mapping[str, Any]) -> Explanation | None:
+    acting = hosting["acting"]
+    if not hosting["halted"] or (acting and acting["alive"]):
+        return None
+    name = hosting["environment"]
+    return Explanation(
+        f"its agent is silent, and environment {name} is halted: {hosting['halted']}",
+        f"bring the agents back; if they are lost: evenkeel environment resume {name}",
+    )
+
+
+def _unplaced(hosting: Mapping[str, Any]) -> Explanation | None:
+    if hosting["shard"]:
+        return None
+    return Explanation(
+        f"not placed yet: {hosting['status_reason'] or 'the scheduler has not looked at it'}",
+        f"evenkeel agent list: an agent of environment {hosting['environment']} must be up, with capacity",
+    )
+
+
+def _unserved(hosting: Mapping[str, Any]) -> Explanation | None:
+    acting, home = hosting["acting"], hosting["home"]
+    if acting and acting["alive"]:
+        return None
+    host = (acting or home or {}).get("host", "")
+    return Explanation(
+        f"no live agent serves it; {host} did" if host else "no live agent serves it",
+        "another agent of its group takes over within seconds; if none is up, start one: evenkeel agent list",
+    )
+
+
+def _error(hosting: Mapping[str, Any]) -> Explanation | None:
+    if hosting.get("provisioning_status") != "ERROR":
+        return None
+    return Explanation(
+        f"not applied: {hosting['status_reason'] or 'no reason was reported'}",
+        "mend the reason; it is tried again by itself, at most a minute later",
+    )
+
+
+def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
+    behind = hosting["revision"] - hosting["applied_revision"]
+    pending = str(hosting.get("provisioning_status", "")).startswith("PENDING")
+    if not behind and not pending:
+        return None
+    depth = hosting["acting"].get("queue_depth", 0)
+    reason = hosting["status_reason"]
+    if reason:
+        return Explanation(f"waits for its agent: {reason}", "mend the reason; it is tried again by itself")
+    return Explanation(f"waits for its agent, {hosting['acting']['host']}, with {depth} waiting there", NOTHING)
+
+
+def _degraded(hosting: Mapping[str, Any]) -> Explanation | None:
+    if not hosting["operating_reason"]:
+        return None
+    return Explanation(f"applied, but {hosting['operating_reason']}", "evenkeel device list; mend the device")
+
+
+def _applied(hosting: Mapping[str, Any]) -> Explanation:
+    away = hosting["home"] and hosting["acting"]["id"] != hosting["home"]["id"]
+    home = f"; away from its home {hosting['home']['host']}, to which it returns" if away else ""
+    return Explanation(f"applied, operating status {hosting['operating_status']}{home}", NOTHING)
+
+
+RULES: tuple[Rule, ...] = (_unplaced, _halted, _unserved, _error, _waiting, _degraded, _applied)

@@ -1,0 +1,97 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenkeel.cli.explain import NOTHING, explanation
+from tests.cli.conftest import Run
+from tests.cli.stub import Stub
+
+AGENT = {"id": "a1", "host": "h1", "alive": True, "queue_depth": 3}
+SILENT = {"id": "a1", "host": "h1", "alive": False, "queue_depth": 0}
+OTHER = {"id": "a2", "host": "h2", "alive": True, "queue_depth": 0}
+FINE: dict[str, Any] = {
+    "load_balancer_id": "lb",
+    "revision": 7,
+    "applied_revision": 7,
+    "provisioning_status": "ACTIVE",
+    "status_reason": "",
+    "operating_status": "ONLINE",
+    "operating_reason": "",
+    "environment": "prod",
+    "halted": "",
+    "shard": {"id": "s", "group_number": 1, "epoch": 4},
+    "home": AGENT,
+    "acting": AGENT,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "state", "action"),
+    [
+        ({}, "applied, operating status ONLINE", NOTHING),
+        ({"acting": OTHER}, "applied, operating status ONLINE; away from its home h1, to which it returns", NOTHING),
+        (
+            {"shard": None, "home": None, "acting": None, "status_reason": "waiting: no agent has registered"},
+            "not placed yet: waiting: no agent has registered",
+            "evenkeel agent list",
+        ),
+        (
+            {"acting": SILENT, "halted": "3 of 4 agents fell silent at once"},
+            "its agent is silent, and environment prod is halted: 3 of 4",
+            "evenkeel environment resume prod",
+        ),
+        ({"acting": SILENT}, "no live agent serves it; h1 did", "start one"),
+        ({"acting": None, "home": SILENT}, "no live agent serves it; h1 did", "start one"),
+        (
+            {"provisioning_status": "ERROR", "status_reason": "device big-1: refused"},
+            "not applied: device big-1: refused",
+            "mend the reason",
+        ),
+        (
+            {"provisioning_status": "PENDING_UPDATE", "revision": 8},
+            "waits for its agent, h1, with 3 waiting there",
+            NOTHING,
+        ),
+        (
+            {"provisioning_status": "PENDING_UPDATE", "revision": 8, "status_reason": "device big-1: no answer"},
+            "waits for its agent: device big-1: no answer",
+            "mend the reason",
+        ),
+        (
+            {"operating_status": "DEGRADED", "operating_reason": "device big-2 is out of reach"},
+            "applied, but device big-2 is out of reach",
+            "evenkeel device list",
+        ),
+    ],
+)
+def test_each_state_has_words_and_what_to_do(changed: dict[str, Any], state: str, action: str) -> None:
+    found = explanation(FINE | changed)
+    assert found.state.startswith(state) and action in found.action
+
+
+def test_a_load_balancer_is_explained(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/loadbalancers/lb/agent", {"hosting": FINE})
+    ran = evenkeel("explain", "lb", "-f", "json")
+    shown = json.loads(ran.out)
+    assert ran.code == 0 and shown["owner"] == "h1 (alive)" and shown["what to do"] == NOTHING
+    assert (shown["desired_revision"], shown["applied_revision"], shown["epoch"]) == (7, 7, 4)
+    stub.on("GET", "/loadbalancers/lb/agent", {"hosting": FINE | {"acting": SILENT}})
+    ran = evenkeel("explain", "lb")
+    assert ran.code == 5 and "no live agent serves it" in ran.err
+
+
+def test_help_after_a_command_is_that_commands(evenkeel: Run) -> None:
+    for words in (("agent", "drain", "--help"), ("help", "agent", "drain"), ("explain", "-h")):
+        ran = evenkeel(*words)
+        command = " ".join(word for word in words if word not in ("help", "--help", "-h"))
+        assert ran.code == 0 and ran.out.startswith(f"usage: evenkeel {command} "), ran.out[:80]
+    assert "Commands:" in evenkeel("--help").out
+
+
+def test_controllers_are_verified_by_the_given_authorities(tmp_path: Path, evenkeel: Run, stub: Stub) -> None:
+    ran = evenkeel("--cacert", "/not/there", "status")
+    assert ran.code == 2 and "--cacert /not/there: No such file or directory" in ran.err
+    (tmp_path / "ca").write_text("x")
+    assert "not certificates in PEM form" in evenkeel("--cacert", str(tmp_path / "ca"), "status").err
