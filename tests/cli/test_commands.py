@@ -94,8 +94,9 @@ def test_every_output_format_is_there(stub: Stub, evenkeel: Run, form: str) -> N
 def test_an_agent_is_shown_by_id(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", f"/agents/{AGENT_ID}", {"agent": AGENT})
     shown = json.loads(evenkeel("agent", "show", AGENT_ID, "-f", "json").out)
-    assert shown["endpoints"] == "10.0.0.1, 10.0.0.2"
-    assert shown["serving"] == '[{"shard_id": "s", "epoch": 1}]'
+    assert shown["endpoints"] == ["10.0.0.1", "10.0.0.2"]
+    assert shown["serving"] == [{"shard_id": "s", "epoch": 1}]
+    assert evenkeel("agent", "show", AGENT_ID, "-f", "value", "-c", "endpoints").out == "10.0.0.1, 10.0.0.2\n"
 
 
 def test_an_agent_is_disabled_by_its_host(stub: Stub, evenkeel: Run) -> None:

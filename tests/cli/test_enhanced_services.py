@@ -43,7 +43,7 @@ def test_one_is_shown_by_name(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/environments/dev/enhanced_services/web", {"enhanced_service": service(agent("h-1"))})
     for words in ((), ("--environment", "dev")):
         shown = json.loads(evenkeel("esd", "show", "web", *words, "-f", "json").out)
-        assert json.loads(shown["agents"])[0]["tags"] == TAGS
+        assert shown["agents"][0]["tags"] == TAGS
 
 
 def test_one_of_several_environments_has_to_be_named(stub: Stub, evenkeel: Run) -> None:

@@ -8,6 +8,7 @@ from evenkeel.cli.explain import NOTHING, explanation
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
+ID = "5a7da699-e093-4046-91ac-a5371622eb21"
 AGENT = {"id": "a1", "host": "h1", "alive": True, "queue_depth": 3}
 SILENT = {"id": "a1", "host": "h1", "alive": False, "queue_depth": 0}
 OTHER = {"id": "a2", "host": "h2", "alive": True, "queue_depth": 0}
@@ -72,13 +73,13 @@ def test_each_state_has_words_and_what_to_do(changed: dict[str, Any], state: str
 
 
 def test_a_load_balancer_is_explained(stub: Stub, evenkeel: Run) -> None:
-    stub.on("GET", "/loadbalancers/lb/agent", {"hosting": FINE})
-    ran = evenkeel("explain", "lb", "-f", "json")
+    stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": FINE})
+    ran = evenkeel("explain", ID, "-f", "json")
     shown = json.loads(ran.out)
     assert ran.code == 0 and shown["owner"] == "h1 (alive)" and shown["what to do"] == NOTHING
     assert (shown["desired_revision"], shown["applied_revision"], shown["epoch"]) == (7, 7, 4)
-    stub.on("GET", "/loadbalancers/lb/agent", {"hosting": FINE | {"acting": SILENT}})
-    ran = evenkeel("explain", "lb")
+    stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": FINE | {"acting": SILENT}})
+    ran = evenkeel("explain", ID)
     assert ran.code == 5 and "no live agent serves it" in ran.err
 
 

@@ -40,13 +40,18 @@ def add_agent_argument(parser: ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="Id of the agent, or its host if that is unique.")
 
 
+def add_environment_filter(parser: ArgumentParser, items: str) -> None:
+    """Add the option for a list of these."""
+    parser.add_argument("--environment", help=f"Only {items} of this environment.")
+
+
 class ListAgents(ListCommand):
     """List agents with their state and load."""
 
     def get_parser(self, prog_name: str) -> Any:
         """Filters."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("--environment", help="Only agents of this environment.")
+        add_environment_filter(parser, "agents")
         parser.add_argument("--host", help="Only agents on this host.")
         parser.add_argument("--state", help="Only agents in this state, such as draining or silent.")
         return parser

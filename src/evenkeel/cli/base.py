@@ -9,6 +9,7 @@ from cliff.lister import Lister
 from cliff.show import ShowOne
 
 from evenkeel.cli.client import API, ApiRefused, Client, segment
+from evenkeel.cli.columns import formatted
 
 if TYPE_CHECKING:
     from evenkeel.cli.main import EvenKeelApp
@@ -17,6 +18,7 @@ SOMETHING_WRONG = 5
 """Exit code: the output shows problems."""
 PAGE_ITEMS = 1000
 MAX_PAGES = 1000
+NO_FILTERS: Mapping[str, Any] = {}
 
 
 class ApiCommand(Command):
@@ -33,9 +35,21 @@ class ApiCommand(Command):
 class ListCommand(ApiCommand, Lister):
     """A command that shows rows."""
 
+    def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
+        """Print them in the chosen format."""
+        rows = (formatted(row, parsed_args.formatter) for row in data)
+        result: int = super().produce_output(parsed_args, column_names, rows)
+        return result
+
 
 class ShowCommand(ApiCommand, ShowOne):
     """A command that shows one object."""
+
+    def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
+        """Print it in the chosen format."""
+        values = formatted(data, parsed_args.formatter)
+        result: int = super().produce_output(parsed_args, column_names, values)
+        return result
 
 
 def find_agent(client: Client, name: str) -> dict[str, Any]:
@@ -111,11 +125,11 @@ def is_id(name: str) -> bool:
     return True
 
 
-def all_pages(client: Client, path: str, key: str) -> list[dict[str, Any]]:
+def all_pages(client: Client, path: str, key: str, filters: Mapping[str, Any] = NO_FILTERS) -> list[dict[str, Any]]:
     """Every item of a paged list."""
     items: list[dict[str, Any]] = []
     for _ in range(MAX_PAGES):
-        query = {"limit": PAGE_ITEMS} | ({"marker": items[-1]["id"]} if items else {})
+        query = {**filters, "limit": PAGE_ITEMS} | ({"marker": items[-1]["id"]} if items else {})
         answer = client.get(path, query)
         items += answer[key]
         if not any(link["rel"] == "next" for link in answer.get(f"{key}_links", ())):

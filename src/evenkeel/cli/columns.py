@@ -14,12 +14,39 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters with which tenants' names could control operators' terminals."""
 
 
+STRUCTURED = frozenset({"json", "yaml"})
+"""Formats that know lists and objects."""
+
+
 class Escaped(FormattableColumn):  # type: ignore[type-arg]
     """A text that tables show with escapes; machine-readable formats show it unchanged."""
 
     def human_readable(self) -> str:
         """The text in one line, with escapes."""
         return escaped(self._value)
+
+
+class Structured(FormattableColumn):  # type: ignore[type-arg]
+    """A list or an object: itself in formats that know structures, else a text."""
+
+    def human_readable(self) -> str:
+        """In one line, with escapes."""
+        return escaped(self.text)
+
+    @property
+    def text(self) -> str:
+        """A list of texts with commas; else JSON."""
+        value = self._value
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return ", ".join(value)
+        return json.dumps(value)
+
+
+def formatted(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
+    """The values as the format ``formatter`` of cliff takes them."""
+    if formatter in STRUCTURED:
+        return tuple(values)
+    return tuple(value.text if isinstance(value, Structured) and formatter != "table" else value for value in values)
 
 
 def escaped(text: str) -> str:
@@ -38,9 +65,7 @@ def shown(row: Row) -> tuple[Columns, tuple[Any, ...]]:
 
 
 def plain(value: Any) -> Any:
-    """Lists of texts joined by commas, structures as JSON, everything else unchanged."""
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = ", ".join(value)
+    """Lists and structures as such, where the format knows them; everything else unchanged."""
     if isinstance(value, (list, dict)):
-        return json.dumps(value)
+        return Structured(value)
     return Escaped(value) if isinstance(value, str) and _CONTROL.search(value) else value

@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evenkeel.cli.agents import add_environment_filter
 from evenkeel.cli.base import ListCommand, tell_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import listed
@@ -27,7 +28,7 @@ class ListDevices(ListCommand):
     def get_parser(self, prog_name: str) -> Any:
         """The filter."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("--environment", help="Only devices of this environment.")
+        add_environment_filter(parser, "devices")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:

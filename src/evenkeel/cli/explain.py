@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from evenkeel.cli.base import ShowCommand, tell_problems, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, shown
+from evenkeel.cli.load_balancers import load_balancer_id
 
 NOTHING = "nothing"
 
@@ -24,12 +25,15 @@ class Explain(ShowCommand):
     def get_parser(self, prog_name: str) -> Any:
         """The load balancer."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("loadbalancer", metavar="LB", help="Id of the load balancer.")
+        parser.add_argument(
+            "loadbalancer", metavar="LB", help="Id of the load balancer, or its name if that is unique."
+        )
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and explain."""
-        hosting = self.client.get(f"{API}/loadbalancers/{segment(parsed_args.loadbalancer)}/agent")["hosting"]
+        found = load_balancer_id(self.client, parsed_args.loadbalancer)
+        hosting = self.client.get(f"{API}/loadbalancers/{segment(found)}/agent")["hosting"]
         warn_of_halted(self, [hosting])
         explained = explanation(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))

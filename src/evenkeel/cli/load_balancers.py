@@ -1,0 +1,64 @@
+"""``evenkeel loadbalancer list|show``: load balancers of all projects, as administrators see them in Octavia's API."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from evenkeel.cli.base import ListCommand, ShowCommand, all_pages, is_id
+from evenkeel.cli.client import ApiRefused, Client, segment
+from evenkeel.cli.columns import Columns, listed, shown
+
+OCTAVIA = "/v2/lbaas/loadbalancers"
+LIST_COLUMNS = ("id", "name", "project_id", "vip_address", "provisioning_status", "operating_status", "provider")
+FILTERS = ("project_id", "provisioning_status", "operating_status", "provider")
+
+
+def add_load_balancer_argument(parser: ArgumentParser) -> None:
+    """Add the argument that names the load balancer."""
+    parser.add_argument("loadbalancer", metavar="LB", help="Id of the load balancer, or its name if that is unique.")
+
+
+class ListLoadBalancers(ListCommand):
+    """List load balancers of all projects."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """Filters."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--project", dest="project_id", help="Only those of this project.")
+        parser.add_argument("--status", dest="provisioning_status", help="Only those in this provisioning status.")
+        parser.add_argument("--operating-status", help="Only those in this operating status.")
+        parser.add_argument("--environment", dest="provider", help="Only those of this environment.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
+        return listed(LIST_COLUMNS, all_pages(self.client, OCTAVIA, "loadbalancers", query))
+
+
+class ShowLoadBalancer(ShowCommand):
+    """Show a load balancer as its tenant sees it; 'evenkeel explain' says what it waits for."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The load balancer."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "loadbalancer", metavar="LB", help="Id of the load balancer, or its name if that is unique."
+        )
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Ask and show."""
+        path = f"{OCTAVIA}/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
+        return shown(self.client.get(path)["loadbalancer"])
+
+
+def load_balancer_id(client: Client, name: str) -> str:
+    """The id of the load balancer with this id or name. Raises :class:`ApiRefused` if there is not exactly one."""
+    if is_id(name):
+        return name
+    found = client.get(OCTAVIA, {"name": name, "fields": "id"})["loadbalancers"]
+    if len(found) == 1:
+        return str(found[0]["id"])
+    if not found:
+        raise ApiRefused(404, f"no load balancer has the id or name {name!r}")
+    raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id")
