@@ -1,5 +1,6 @@
 """Values of the control plane: environments, agents, shards, events, and the result of a write."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.core.enhanced_services import EnhancedService
@@ -201,6 +202,15 @@ class Change(Value):
     """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """Only for the create of a load balancer."""
+
+
+class LoadBalancerSummary(Value):
+    """Counts of load balancers."""
+
+    by_status: Mapping[str, int]
+    """By provisioning status, zeros included."""
+    waiting: int
+    """Of those that are PENDING: with a reason, so that more than time is needed."""
 
 
 class Event(Value):

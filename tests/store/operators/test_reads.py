@@ -212,13 +212,21 @@ async def test_the_summary_counts_every_status(store: SqlStore) -> None:
     await create(store, bare())
     await confirm(store, confirmed.id)
 
-    assert await store.operators.summary() == {
+    summary = await store.operators.summary()
+    assert summary.by_status == {
         "ACTIVE": 1,
         "PENDING_CREATE": 1,
         "PENDING_UPDATE": 0,
         "PENDING_DELETE": 0,
         "ERROR": 0,
     }
+    assert summary.waiting == 0
+    for status, waiting in (("ACTIVE", 0), ("PENDING_UPDATE", 1)):
+        changed = {"status_reason": "device a: no answer", "provisioning_status": status}
+        table = schema.load_balancer
+        change = table.update().where(table.c.id == confirmed.id).values(**changed)
+        await store.database.write(lambda connection, change=change: connection.execute(change))  # type: ignore[misc]
+        assert (await store.operators.summary()).waiting == waiting
 
 
 async def test_deleting_an_agent_leaves_other_environments_alone(store: SqlStore) -> None:

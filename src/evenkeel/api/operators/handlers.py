@@ -144,12 +144,12 @@ async def status(services: Services, call: Call) -> Answer:
     environments = await services.operators.environments()
     groups = await services.operators.out_of_reach()
     unserved = sum(row.acting_agent_id not in alive for row in rows)
-    load_balancers = dict(await services.operators.summary())
+    load_balancers = await services.operators.summary()
     expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
     unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     shown = views.StatusView(
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
-        load_balancers=load_balancers,
+        load_balancers=dict(load_balancers.by_status),
         shards=views.ShardCounts(total=len(rows), unserved=unserved),
         halted=[views.halted_view(row) for row in environments if row.halted_at is not None],
         devices=[views.devices_view(row) for row in groups],

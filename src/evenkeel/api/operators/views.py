@@ -7,7 +7,7 @@ from msgspec import convert
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.agent_state import AgentState, agent_state
-from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
+from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, LoadBalancerSummary, Shard
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancer, Subnet
 from evenkeel.core.networks import DeclaredNetwork
@@ -217,7 +217,7 @@ def devices_view(row: GroupReach) -> DevicesView:
 
 
 def problems_of(
-    groups: Iterable[GroupReach], agents: Iterable[Agent], unserved: int, load_balancers: Mapping[str, int]
+    groups: Iterable[GroupReach], agents: Iterable[Agent], unserved: int, load_balancers: LoadBalancerSummary
 ) -> list[str]:
     """Problems of the system. Stopped and drained agents are none."""
     found = []
@@ -233,8 +233,10 @@ def problems_of(
         found.append(f"{len(silent)} agents are silent: {named}")
     if unserved:
         found.append(f"{unserved} shards are not served")
-    if failed := load_balancers.get(ProvisioningStatus.ERROR.value):
+    if failed := load_balancers.by_status.get(ProvisioningStatus.ERROR.value):
         found.append(f"{failed} load balancers are in ERROR")
+    if load_balancers.waiting:
+        found.append(f"{load_balancers.waiting} load balancers are PENDING with a reason: evenkeel explain LB")
     return found
 
 

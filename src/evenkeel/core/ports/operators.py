@@ -13,6 +13,7 @@ from evenkeel.core.control import (
     GroupReach,
     History,
     ListQuery,
+    LoadBalancerSummary,
     OrphanedPartition,
     Page,
     Shard,
@@ -138,8 +139,8 @@ class OperatorStore(Protocol):
         """Device groups with unreachable devices, or without an agent that observes them; one query."""
         ...
 
-    async def summary(self) -> Mapping[str, int]:
-        """Counts of load balancers by provisioning status, keys as in the API; one query."""
+    async def summary(self) -> LoadBalancerSummary:
+        """Counts of load balancers; one query."""
         ...
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:

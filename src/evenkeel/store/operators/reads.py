@@ -1,10 +1,10 @@
 """Shards, events and counts for operators."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, case, func, or_, select
 
-from evenkeel.core.control import Event, ListQuery, Page, Shard
+from evenkeel.core.control import Event, ListQuery, LoadBalancerSummary, Page, Shard
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.statuses import ProvisioningStatus
@@ -71,10 +71,15 @@ def read_events(connection: Connection, after: int, limit: int, newest: bool) ->
     return tuple(event_of(row) for row in (reversed(rows) if newest else rows))
 
 
-def read_summary(connection: Connection) -> Mapping[str, int]:
-    """Counts of load balancers by provisioning status, zeros included. One query."""
-    rows = connection.execute(select(_root.c.provisioning_status, func.count()).group_by(_root.c.provisioning_status))
-    return {status.value: 0 for status in ProvisioningStatus} | {row[0]: row[1] for row in rows}
+def read_summary(connection: Connection) -> LoadBalancerSummary:
+    """Counts of load balancers. One query."""
+    status = _root.c.provisioning_status
+    with_reason = func.sum(case((_root.c.status_reason != "", 1), else_=0))
+    rows = connection.execute(select(status, func.count(), with_reason).group_by(status)).all()
+    return LoadBalancerSummary(
+        by_status={each.value: 0 for each in ProvisioningStatus} | {row[0]: row[1] for row in rows},
+        waiting=sum(int(row[2]) for row in rows if row[0].startswith("PENDING")),
+    )
 
 
 def _must_exist(connection: Connection, agent_id: AgentId) -> None:

@@ -15,6 +15,7 @@ from evenkeel.core.control import (
     GroupReach,
     History,
     ListQuery,
+    LoadBalancerSummary,
     OrphanedPartition,
     Page,
     Shard,
@@ -120,7 +121,7 @@ class SqlOperators:
     async def out_of_reach(self) -> tuple[GroupReach, ...]:
         return await self._db.read(read_out_of_reach)
 
-    async def summary(self) -> Mapping[str, int]:
+    async def summary(self) -> LoadBalancerSummary:
         return await self._db.read(reads.read_summary)
 
     # -- references to key managers
