@@ -38,7 +38,7 @@ def test_the_builtin_network_is_the_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[network]\ndriver = nova\n", r"network\.driver: .*builtin.*neutron"),
+        ("[network]\ndriver = nova\n", r"\[network\] driver: .*builtin.*neutron"),
         ("[network]\ndriver = neutron\n", r"neutron\.auth_type: not set"),
         ("[network]\ndriver = neutron\n[neutron]\nauth_type = telepathy\n", r"neutron: .*telepathy"),
         ("[network]\ndriver = neutron\n[neutron]\nauth_type = password\n", r"neutron: .*auth_url"),
@@ -46,7 +46,7 @@ def test_the_builtin_network_is_the_default(tmp_path: Path) -> None:
             "[network]\ndriver = neutron\n[neutron]\nauth_type = none\nendpoint = http://x\ncafile = /no/such\n",
             r"neutron\.cafile: /no/such: no such file",
         ),
-        ("[network]\ndriver = neutron\n[neutron]\noperation_timeout = 0\n", r"neutron\.operation_timeout"),
+        ("[network]\ndriver = neutron\n[neutron]\noperation_timeout = 0\n", r"\[neutron\] operation_timeout"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named_at_start(tmp_path: Path, text: str, told: str) -> None:

@@ -16,7 +16,7 @@ from evenkeel.config.problems import ConfigurationRefused
             "[DEFAULT]\nsuspicion_interval = 6\n",
             "2: [DEFAULT] suspicion_interval: 6: at most 5, the value of session_ttl, is allowed",
         ),
-        (CONTROLLER, "[DEFAULT]\nsession_ttl = 400\n", "2: [DEFAULT] session_ttl: 400: at most 300"),
+        (CONTROLLER, "[DEFAULT]\nschedule_interval = 9\n", "2: [DEFAULT] schedule_interval: 9: at most 5"),
         (AGENT, "[DEFAULT]\nservice_resync_interval = 2\n", "status_interval: 5: at most 2"),
         (HAPROXYD, "[haproxyd]\npeers_port_last = 9\n", "haproxyd.peers_port_first: 10300: at most 9"),
     ],

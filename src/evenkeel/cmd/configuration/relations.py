@@ -21,7 +21,6 @@ RELATIONS = (
         "suspicion_interval", "session_ttl", "silent agents would be found by the end of their sessions before a probe"
     ),
     Relation("schedule_interval", "session_ttl", "unserved shards would wait longer for a check than for their agent"),
-    Relation("session_ttl", "pending_deadline", "objects would become ERROR before another agent may take over"),
     Relation("status_interval", "service_resync_interval", "statuses would be older than what is repaired"),
     Relation("haproxyd.peers_port_first", "haproxyd.peers_port_last", "the range of ports would be empty"),
 )
