@@ -81,7 +81,8 @@ class Scenario:
         body = {"subnet": {"name": "demo", "cidr": place.cidr}}
         subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
         self._say(f"subnet demo, {place.cidr}, is the pool of addresses")
-        await self._side.begin_count()
+        await asyncio.to_thread(self._tenants[1].discover)
+        await self._side.begin_count()  # right after a look at the devices; the next one must not come before the end
         made = await asyncio.to_thread(
             self._tenants[1].create_website,
             name=NAME,

@@ -19,6 +19,10 @@ class Tenant:
         )
         self._api = self._connection.load_balancer
 
+    def discover(self) -> None:
+        """Load the client's modules and read the API's versions: on a busy machine that takes seconds."""
+        list(self._api.load_balancers(name="none"))
+
     def create_website(
         self, *, name: str, provider: str, subnet_id: str, address: str | None, port: int, backends: Sequence[int]
     ) -> Any:
