@@ -1,5 +1,6 @@
 """Fixtures for every room: the real servers, started once per test process and only if a test asks for one."""
 
+import logging
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import canary
+from tests import canary, log_handlers
 from tests.services import mariadb as maria
 from tests.services import postgres
 from tests.services import rabbitmq as rabbit
@@ -156,6 +157,16 @@ def galera() -> Iterator[maria.Galera]:
     cluster.start()
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """A command run in the test's own process sets up logging to a stream that ends with the test."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    log_handlers.remove()
+    root.setLevel(level)
 
 
 @pytest.fixture(autouse=True)

@@ -1,12 +1,12 @@
 """A stub controller, and the command run in this process."""
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from evenkeel.cli.main import main
+from tests import log_handlers
 from tests.cli.stub import Stub, served
 
 PATIENCE_SECONDS = "60"
@@ -32,12 +32,10 @@ Run = Callable[..., Ran]
 
 
 @pytest.fixture
-def evenkeel(stub: Stub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def evenkeel(stub: Stub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run ``evenkeel`` with these words against the stub, or the endpoint given."""
     monkeypatch.delenv("EVENKEEL_ENDPOINT", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
-    root = logging.getLogger()
-    before = (root.level, list(root.handlers))
 
     def run(*words: str, endpoint: str | None = None) -> Ran:
         try:
@@ -45,9 +43,7 @@ def evenkeel(stub: Stub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
         except SystemExit as exit_:
             code = int(exit_.code or 0)
         out, err = capsys.readouterr()
-        for handler in [handler for handler in root.handlers if handler not in before[1]]:
-            root.removeHandler(handler)
+        log_handlers.remove()
         return Ran(code, out, err)
 
-    yield run
-    root.setLevel(before[0])
+    return run
