@@ -75,9 +75,7 @@ def page() -> str:
     parts = [HEAD]
     for title, listed in tables():
         rows = "\n".join(map(row, listed))
-        parts.append(
-            f"\n## {title}\n\n| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n{rows}\n"
-        )
+        parts.append(f"\n## {title}\n\n{COLUMNS}{rows}\n")
     return "".join(parts)
 
 

@@ -8,7 +8,7 @@ import pytest
 from evenkeel.cmd.db import main
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import StoreUnavailable
-from evenkeel.store.migrations.administration import revisions
+from evenkeel.store.migrations import revisions
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import open_store
 from tests.services.postgres import PostgreSQL

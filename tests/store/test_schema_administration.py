@@ -2,7 +2,8 @@ import pytest
 from sqlalchemy import text
 
 from evenkeel.core.errors import StoreUnavailable
-from evenkeel.store.migrations.administration import revisions, schema_state, stamp
+from evenkeel.store.migrations import revisions
+from evenkeel.store.migrations.administration import schema_state, stamp
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import open_store
 

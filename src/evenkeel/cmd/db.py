@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import file_arguments, load
 from evenkeel.cmd.configuration.refusal import REFUSED, tell_refusal
 from evenkeel.cmd.logs import LOGGING
 from evenkeel.cmd.options import DATABASE
@@ -33,8 +33,7 @@ Command = Callable[[Database, argparse.Namespace], Awaitable[int]]
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point."""
     arguments = _parser().parse_args(argv)
-    files = arguments.config_file or [DEFAULT_FILE]
-    words = [word for file in files for word in ("--config-file", file)]
+    words = file_arguments(arguments.config_file or [DEFAULT_FILE])
     conf = None
     try:
         conf = load(NAME, words, groups={None: LOGGING, "database": DATABASE})

@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 from oslo_config import cfg
 
-from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.loading import file_arguments, load
 from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import HAPROXYD
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
@@ -52,7 +52,7 @@ def main() -> int:
     try:
         if arguments.init:
             return init(arguments.init, arguments.host)
-        conf = load(NAME, config_files(arguments), groups=HAPROXYD)
+        conf = load(NAME, file_arguments(arguments.config_file), groups=HAPROXYD)
         if arguments.add_agent:
             return add(Path(conf.haproxyd.credentials_file), arguments.add_agent)
     except OSError as error:
@@ -67,7 +67,7 @@ def main() -> int:
     try:
         if arguments.disown:
             return disown(daemon_settings(conf), arguments.disown)
-        asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf, config_files(arguments)))
+        asyncio.run(stop_haproxy(conf) if arguments.stop_haproxy else run(conf, file_arguments(arguments.config_file)))
     except ValueError as error:
         return tell_refusal(NAME, error, conf)
     return 0
@@ -94,11 +94,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         "--host", action="append", help="with --init: a name or address of this host; default: its name and loopback"
     )
     return parser.parse_args(words)
-
-
-def config_files(arguments: argparse.Namespace) -> list[str]:
-    """The arguments of :func:`load`."""
-    return [word for file in arguments.config_file for word in ("--config-file", file)]
 
 
 async def check(conf: cfg.ConfigOpts) -> None:

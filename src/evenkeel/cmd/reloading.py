@@ -6,15 +6,16 @@ enhanced services) need no signal. Of all other options that changed, the log sa
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 import structlog
 from oslo_config import cfg
 
 from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.refusal import located_problems
 from evenkeel.cmd.configuration.sections import OptionGroups
-from evenkeel.cmd.device_drivers import declared_options
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +44,7 @@ class Reloading:
         self._arguments = arguments
         self._groups = groups
         self._actions = actions
-        self._values = dict(_values(conf, groups))
+        self._values = self._read(conf)
 
     def listen(self) -> None:
         """Reload at each SIGHUP, in the running loop."""
@@ -65,21 +66,14 @@ class Reloading:
                 log.error("configuration not reloaded", reason="; ".join(located_problems(conf, error)))
             else:
                 taken += names
-        values = dict(_values(conf, self._groups))
+        values = self._read(conf)
         changed = sorted(name for name in values if values[name] != self._values.get(name))
         self._values.update((name, values[name]) for name in taken if name in values)
-        restart = [name for name in changed if name not in taken and not self._is_action(name)]
-        log.info("configuration reloaded", changed=[name for name in changed if name in taken], needs_restart=restart)
+        log.info(
+            "configuration reloaded",
+            changed=[name for name in changed if name in taken],
+            needs_restart=[name for name in changed if name not in chain(*self._actions)],
+        )
 
-    def _is_action(self, name: str) -> bool:
-        return any(name in names for names in self._actions)
-
-
-def _values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[tuple[str, object]]:
-    listed = dict(groups)
-    if "device_driver" in conf:
-        listed[conf.device_driver] = declared_options(conf.device_driver)
-    for group, options in listed.items():
-        for option in options:
-            name = f"{group}.{option.name}" if group else option.name
-            yield name, (conf[group] if group else conf)[option.dest]
+    def _read(self, conf: cfg.ConfigOpts) -> dict[str, object]:
+        return {each.name: each.value for each in option_values(conf, self._groups)}

@@ -60,14 +60,12 @@ class _FilesCommand(_ProcessCommand):
 
     def read(self, parsed_args: Namespace) -> "cfg.ConfigOpts":
         """Raises :class:`ValueError`."""
-        from evenkeel.cmd.configuration.loading import load
+        from evenkeel.cmd.configuration.loading import file_arguments, load
         from evenkeel.cmd.configuration.processes import PROCESSES
 
         files = parsed_args.config_file or [f"/etc/evenkeel/{parsed_args.process}.ini"]
         process = PROCESSES[parsed_args.process]
-        return load(
-            process.command, [word for file in files for word in ("--config-file", file)], groups=process.groups
-        )
+        return load(process.command, file_arguments(files), groups=process.groups)
 
 
 class CheckConfig(_FilesCommand):

@@ -7,7 +7,8 @@ from oslo_config import cfg
 
 from evenkeel.cmd.configuration.ini_files import DEFAULT, file_of
 from evenkeel.cmd.configuration.loading import read_files
-from evenkeel.cmd.configuration.processes import options_of
+from evenkeel.cmd.configuration.option_values import option_values
+from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.start_log import shown_value
 
 
@@ -24,19 +25,17 @@ class Effective(NamedTuple):
 def effective_options(name: str, conf: cfg.ConfigOpts) -> Iterator[Effective]:
     """All options of the process ``name``."""
     files = read_files(conf)
-    driver = conf.device_driver if "device_driver" in conf else ""
-    for section, options in options_of(name, driver):
-        for option in options:
-            value = (conf[section] if section else conf)[option.dest]
-            file = file_of(files, section or DEFAULT, option.dest)
-            location = conf.get_location(option.dest, section)
-            set_here = file is not None and location is not None and location.location is cfg.Locations.user
-            yield Effective(
-                option=f"{section}.{option.name}" if section else option.name,
-                value=_text(shown_value(option, value)),
-                origin=file.place(section or DEFAULT, option.dest) if file and set_here else _source(location),
-                is_default=value == option.default,
-            )
+    for each in option_values(conf, PROCESSES[name].groups):
+        section, dest = each.section or DEFAULT, each.option.dest
+        file = file_of(files, section, dest)
+        location = conf.get_location(dest, each.section)
+        set_here = file is not None and location is not None and location.location is cfg.Locations.user
+        yield Effective(
+            option=each.name,
+            value=_text(shown_value(each.option, each.value)),
+            origin=file.place(section, dest) if file and set_here else _source(location),
+            is_default=each.is_default,
+        )
 
 
 def _text(value: object) -> str:

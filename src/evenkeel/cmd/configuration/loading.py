@@ -1,6 +1,6 @@
 """Ini files: read by oslo.config, and refused with everything that is wrong in them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oslo_config import cfg
@@ -46,6 +46,11 @@ def load(name: str, arguments: Sequence[str], *, groups: OptionGroups) -> cfg.Co
         if not problems.found:
             problems.found += relation_problems(conf, files)
     return conf
+
+
+def file_arguments(files: Iterable[object]) -> list[str]:
+    """The arguments of :func:`load` that name these files."""
+    return [word for file in files for word in ("--config-file", str(file))]
 
 
 def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:

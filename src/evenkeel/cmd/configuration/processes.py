@@ -32,12 +32,11 @@ PROCESSES = {
 }
 
 
-def options_of(name: str, driver: str = "") -> Iterator[tuple[str | None, Sequence[cfg.Opt]]]:
-    """The options of the process by section, with those of the device ``driver``; of all installed ones if it is
-    empty."""
+def options_of(name: str) -> Iterator[tuple[str | None, Sequence[cfg.Opt]]]:
+    """The options of the process by section, with those of all installed device drivers if it has one."""
     groups = PROCESSES[name].groups
     yield from groups.items()
     if "device_driver" in {option.dest for option in groups[None]}:
-        for each in [driver] if driver else sorted(installed_drivers()):
-            if declared := declared_options(each):
-                yield each, declared
+        for driver in sorted(installed_drivers()):
+            if declared := declared_options(driver):
+                yield driver, declared

@@ -25,7 +25,7 @@ from evenkeel.store.migrations import mariadb
 _LOCK_KEY = 0x6576656E6B65656C  # "evenkeel"
 LOCK_SECONDS = 25
 UPGRADE_ATTEMPTS = 20
-__all__ = ["configuration", "mariadb", "upgrade"]
+__all__ = ["configuration", "mariadb", "revisions", "upgrade"]
 _log = structlog.get_logger(__name__)
 
 
@@ -79,9 +79,8 @@ def _keep_newest_version(connection: Connection) -> None:
     """
     written = MigrationContext.configure(connection).get_current_heads()
     if len(written) > 1:
-        # from the newest on; an unknown one is newer than all of these
-        known = [script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions()]
-        newest = min(written, key=lambda revision: known.index(revision) if revision in known else -1)
+        known = revisions()  # an unknown one is newer than all of these
+        newest = max(written, key=lambda revision: known.index(revision) if revision in known else len(known))
         statement = text("DELETE FROM alembic_version WHERE version_num != :newest")
         connection.execute(statement, {"newest": newest})
 
@@ -89,13 +88,18 @@ def _keep_newest_version(connection: Connection) -> None:
 def _upgrade(connection: Connection) -> str:
     config = configuration()
     present = MigrationContext.configure(connection).get_current_revision()
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if present is not None and present not in known:
+    if present is not None and present not in revisions():
         _log.warning("database schema is newer than this version", schema_revision=present)
         return present
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     return MigrationContext.configure(connection).get_current_revision() or ""
+
+
+def revisions() -> tuple[str, ...]:
+    """All that this version knows, the first one first."""
+    scripts = ScriptDirectory.from_config(configuration()).walk_revisions()
+    return tuple(reversed([script.revision for script in scripts]))
 
 
 def configuration() -> Config:

@@ -2,12 +2,11 @@
 
 from alembic import command
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.values import Value
-from evenkeel.store.migrations import configuration
+from evenkeel.store.migrations import configuration, revisions
 
 
 class SchemaState(Value):
@@ -47,12 +46,6 @@ def check_schema(connection: Connection) -> str:
         there = f"revision {state.present}" if state.present else "empty"
         raise StoreUnavailable(f"the database is {there}, this version needs {state.needed}: run evenkeel-db upgrade")
     return state.present
-
-
-def revisions() -> tuple[str, ...]:
-    """All that this version knows, the first one first."""
-    scripts = ScriptDirectory.from_config(configuration()).walk_revisions()
-    return tuple(reversed([script.revision for script in scripts]))
 
 
 def stamp(connection: Connection, revision: str) -> None:

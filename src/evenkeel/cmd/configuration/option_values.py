@@ -1,0 +1,38 @@
+"""The options that a process reads, with their values."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from oslo_config import cfg
+
+from evenkeel.cmd.configuration.sections import OptionGroups
+from evenkeel.cmd.device_drivers import declared_options
+
+
+class OptionValue(NamedTuple):
+    """``section``: None is ``[DEFAULT]``."""
+
+    section: str | None
+    option: cfg.Opt
+    value: Any
+
+    @property
+    def name(self) -> str:
+        """``section.option``, or ``option`` of ``[DEFAULT]``."""
+        return f"{self.section}.{self.option.name}" if self.section else str(self.option.name)
+
+    @property
+    def is_default(self) -> bool:
+        """The value is that of the option's declaration."""
+        return bool(self.value == self.option.default)
+
+
+def option_values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[OptionValue]:
+    """Of ``groups``, and of the device driver if the process has one."""
+    listed = dict(groups)
+    if "device_driver" in conf:
+        listed[conf.device_driver] = declared_options(conf.device_driver)
+    for section, options in listed.items():
+        values = conf[section] if section else conf
+        for option in options:
+            yield OptionValue(section, option, values[option.dest])
