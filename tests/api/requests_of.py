@@ -87,7 +87,8 @@ def path_of(route: Route, known: Known) -> str:
         if part.startswith("{"):
             parts[at] = getattr(known, _BY_SEGMENT.get(parts[at - 1], "agent"))
     cascade = route.method == "DELETE" and route.path.endswith("/loadbalancers/{id}")
-    return "/".join(parts) + ("?cascade=true" if cascade else "")
+    query = "?cascade=true" if cascade else "?prefix=abcd" if route.path.endswith("/ids") else ""
+    return "/".join(parts) + query
 
 
 def body_of(operation: Operation, known: Known) -> Any:

@@ -38,7 +38,7 @@ OWN_READERS = {*OWN_WRITERS, READER, OCTAVIA_OBSERVER}
 READERS = {*OWN_READERS, *ADMINS, GLOBAL_OBSERVER}
 WRITERS = {*OWN_WRITERS, *ADMINS}
 
-PUBLIC = re.compile(r"/|/v2|/v2.0|/neutron|/neutron/v2.0|/healthz|/openapi.json")
+PUBLIC = re.compile(r"/|/v2|/v2.0|/neutron|/neutron/v2.0|/healthz(/ready)?|/openapi.json")
 WATCHED = re.compile(
     r"/evenkeel/v1/(agents(/\{id\})?|environments(/\{name\})?|shards|status|database)|/neutron/v2.0/agents(/\{id\})?"
 )

@@ -110,10 +110,19 @@ def test_an_open_circuit_breaker_is_told_on_standard_error(stub: Stub, evenkeel:
     halted = {"state": "silent", "halted": "3 of 4 agents fell silent at once"}
     rows = [AGENT | halted, AGENT | halted | {"id": OTHER_ID}, AGENT | {"environment": "gold", "halted": ""}]
     stub.on("GET", "/agents", {"agents": rows})
+    stub.on("GET", "/status", {"status": {"message_broker": "connected"}})
     ran = evenkeel("agent", "list", "-f", "json")
     assert len(json.loads(ran.out)) == 3
     (line,) = ran.err.splitlines()
     assert "environment demo is halted: 3 of 4 agents fell silent" in line and "environment resume demo" in line
+
+
+def test_no_environment_is_resumed_while_the_message_broker_is_gone(stub: Stub, evenkeel: Run) -> None:
+    stub.on("GET", "/agents", {"agents": [AGENT | {"state": "silent", "halted": "4 of 4 agents fell silent at once"}]})
+    stub.on("GET", "/status", {"status": {"message_broker": "connection refused"}})
+    (line,) = evenkeel("agent", "list", "-f", "json").err.splitlines()
+    assert "until the message broker is back, which is out of reach: connection refused" in line
+    assert "resume" not in line
 
 
 # -- rebind and delete

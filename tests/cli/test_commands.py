@@ -22,6 +22,7 @@ AGENT = {
     "load_balancers": 7,
     "queue_depth": 0,
 }
+LB_ID = "5b1f2f0e-0000-4000-8000-000000000001"
 EVENT = {
     "id": 4,
     "at": "2026-01-01T00:00:00",
@@ -35,11 +36,20 @@ EVENT = {
 
 
 def test_status_is_flat(stub: Stub, evenkeel: Run) -> None:
-    status = {"agents": {"up": 3, "down": 0}, "load_balancers": {"ACTIVE": 5}, "shards": {"total": 2, "unserved": 0}}
+    status = {
+        "message_broker": "connected",
+        "agents": {"up": 3, "down": 0},
+        "load_balancers": {"ACTIVE": 5},
+        "shards": {"total": 2, "unserved": 0},
+        "halted": [],
+        "devices": [],
+        "problems": [],
+    }
     stub.on("GET", "/status", {"status": status})
     ran = evenkeel("status", "-f", "json")
     assert ran.code == 0
     assert json.loads(ran.out) == {
+        "message_broker": "connected",
         "agents_up": 3,
         "agents_down": 0,
         "load_balancers_ACTIVE": 5,
@@ -54,13 +64,17 @@ def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: R
     status = {
         "agents": {"up": 3, "down": 0},
         "devices": [{"environment": "demo", "group_number": 1, "reach": "none", "out_of_reach": ["a", "b"]}],
-        "problems": ["device group demo/1: out of reach: a, b"],
+        "halted": [{"environment": "gold", "since": None, "reason": "3 agents fell silent"}],
+        "problems": [
+            {"kind": "x", "text": "device group demo/1: out of reach: a, b", "remedy": "evenkeel device list"}
+        ],
     }
     stub.on("GET", "/status", {"status": status})
     ran = evenkeel("status", "-f", "json")
-    assert ran.code == 5
+    assert ran.code == 1
     assert json.loads(ran.out)["devices_out_of_reach"] == "a, b"
-    assert ran.err == "problem: device group demo/1: out of reach: a, b\n"
+    assert json.loads(ran.out)["environments_halted"] == "gold"
+    assert ran.err == "problem: device group demo/1: out of reach: a, b; evenkeel device list\n"
 
 
 def test_agents_say_how_many_of_their_devices_they_reach(stub: Stub, evenkeel: Run) -> None:
@@ -68,11 +82,11 @@ def test_agents_say_how_many_of_their_devices_they_reach(stub: Stub, evenkeel: R
     whole, cut = AGENT | {"devices": devices[:1]}, AGENT | {"host": "host-2", "devices": devices}
     stub.on("GET", "/agents", {"agents": [whole, cut, cut | {"alive": False, "host": "host-3"}, AGENT]})
     ran = evenkeel("agent", "list", "-f", "value", "-c", "devices_in_reach")
-    assert (ran.code, ran.out.split("\n")) == (5, ["1/1", "1/2", "1/2", "", ""])
+    assert (ran.code, ran.out.split("\n")) == (1, ["1/1", "1/2", "1/2", "", ""])
     assert ran.err == "problem: agent host-2 does not reach b\n"
     stub.on("GET", f"/agents/{AGENT_ID}", {"agent": cut})
     ran = evenkeel("agent", "show", AGENT_ID, "-f", "value", "-c", "devices_in_reach")
-    assert (ran.code, ran.out) == (5, "1/2\n")
+    assert (ran.code, ran.out) == (1, "1/2\n")
     stub.on("GET", f"/agents/{AGENT_ID}", {"agent": whole})
     assert evenkeel("agent", "show", AGENT_ID).code == 0
 
@@ -132,8 +146,11 @@ def test_load_balancers_on_an_agent_are_read_to_the_last_page(stub: Stub, evenke
 
 def test_show_agent_of_a_load_balancer_that_waits_for_a_place(stub: Stub, evenkeel: Run) -> None:
     hosting = {"load_balancer_id": "l1", "revision": 1, "applied_revision": 0, "status_reason": "no agent is alive"}
-    stub.on("GET", "/loadbalancers/l1/agent", {"hosting": hosting | {"shard": None, "home": None, "acting": None}})
-    shown = json.loads(evenkeel("loadbalancer", "show-agent", "l1", "-f", "json").out)
+    waiting = hosting | {"shard": None, "home": None, "acting": None}
+    stub.on("GET", f"/loadbalancers/{LB_ID}/agent", {"hosting": waiting})
+        "GET", f"/loadbalancers/{LB_ID}/agent", {"hosting": hosting | {"shard": None, "home": None, "acting": None}}
+    )
+    shown = json.loads(evenkeel("loadbalancer", "show-agent", LB_ID, "-f", "json").out)
     assert shown["acting_host"] == ""
     assert shown["status_reason"] == "no agent is alive"
 
@@ -148,8 +165,8 @@ def test_show_agent_tells_acting_and_home(stub: Stub, evenkeel: Run) -> None:
         "home": AGENT,
         "acting": AGENT | {"id": "a2", "host": "host-2"},
     }
-    stub.on("GET", "/loadbalancers/l1/agent", {"hosting": hosting})
-    shown = json.loads(evenkeel("loadbalancer", "show-agent", "l1", "-f", "json").out)
+    stub.on("GET", f"/loadbalancers/{LB_ID}/agent", {"hosting": hosting})
+    shown = json.loads(evenkeel("loadbalancer", "show-agent", LB_ID, "-f", "json").out)
     assert (shown["acting_host"], shown["home_host"], shown["epoch"]) == ("host-2", "host-1", 5)
 
 

@@ -60,7 +60,7 @@ def test_what_agents_have_is_checked(stub: Stub, evenkeel: Run) -> None:
     assert (evenkeel("esd", "check").code, evenkeel("esd", "check").out) == (0, "no problems\n")
     on(stub, service(agent("h-1"), agent("h-2", x=[]), agreed=False), service(agent("h-1", "not JSON"), name=""))
     ran = evenkeel("esd", "check")
-    assert ran.code == 5
+    assert ran.code == 1
     assert "the agents of dev have different definitions of it" in ran.err
     assert "problem: agent h-1 of dev: not JSON" in ran.err
 
@@ -71,7 +71,7 @@ def test_a_directory_is_checked_without_a_controller(stub: Stub, evenkeel: Run, 
     (tmp_path / "b.json").write_text('{"web": ')
     (tmp_path / "c.json").write_text(json.dumps({"other": {"lbaas_irule": "r"}}))
     ran = evenkeel("esd", "check", str(tmp_path))
-    assert ran.code == 5
+    assert ran.code == 1
     assert "problem: b.json: line 1, column 9: not JSON" in ran.err
     assert "c.json: enhanced service 'other': lbaas_irule: 'r': a list of names is allowed" in ran.err
     assert evenkeel("esd", "check", str(tmp_path / "gone")).code == 2
@@ -82,7 +82,7 @@ def test_a_directory_is_compared_with_what_agents_have(stub: Stub, evenkeel: Run
     loaded = service(agent("h-1"), agent("h-2", lbaas_irule=["/Common/old"]), agent("h-3", "device has no ltm/rule"))
     on(stub, loaded, service(agent("h-1"), name="former"), query="?environment=dev")
     ran = evenkeel("esd", "check", str(tmp_path), "--environment", "dev")
-    assert ran.code == 5
+    assert ran.code == 1
     told = ran.err
     assert "agent h-1: enhanced service web" not in told
     assert "agent h-2: enhanced service web: not defined as in a.json" in told

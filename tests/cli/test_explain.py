@@ -80,7 +80,7 @@ def test_a_load_balancer_is_explained(stub: Stub, evenkeel: Run) -> None:
     assert (shown["desired_revision"], shown["applied_revision"], shown["epoch"]) == (7, 7, 4)
     stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": FINE | {"acting": SILENT}})
     ran = evenkeel("explain", ID)
-    assert ran.code == 5 and "no live agent serves it" in ran.err
+    assert ran.code == 1 and "no live agent serves it" in ran.err
 
 
 def test_help_after_a_command_is_that_commands(evenkeel: Run) -> None:

@@ -42,7 +42,7 @@ def test_json_is_the_answer_and_a_device_without_a_plan_a_problem(stub: Stub, ev
     stub.on("POST", "/loadbalancers/lb-1/plan", answer)
     ran = evenkeel("plan", "lb-1", "--json")
     assert json.loads(ran.out) == answer["plan"]
-    assert (ran.code, ran.err) == (5, "problem: a: no answer\n")
+    assert (ran.code, ran.err) == (1, "problem: a: no answer\n")
     assert evenkeel("plan", "lb-1").out == "a: no plan\n"
 
 

@@ -118,6 +118,7 @@ class Member:
         self.shown: list[str] = []
         """Whose certificates it was shown."""
         self._tls = tls
+        self._open: set[asyncio.StreamWriter] = set()
         if tls is not None:
             tls.sni_callback = lambda _socket, name, _context: self.asked_for.append(name or "")
 
@@ -128,8 +129,11 @@ class Member:
     async def stop(self) -> None:
         self._server.close()
         await self._server.wait_closed()
+        for writer in self._open:
+            writer.transport.abort()  # one whose peer does not answer the end of TLS
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             if session := writer.get_extra_info("ssl_object"):
@@ -138,7 +142,10 @@ class Member:
             answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(self.name)}\r\nConnection: close\r\n\r\n{self.name}"
             writer.write(answer.encode())
             await writer.drain()
-        writer.close()
+        with contextlib.suppress(OSError):
+            writer.close()
+            await writer.wait_closed()
+        self._open.discard(writer)
 
     @property
     def last(self) -> str:

@@ -164,12 +164,13 @@ async def test_what_is_told(situation: str, world: World) -> None:
             return (await client.http.get(path)).json()
 
         hosting = (await ask(f"/evenkeel/v1/loadbalancers/{found}/agent"))["hosting"]
-        problems = "; ".join((await ask("/evenkeel/v1/status"))["status"]["problems"])
+        status = (await ask("/evenkeel/v1/status"))["status"]
         shown = (await ask(f"/v2/lbaas/loadbalancers/{found}"))["loadbalancer"]
     explained = explanation(hosting)
     tenant = f"{shown['provisioning_status']}, {shown['operating_status']}"
     if shown["status_reason"]:
         tenant += f": {shown['status_reason']}"
+    problems = "; ".join(f"{problem['text']}; {problem['remedy']}" for problem in status["problems"])
     told = (explained.state, explained.action, tenant, problems or "–")
     wrong = [(cell, text) for cell, text in zip(rows()[situation], told, strict=True) if not says(cell, text)]
     assert wrong == []

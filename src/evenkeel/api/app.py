@@ -95,6 +95,7 @@ def create_app(
     key_manager: KeyManager | None = None,
     tls: TlsRules = ANY_TLS,
     new_id: Callable[[], str] | None = None,
+    broker_problem: Callable[[], str] = lambda: "",
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
@@ -103,7 +104,8 @@ def create_app(
     authenticates; the default allows everything. ``policy``: authorizes; the default has no files. ``addresses``: the
     addresses that tenants may use. ``certificates``: the key manager that operators add to; None: none.
     ``key_manager``: reads references of listeners and pools; None: references are not read. ``tls``: the allowed
-    versions and ciphers. Raises :class:`ValueError` for a route without a policy rule.
+    versions and ciphers. ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may
+    call it. Raises :class:`ValueError` for a route without a policy rule.
     """
     services = Services(
         store=store,
@@ -117,6 +119,7 @@ def create_app(
         key_manager=key_manager,
         tls=tls,
         new_id=new_id,
+        broker_problem=broker_problem,
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)

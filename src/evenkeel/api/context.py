@@ -13,6 +13,7 @@ from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
 from evenkeel.api.ports import ChangeSink
 from evenkeel.api.provider_lookup import ProviderLookup
+from evenkeel.api.recent import Recent
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change, ShardOwner
@@ -28,6 +29,8 @@ Query = list[tuple[str, str]]
 MAX_QUERY_PARAMETERS = 100
 INQUIRIES_MAX = 16
 """Requests of this process that wait for an agent's answer at a time."""
+READINESS_SECONDS = 2.0
+"""For which an answer to ``/healthz/ready`` is given again: anybody may ask."""
 
 NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. No project has that id, so no tenant's object is accessible."""
@@ -58,6 +61,7 @@ class Services:
         key_manager: KeyManager | None = None,
         tls: TlsRules = ANY_TLS,
         new_id: Callable[[], str] | None = None,
+        broker_problem: Callable[[], str] = lambda: "",
     ) -> None:
         self.tenants = store.tenants
         self.lbaas_v1 = store.lbaas_v1
@@ -73,6 +77,8 @@ class Services:
         self.tls = tls
         self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
+        self.broker_problem = broker_problem
+        self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver

@@ -2,6 +2,7 @@
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
+from evenkeel.api.operators.status import Readiness, ready
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.core.values import Value
@@ -83,5 +84,14 @@ DISCOVERY_ROUTES = RouteMap(
         _versions_at("/v2"),
         _versions_at("/v2.0"),
         Operation(method="GET", path="/healthz", handle=healthz, summary="Can it serve?", rule=PUBLIC, answer=Health),
+        Operation(
+            method="GET",
+            path="/healthz/ready",
+            handle=ready,
+            summary="Is the whole system without problems?",
+            rule=PUBLIC,
+            answer=Readiness,
+            errors=(503,),
+        ),
     ),
 )

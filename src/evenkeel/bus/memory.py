@@ -205,6 +205,13 @@ class MemoryBus:
             self._sightings.forget()
         return self._sightings.judge(name, self.hub.announced[name] > 0)
 
+    def problem(self) -> str:
+        try:
+            self._check()
+        except BusUnavailable as error:
+            return str(error)
+        return ""
+
     def abandon(self) -> None:
         """Simulate that this process was killed: its names vanish, messages in progress are redelivered to other
         consumers, and its tasks can send nothing more. Waiting calls stay until their tasks are cancelled.

@@ -32,12 +32,22 @@ LIST_COLUMNS = (
     "queue_depth",
     "id",
 )
+NARROW = {
+    "host": "host",
+    "environment": "environment",
+    "group_number": "group",
+    "state": "state",
+    "devices_in_reach": "devices",
+    "acting_shards": "shards",
+    "load_balancers": "LBs",
+    "queue_depth": "queue",
+}
 FILTERS = ("environment", "host", "state")
 
 
 def add_agent_argument(parser: ArgumentParser) -> None:
     """Add the argument that names the agent."""
-    parser.add_argument("agent", metavar="AGENT", help="Id of the agent, or its host if that is unique.")
+    parser.add_argument("agent", metavar="AGENT", help="Id of the agent, its beginning, or its host if that is unique.")
 
 
 def add_environment_filter(parser: ArgumentParser, items: str) -> None:
@@ -47,6 +57,8 @@ def add_environment_filter(parser: ArgumentParser, items: str) -> None:
 
 class ListAgents(ListCommand):
     """List agents with their state and load."""
+
+    narrow = NARROW
 
     def get_parser(self, prog_name: str) -> Any:
         """Filters."""
@@ -67,6 +79,8 @@ class ListAgents(ListCommand):
 
 class ShowAgent(ShowCommand):
     """Show one agent with its devices."""
+
+    may_watch = True
 
     def get_parser(self, prog_name: str) -> Any:
         """The agent."""

@@ -1,7 +1,8 @@
 """Shared parts of all commands: the client, and look-ups of ids by name."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from cliff.command import Command
@@ -9,13 +10,17 @@ from cliff.lister import Lister
 from cliff.show import ShowOne
 
 from evenkeel.cli.client import API, ApiRefused, Client, segment
-from evenkeel.cli.columns import formatted
+from evenkeel.cli.columns import formatted, narrowed
+from evenkeel.cli.watch import add_watch_argument, watched
 
 if TYPE_CHECKING:
     from evenkeel.cli.main import EvenKeelApp
 
-SOMETHING_WRONG = 5
+SOMETHING_WRONG = 1
 """Exit code: the output shows problems."""
+CONNECTED = "connected"
+"""The state of a message broker that is no problem."""
+SHORT_ID = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
 PAGE_ITEMS = 1000
 MAX_PAGES = 1000
 NO_FILTERS: Mapping[str, Any] = {}
@@ -35,15 +40,51 @@ class ApiCommand(Command):
 class ListCommand(ApiCommand, Lister):
     """A command that shows rows."""
 
+    narrow: ClassVar[Mapping[str, str]] = {}
+    """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all of them."""
+    short_ids: ClassVar[frozenset[str]] = frozenset()
+    """Columns whose UUIDs such a table cuts to eight characters, by which commands find them."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The width of tables, and whether to repeat."""
+        parser = super().get_parser(prog_name)
+        parser.set_defaults(fit_width=True)
+        if self.narrow:
+            parser.add_argument("--long", action="store_true", help="All columns, and whole ids, in tables.")
+        add_watch_argument(parser)
+        return parser
+
+    def run(self, parsed_args: Any) -> int:
+        """Once, or repeatedly."""
+        return watched(self, parsed_args, super().run)
+
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print them in the chosen format."""
-        rows = (formatted(row, parsed_args.formatter) for row in data)
+        rows = [formatted(row, parsed_args.formatter) for row in data]
+        if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
+            rows = [tuple(narrowed(row, column_names, self.narrow, self.short_ids)) for row in rows]
+            column_names = tuple(self.narrow.values())
         result: int = super().produce_output(parsed_args, column_names, rows)
         return result
 
 
 class ShowCommand(ApiCommand, ShowOne):
     """A command that shows one object."""
+
+    may_watch = False
+    """It changes nothing, so it may be repeated."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The width of tables, and whether to repeat."""
+        parser = super().get_parser(prog_name)
+        parser.set_defaults(fit_width=True)
+        if self.may_watch:
+            add_watch_argument(parser)
+        return parser
+
+    def run(self, parsed_args: Any) -> int:
+        """Once, or repeatedly."""
+        return watched(self, parsed_args, super().run) if self.may_watch else int(super().run(parsed_args))
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
         """Print it in the chosen format."""
@@ -60,6 +101,8 @@ def find_agent(client: Client, name: str) -> dict[str, Any]:
     found: list[dict[str, Any]] = client.get(f"{API}/agents", {"host": name})["agents"]
     if not found:  # ids may be configured by operators
         found = client.get(f"{API}/agents", {"id": name})["agents"]
+    if not found and (whole := whole_id(client, "agents", name)):
+        return find_agent(client, whole)
     if not found:
         raise ApiRefused(404, f"no agent has the id or host {name!r}")
     if len(found) > 1:
@@ -88,11 +131,12 @@ def agent_path(agent: Mapping[str, Any]) -> str:
 def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
     """Print a line on standard error for each environment of ``rows`` whose circuit breaker is open."""
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
+    broker = command.client.get(f"{API}/status")["status"]["message_broker"] if halted else CONNECTED
     for name, reason in halted.items():
-        command.app.stderr.write(
-            f"environment {name} is halted: {reason}. No shard moves until they are back, or until"
-            f" 'evenkeel environment resume {name}'\n"
-        )
+        advice = f"until they are back, or until 'evenkeel environment resume {name}'"
+        if broker != CONNECTED:  # its agents are fine: to move their shards helps nobody
+            advice = f"until the message broker is back, which is out of reach: {broker}"
+        command.app.stderr.write(f"environment {name} is halted: {reason}. No shard moves {advice}\n")
 
 
 def tell_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
@@ -114,6 +158,18 @@ def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         away = [str(device["name"]) for device in agent.get("devices") or () if not device["reachable"]]
         if away and agent.get("alive"):
             yield f"agent {agent['host']} does not reach {', '.join(away)}"
+
+
+def whole_id(client: Client, kind: str, short: str) -> str | None:
+    """The only id of this kind that begins so; None if there is none, or it is no beginning of an id. ``kind``:
+    ``loadbalancers``, ``agents`` or ``shards``. Raises :class:`ApiRefused` if there are several.
+    """
+    if not SHORT_ID.fullmatch(short):
+        return None
+    found: list[str] = client.get(f"{API}/ids", {"prefix": short})["ids"][kind]
+    if len(found) > 1:
+        raise ApiRefused(409, f"several {kind} have ids that begin with {short}: {', '.join(found)}")
+    return found[0] if found else None
 
 
 def is_id(name: str) -> bool:

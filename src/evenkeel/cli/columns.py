@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cliff.columns import FormattableColumn
@@ -13,6 +13,10 @@ Columns = Sequence[str]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters with which tenants' names could control operators' terminals."""
 
+
+_ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
+"""A UUID, also as Keystone writes it."""
+SHORT_ID_CHARACTERS = 8
 
 STRUCTURED = frozenset({"json", "yaml"})
 """Formats that know lists and objects."""
@@ -47,6 +51,17 @@ def formatted(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
     if formatter in STRUCTURED:
         return tuple(values)
     return tuple(value.text if isinstance(value, Structured) and formatter != "table" else value for value in values)
+
+
+def narrowed(
+    row: Sequence[Any], columns: Sequence[str], narrow: Iterable[str], short_ids: Container[str]
+) -> Iterator[Any]:
+    """The values of the columns ``narrow`` of a row that has ``columns``."""
+    values = dict(zip(columns, row, strict=True))
+    for name in narrow:
+        value = values[name]
+        cut = name in short_ids and isinstance(value, str) and _ID.fullmatch(value)
+        yield value[:SHORT_ID_CHARACTERS] if cut else value
 
 
 def escaped(text: str) -> str:

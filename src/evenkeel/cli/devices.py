@@ -19,11 +19,22 @@ LIST_COLUMNS = (
     "version",
     "problem",
 )
+NARROW = {
+    "name": "name",
+    "environment": "environment",
+    "group_number": "group",
+    "reached_by": "reached by",
+    "failover_state": "failover",
+    "sync_state": "sync",
+    "problem": "problem",
+}
 _REPORTED = ("failover_state", "sync_state", "version")
 
 
 class ListDevices(ListCommand):
     """List the devices with their failover and config-sync state, as live agents report them."""
+
+    narrow = NARROW
 
     def get_parser(self, prog_name: str) -> Any:
         """The filter."""

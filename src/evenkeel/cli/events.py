@@ -3,14 +3,16 @@
 import json
 import time
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenkeel.cli.base import ListCommand
+from evenkeel.cli.base import ListCommand, is_id, whole_id
 from evenkeel.cli.client import API, Client, Unreachable
 from evenkeel.cli.columns import escaped, listed
+from evenkeel.cli.load_balancers import load_balancer_id
 
 LIST_COLUMNS = ("id", "at", "kind", "text", "environment", "agent_id", "load_balancer_id")
+NARROW = {"at": "at", "kind": "kind", "text": "text"}
 MAX_EVENTS = 1000
 FOLLOW_SECONDS = 1.0
 
@@ -18,10 +20,15 @@ FOLLOW_SECONDS = 1.0
 class ListEvents(ListCommand):
     """List the newest events; with --follow keep printing new events, one line each (JSON with -f json)."""
 
+    narrow = NARROW
+
     def get_parser(self, prog_name: str) -> Any:
         """How many, and whether to stay."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--limit", type=event_count, default=20, help="Number of events (default: %(default)s).")
+        parser.add_argument(
+            "--for", dest="object", metavar="OBJECT", help="Only those of this load balancer, agent or shard."
+        )
         parser.add_argument("--follow", action="store_true", help="Continue until interrupted.")
         return parser
 
@@ -30,14 +37,29 @@ class ListEvents(ListCommand):
         if not parsed_args.follow:
             return super().run(parsed_args)
         as_json = parsed_args.formatter == "json"
-        for event in follow(self.client, parsed_args.limit, self.app.LOG.warning):
+        for event in follow(self.client, self._query(parsed_args), parsed_args.limit, self.app.LOG.warning):
             self.app.stdout.write((json.dumps(event) if as_json else line_of(event)) + "\n")
             self.app.stdout.flush()
         return 0
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
-        return listed(LIST_COLUMNS, newest(self.client, parsed_args.limit))
+        return listed(LIST_COLUMNS, newest(self.client, self._query(parsed_args), parsed_args.limit))
+
+    def _query(self, parsed_args: Namespace) -> dict[str, str]:
+        return {"object_id": object_id(self.client, parsed_args.object)} if parsed_args.object else {}
+
+
+def object_id(client: Client, name: str) -> str:
+    """The id of the load balancer, agent or shard with this id, beginning of an id, host or name.
+
+    Objects that are gone have events, too: a whole id is taken as it is. Raises :class:`ApiRefused`.
+    """
+    if is_id(name):
+        return name
+    if agents := client.get(f"{API}/agents", {"host": name})["agents"]:
+        return str(agents[0]["id"])
+    return whole_id(client, "shards", name) or whole_id(client, "agents", name) or load_balancer_id(client, name)
 
 
 def event_count(text: str) -> int:
@@ -47,17 +69,17 @@ def event_count(text: str) -> int:
     raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_EVENTS}")
 
 
-def newest(client: Client, limit: int) -> list[dict[str, Any]]:
+def newest(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
     """The last ``limit`` events, oldest first."""
-    events: list[dict[str, Any]] = client.get(f"{API}/events", {"limit": limit, "newest": "true"})["events"]
+    events: list[dict[str, Any]] = client.get(f"{API}/events", {**query, "limit": limit, "newest": "true"})["events"]
     return events
 
 
-def follow(client: Client, limit: int, warn: Any) -> Iterator[dict[str, Any]]:
+def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> Iterator[dict[str, Any]]:
     """The last ``limit`` events, then new ones, without end. After the first answer it retries while controllers are
     unreachable.
     """
-    batch = newest(client, limit)
+    batch = newest(client, query, limit)
     last = 0
     down = False
     while True:
@@ -66,7 +88,7 @@ def follow(client: Client, limit: int, warn: Any) -> Iterator[dict[str, Any]]:
         if len(batch) < MAX_EVENTS:
             time.sleep(FOLLOW_SECONDS)
         try:
-            batch = client.get(f"{API}/events", {"after": last, "limit": MAX_EVENTS})["events"]
+            batch = client.get(f"{API}/events", {**query, "after": last, "limit": MAX_EVENTS})["events"]
             down = False
         except Unreachable as error:
             if not down:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from evenkeel.cli.base import ShowCommand, tell_problems, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, shown
-from evenkeel.cli.load_balancers import load_balancer_id
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
 
 NOTHING = "nothing"
 
@@ -20,14 +20,14 @@ class Explanation(NamedTuple):
 
 
 class Explain(ShowCommand):
-    """Explain the state of a load balancer: what it waits for and what to do. Exit code 5: something is to be done."""
+    """Explain the state of a load balancer: what it waits for and what to do. Exit code 1: something is to be done."""
+
+    may_watch = True
 
     def get_parser(self, prog_name: str) -> Any:
         """The load balancer."""
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "loadbalancer", metavar="LB", help="Id of the load balancer, or its name if that is unique."
-        )
+        add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:

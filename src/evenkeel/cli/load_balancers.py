@@ -3,28 +3,43 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, ShowCommand, all_pages, is_id
+from evenkeel.cli.base import ListCommand, ShowCommand, all_pages, is_id, whole_id
 from evenkeel.cli.client import ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 OCTAVIA = "/v2/lbaas/loadbalancers"
 LIST_COLUMNS = ("id", "name", "project_id", "vip_address", "provisioning_status", "operating_status", "provider")
+NARROW = {
+    "id": "id",
+    "name": "name",
+    "vip_address": "vip",
+    "provisioning_status": "provisioning",
+    "operating_status": "operating",
+}
+PENDING = ("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
 FILTERS = ("project_id", "provisioning_status", "operating_status", "provider")
 
 
 def add_load_balancer_argument(parser: ArgumentParser) -> None:
     """Add the argument that names the load balancer."""
-    parser.add_argument("loadbalancer", metavar="LB", help="Id of the load balancer, or its name if that is unique.")
+    parser.add_argument(
+        "loadbalancer", metavar="LB", help="Id of the load balancer, its beginning, or its name if that is unique."
+    )
 
 
 class ListLoadBalancers(ListCommand):
     """List load balancers of all projects."""
 
+    narrow = NARROW
+    short_ids = frozenset({"id"})
+
     def get_parser(self, prog_name: str) -> Any:
         """Filters."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--project", dest="project_id", help="Only those of this project.")
-        parser.add_argument("--status", dest="provisioning_status", help="Only those in this provisioning status.")
+        status = parser.add_mutually_exclusive_group()
+        status.add_argument("--status", dest="provisioning_status", help="Only those in this provisioning status.")
+        status.add_argument("--pending", action="store_true", help="Only those whose last change is not applied yet.")
         parser.add_argument("--operating-status", help="Only those in this operating status.")
         parser.add_argument("--environment", dest="provider", help="Only those of this environment.")
         return parser
@@ -32,18 +47,20 @@ class ListLoadBalancers(ListCommand):
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
-        return listed(LIST_COLUMNS, all_pages(self.client, OCTAVIA, "loadbalancers", query))
+        wanted = [{**query, "provisioning_status": one} for one in PENDING] if parsed_args.pending else [query]
+        rows = [row for each in wanted for row in all_pages(self.client, OCTAVIA, "loadbalancers", each)]
+        return listed(LIST_COLUMNS, rows)
 
 
 class ShowLoadBalancer(ShowCommand):
     """Show a load balancer as its tenant sees it; 'evenkeel explain' says what it waits for."""
 
+    may_watch = True
+
     def get_parser(self, prog_name: str) -> Any:
         """The load balancer."""
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "loadbalancer", metavar="LB", help="Id of the load balancer, or its name if that is unique."
-        )
+        add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
@@ -59,6 +76,8 @@ def load_balancer_id(client: Client, name: str) -> str:
     found = client.get(OCTAVIA, {"name": name, "fields": "id"})["loadbalancers"]
     if len(found) == 1:
         return str(found[0]["id"])
+    if not found and (whole := whole_id(client, "loadbalancers", name)):
+        return whole
     if not found:
         raise ApiRefused(404, f"no load balancer has the id or name {name!r}")
     raise ApiRefused(409, f"{len(found)} load balancers have the name {name!r}; name one by id")

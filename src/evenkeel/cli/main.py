@@ -1,5 +1,5 @@
-"""Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, 2 usage, 3 no endpoint answers, 4 requested but not
-completed, 5 shown with problems.
+"""Entry point of ``evenkeel``. Exit codes: 0 done, 1 refused, or shown with problems, 2 usage, 3 no endpoint answers,
+4 requested but not completed.
 """
 
 import os
@@ -17,6 +17,7 @@ from evenkeel.cli import (
     agent_moves,
     agents,
     certificates,
+    completion,
     database,
     devices,
     enhanced_services,
@@ -60,6 +61,7 @@ COMMANDS: dict[str, type[Command]] = {
     "loadbalancer list-on-agent": placement.ListOnAgent,
     "loadbalancer show-agent": placement.ShowAgentOfLoadBalancer,
     "shard list": shards.ListShards,
+    "shard move": shards.MoveShard,
     "environment list": environments.ListEnvironments,
     "environment show": environments.ShowEnvironment,
     "environment create": environments.CreateEnvironment,
@@ -89,6 +91,7 @@ COMMANDS: dict[str, type[Command]] = {
     "config import": ImportConfig,
     "events": events.ListEvents,
     "explain": explain.Explain,
+    "completion": completion.Completion,
 }
 
 

@@ -7,12 +7,16 @@ from evenkeel.cli.agents import add_agent_argument
 from evenkeel.cli.base import ListCommand, ShowCommand, agent_path, all_pages, find_agent, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, listed, shown
+from evenkeel.cli.load_balancers import NARROW, add_load_balancer_argument, load_balancer_id
 
 LIST_COLUMNS = ("id", "name", "project_id", "vip_address", "provisioning_status", "operating_status")
 
 
 class ListOnAgent(ListCommand):
     """List load balancers that an agent serves now or is home to."""
+
+    narrow = NARROW
+    short_ids = frozenset({"id"})
 
     def get_parser(self, prog_name: str) -> Any:
         """The agent."""
@@ -34,12 +38,13 @@ class ShowAgentOfLoadBalancer(ShowCommand):
     def get_parser(self, prog_name: str) -> Any:
         """The load balancer."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("loadbalancer", metavar="LB", help="Id of the load balancer.")
+        add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and show."""
-        hosting = self.client.get(f"{API}/loadbalancers/{segment(parsed_args.loadbalancer)}/agent")["hosting"]
+        found = load_balancer_id(self.client, parsed_args.loadbalancer)
+        hosting = self.client.get(f"{API}/loadbalancers/{segment(found)}/agent")["hosting"]
         row = flattened(hosting)
         warn_of_halted(self, [row])
         return shown(row)

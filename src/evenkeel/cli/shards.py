@@ -1,24 +1,38 @@
-"""``evenkeel shard list``"""
+"""``evenkeel shard list|move``"""
 
 from argparse import Namespace
+from collections.abc import Mapping
 from typing import Any
 
 from evenkeel.cli.agents import add_environment_filter
-from evenkeel.cli.base import ListCommand, find_agent, warn_of_halted
-from evenkeel.cli.client import API
-from evenkeel.cli.columns import listed
+from evenkeel.cli.base import ListCommand, ShowCommand, find_agent, find_neighbour, warn_of_halted, whole_id
+from evenkeel.cli.client import API, ApiRefused, segment
+from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "environment", "group_number", "project_id", "owner", "home", "epoch", "served")
+NARROW = {
+    "id": "id",
+    "environment": "environment",
+    "group_number": "group",
+    "project_id": "project",
+    "owner": "owner",
+    "home": "home",
+    "epoch": "epoch",
+}
 
 
 class ListShards(ListCommand):
     """List shards (a project's load balancers on a device group) with the hosts of their owners and homes."""
+
+    narrow = NARROW
+    short_ids = frozenset({"id", "project_id"})
 
     def get_parser(self, prog_name: str) -> Any:
         """Filters."""
         parser = super().get_parser(prog_name)
         add_environment_filter(parser, "shards")
         parser.add_argument("--agent", metavar="AGENT", help="Only those that this agent owns or is home to.")
+        parser.add_argument("--unserved", action="store_true", help="Only those that no live agent serves.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
@@ -38,5 +52,35 @@ class ListShards(ListCommand):
                     "home": hosts.get(row["home_agent_id"], row["home_agent_id"]),
                 }
                 for row in rows
+                if not (parsed_args.unserved and row["served"])
             ],
         )
+
+
+class MoveShard(ShowCommand):
+    """Make another agent of its device group the home of a shard, permanently; it moves there as at a failback.
+
+    Where load balancers are bound to their host (modes relocate and never) it is rebuilt there once the agent that
+    serves it is gone.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The shard and its home."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("shard", metavar="SHARD", help="Id of the shard, or its beginning.")
+        parser.add_argument("--to", metavar="AGENT", required=True, help="The new home: id, or host of its group.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Move and show."""
+        shard = self._shard(parsed_args.shard)
+        home = find_neighbour(self.client, shard, parsed_args.to)
+        return shown(self.client.put(f"{API}/shards/{segment(shard['id'])}/rebind", {"to": home})["shard"])
+
+    def _shard(self, name: str) -> Mapping[str, Any]:
+        wanted = whole_id(self.client, "shards", name) or name
+        for row in self.client.get(f"{API}/shards")["shards"]:
+            if row["id"] == wanted:
+                found: Mapping[str, Any] = row
+                return found
+        raise ApiRefused(404, f"no shard has the id {name!r}")

@@ -122,6 +122,7 @@ async def serve(
             certificates=their_keys.certificates,
             key_manager=their_keys.key_manager,
             tls=parts.tls,
+            broker_problem=bus.problem,
         )
         tune_collector()
         beating = asyncio.create_task(heart.beat())

@@ -33,6 +33,7 @@ LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 FACTS_LOOKS = 10
 """In the time after which facts of networks are read again."""
+EVENTS_PER_SWEEP = 1000
 CERTIFICATES_PER_SWEEP = 500
 ORPHANS_PER_SWEEP = 1
 """Orphaned partitions that get a shard: a mistake is noticed before much is gone."""
@@ -153,7 +154,7 @@ class Controller:
         overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
         if overdue:
             log.warning("pending load balancers are overdue", count=overdue)
-        await self._scheduling.trim_events(keep=self._settings.events_kept)
+        await self._scheduling.trim_events(keep=self._settings.events_kept, limit=EVENTS_PER_SWEEP)
         await self._scheduling.remove_unused_certificates(limit=CERTIFICATES_PER_SWEEP)
         if self._settings.orphan_grace_seconds:
             grace_seconds = self._settings.orphan_grace_seconds

@@ -211,6 +211,8 @@ class LoadBalancerSummary(Value):
     """By provisioning status, zeros included."""
     waiting: int
     """Of those that are PENDING: with a reason, so that more than time is needed."""
+    oldest_pending_seconds: float
+    """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
 
 
 class Event(Value):

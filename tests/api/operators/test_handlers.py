@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from evenkeel.core.control import Event
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import DeviceState, Register, ReportState, ShardEpoch
 from evenkeel.core.ports import Store
 from evenkeel.core.statuses import HaType
 from tests.api import bodies
 from tests.api.client import Client
+from tests.waiting import eventually
 
 BASE = "/evenkeel/v1"
 
@@ -157,3 +160,43 @@ async def test_events_are_read_from_either_end(api: Client) -> None:
     assert (await api.get(f"{BASE}/events?after={events[-2]['id']}"))["events"] == events[-1:]
     for query in ("limit=0", "limit=1001", "after=-1", "after=99999999999999999999", "newest=perhaps", "x=1"):
         await api.get(f"{BASE}/events?{query}", 400)
+
+
+async def test_short_ids_stand_for_ids(api: Client, placed: dict[str, Any]) -> None:
+    found = (await api.get(f"{BASE}/ids?prefix={placed['id'][:8]}"))["ids"]
+    assert found == {"loadbalancers": [placed["id"]], "agents": [], "shards": []}
+    for wrong in ("?prefix=abc", "?prefix=%25%25%25%25", "?prefix=ABCD", ""):
+        answer = await api.http.get(f"{BASE}/ids{wrong}")
+        assert answer.status_code == 400 and "the first 4 to 36 characters of an id" in answer.text
+
+
+async def test_events_of_one_load_balancer(api: Client, store: Store, placed: dict[str, Any]) -> None:
+    for load_balancer_id in (placed["id"], "other"):
+        await store.scheduling.add_event(Event(kind="k", text="t", load_balancer_id=LoadBalancerId(load_balancer_id)))
+    (event,) = (await api.get(f"{BASE}/events?object_id=other"))["events"]
+    assert event["load_balancer_id"] == "other"
+    assert (await api.http.get(f"{BASE}/events?object_id=")).status_code == 400
+
+
+async def test_a_shard_gets_another_home(api: Client, placed: dict[str, Any]) -> None:
+    shard = next(each for each in (await api.get(f"{BASE}/shards"))["shards"] if each["project_id"] == "p1")
+    answer = await api.http.put(f"{BASE}/shards/{shard['id']}/rebind", json={"to": "a-1"})
+    assert answer.json()["shard"]["home_agent_id"] == "a-1"
+    answer = await api.http.put(f"{BASE}/shards/{shard['id']}/rebind", json={"to": "a-2"})
+    assert answer.status_code == 409 and "Value should be an agent of device group dev/1: a-1 (host-1)" in answer.text
+
+
+async def test_anybody_may_ask_whether_there_are_problems_but_not_which(
+    api: Client, store: Store, agent: dict[str, str]
+) -> None:
+    answer = await api.http.get("/healthz/ready")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "problems": []})
+    created = await api.load_balancer(project_id="p1")
+    assert await store.scheduling.place(created["id"], "dev", "p1", 1, agent["id"]) is not None
+    await store.ownership.end_session(agent["id"], "s-1")
+
+    async def told() -> bool:
+        answer = await api.http.get("/healthz/ready")
+        return answer.status_code == 503 and "shards_unserved" in answer.json()["problems"]
+
+    await eventually(told)

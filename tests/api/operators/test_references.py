@@ -70,8 +70,7 @@ class Scene:
         return sorted(found)
 
     async def problems(self) -> list[str]:
-        problems: list[str] = (await self.api.get(f"{BASE}/status"))["status"]["problems"]
-        return problems
+        return [problem["text"] for problem in (await self.api.get(f"{BASE}/status"))["status"]["problems"]]
 
     async def reason(self) -> str:
         shown = await self.api.get(f"{BASE}/loadbalancers/{self.load_balancer_id}/agent")

@@ -54,6 +54,7 @@ def test_every_route_names_a_rule_or_that_it_is_public() -> None:
         "/neutron",
         "/neutron/v2.0",
         "/healthz",
+        "/healthz/ready",
         "/openapi.json",
     }
 

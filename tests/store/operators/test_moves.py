@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.ids import ShardId
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
@@ -122,6 +123,22 @@ async def test_rebinding_moves_home_and_nothing_else(store: SqlStore) -> None:
     after = await shard_of(store, "leaving")
     assert (after.acting_agent_id, after.handover_to, after.epoch) == (AGENT, OTHER, 7)
     assert await kinds(store) == ["agent_rebound"]
+
+
+async def test_one_shard_gets_another_home(store: SqlStore) -> None:
+    await placed(store)
+    await add_agent(store, OTHER)
+    await add_shard(store, "moving", project_id="p2", epoch=7)
+    await add_shard(store, "staying", project_id="p3", epoch=3)
+    for _ in range(2):
+        moved = await store.operators.rebind_shard(ShardId("moving"), OTHER)
+        assert (moved.home_agent_id, moved.acting_agent_id, moved.epoch) == (OTHER, AGENT, 7)
+    assert (await shard_of(store, "staying")).home_agent_id == AGENT
+    assert await kinds(store) == ["shard_rebound"]
+    with pytest.raises(Conflict, match=r"attribute to\. Value: 'nope'\. Value should be an agent of device group"):
+        await store.operators.rebind_shard(ShardId("moving"), "nope")
+    with pytest.raises(NotFound, match="Shard nope not found"):
+        await store.operators.rebind_shard(ShardId("nope"), OTHER)
 
 
 @pytest.mark.parametrize("target", [AGENT, "elsewhere", "foreign", "nope"])

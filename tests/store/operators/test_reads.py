@@ -4,6 +4,7 @@ import pytest
 
 from evenkeel.core.control import Event, ListQuery
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
@@ -205,6 +206,36 @@ async def test_events_are_read_forwards_or_from_the_end(store: SqlStore) -> None
     assert [event.text for event in last] == ["3", "4"]
     assert await store.operators.events(after=last[-1].id, newest=True) == ()
     assert all(event.at > 0 for event in first)
+
+
+async def test_events_of_one_object(store: SqlStore) -> None:
+    for event in (
+        Event(kind="k", text="t", agent_id=AgentId("x")),
+        Event(kind="k", text="t", shard_id=ShardId("x")),
+        Event(kind="k", text="t", load_balancer_id=LoadBalancerId("y")),
+    ):
+        await store.scheduling.add_event(event)
+    assert [event.agent_id or event.shard_id for event in await store.operators.events(object_id="x")] == ["x", "x"]
+    assert len(await store.operators.events(object_id="y", newest=True)) == 1
+
+
+async def test_ids_that_begin_alike(store: SqlStore) -> None:
+    made = (await create(store, bare())).load_balancer
+    found = await store.operators.ids(made.id[:8], limit=10)
+    assert (found["loadbalancers"], found["agents"]) == ((made.id,), ())
+    assert (await store.operators.ids("%", limit=10))["loadbalancers"] == ()
+
+
+async def test_the_summary_says_how_long_the_oldest_change_is_pending(store: SqlStore) -> None:
+    assert (await store.operators.summary()).oldest_pending_seconds == 0
+    made = (await create(store, bare())).load_balancer
+    await create(store, bare())
+    table = schema.load_balancer
+    long_ago = table.update().where(table.c.id == made.id).values(created_at=1000.0, updated_at=None)
+    await store.database.write(lambda connection: connection.execute(long_ago))
+    assert (await store.operators.summary()).oldest_pending_seconds > 1e9
+    await confirm(store, made.id)
+    assert (await store.operators.summary()).oldest_pending_seconds < 1e9
 
 
 async def test_the_summary_counts_every_status(store: SqlStore) -> None:

@@ -83,6 +83,8 @@ async def test_event_is_stored_at_the_databases_time(world: World) -> None:
 async def test_oldest_events_are_trimmed(world: World) -> None:
     for number in range(5):
         await world.store.scheduling.add_event(Event(kind="k", text=str(number)))
-    assert await world.store.scheduling.trim_events(keep=2) == 3
+    assert await world.store.scheduling.trim_events(keep=2, limit=2) == 2
+    assert [event.text for event in await world.events()] == ["2", "3", "4"]
+    assert await world.store.scheduling.trim_events(keep=2, limit=2) == 1
     assert [event.text for event in await world.events()] == ["3", "4"]
-    assert await world.store.scheduling.trim_events(keep=2) == 0
+    assert await world.store.scheduling.trim_events(keep=2, limit=2) == 0

@@ -1,19 +1,28 @@
 """Other handlers of the operators' API: subnets, shards, events, status."""
 
+import re
+
 from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.errors import BadList
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.networks import changed, network_of
 from evenkeel.api.operators.query import number_of, options_of
-from evenkeel.api.operators.references import REFERENCES_MAX, expiry_of, reference_problems
-from evenkeel.api.operators.requests import NetworkChangeBody, NetworkNewBody, SubnetChangeBody, SubnetNewBody
+from evenkeel.api.operators.references import expiry_of
+from evenkeel.api.operators.requests import (
+    NetworkChangeBody,
+    NetworkNewBody,
+    RebindBody,
+    SubnetChangeBody,
+    SubnetNewBody,
+)
 from evenkeel.api.operators.subnets import subnet_of, with_device_addresses
 from evenkeel.core.certificates import EXPIRY_DAYS, ReferenceQuery
 from evenkeel.core.errors import NotFound
-from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.networks import DeclaredNetwork
 
@@ -21,8 +30,9 @@ MAX_EVENTS = 1000
 DEFAULT_EVENTS = 100
 MAX_EXPIRING = 100
 """Of one load balancer, that are counted."""
-ALARM_DAYS = 7
-"""A certificate in use that expires within so many days is a problem of the system."""
+MAX_IDS = 10
+"""Of each kind, that a short id may stand for."""
+_PREFIX = re.compile(r"[0-9a-f-]{4,36}")
 INT63_MAX = (1 << 63) - 1
 
 
@@ -124,38 +134,38 @@ async def shards(services: Services, call: Call) -> Answer:
     return json_answer({"shards": [views.shard_view(row, alive, halted) for row in rows]})
 
 
+def _not_empty(name: str, value: str | None) -> str | None:
+    if value == "":
+        raise BadList(f"Invalid input for query parameter {name}. Value: ''. Value should be an id.")
+    return value
+
+
+async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answer:
+    """Make another agent the home of one shard."""
+    options_of(call, ())
+    shard = await services.operators.rebind_shard(ShardId(object_id(call, "Shard")), body.to)
+    halted = views.halted_reasons(await services.operators.environments())
+    return json_answer({"shard": views.shard_view(shard, await _alive(services), halted)})
+
+
+async def ids(services: Services, call: Call) -> Answer:
+    """Ids that begin with a prefix."""
+    prefix = options_of(call, ("prefix",)).get("prefix", "")
+    if not _PREFIX.fullmatch(prefix):
+        raise BadList(
+            f"Invalid input for query parameter prefix. Value: '{prefix[:64]}'. Value should be the first 4 to 36"
+            " characters of an id: digits, a to f, and dashes."
+        )
+    return json_answer({"ids": views.IdsView(**await services.operators.ids(prefix, limit=MAX_IDS))})
+
+
 async def events(services: Services, call: Call) -> Answer:
     """Events, oldest first."""
-    options = options_of(call, ("after", "limit", "newest"))
+    options = options_of(call, ("after", "limit", "newest", "object_id"))
     rows = await services.operators.events(
         after=number_of("after", options.get("after", "0"), 0, INT63_MAX),
         limit=number_of("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
         newest=as_bool("newest", options.get("newest", "false")),
+        object_id=_not_empty("object_id", options.get("object_id")),
     )
     return json_answer({"events": [views.event_view(row) for row in rows]})
-
-
-async def status(services: Services, call: Call) -> Answer:
-    """A summary of the whole system."""
-    options_of(call, ())
-    agents = await services.operators.agents()
-    alive = frozenset(row.id for row in agents if row.alive)
-    rows = await services.operators.shards()
-    environments = await services.operators.environments()
-    groups = await services.operators.out_of_reach()
-    unserved = sum(row.acting_agent_id not in alive for row in rows)
-    load_balancers = await services.operators.summary()
-    expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
-    unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
-    shown = views.StatusView(
-        agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
-        load_balancers=dict(load_balancers.by_status),
-        shards=views.ShardCounts(total=len(rows), unserved=unserved),
-        halted=[views.halted_view(row) for row in environments if row.halted_at is not None],
-        devices=[views.devices_view(row) for row in groups],
-        problems=[
-            *views.problems_of(groups, agents, unserved, load_balancers),
-            *reference_problems(expiring, unreadable),
-        ],
-    )
-    return json_answer({"status": shown})

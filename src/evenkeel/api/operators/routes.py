@@ -15,6 +15,7 @@ from evenkeel.api.operators import (
     plans,
     references,
     requests,
+    status,
     views,
 )
 from evenkeel.api.operators.agent_views import AgentView
@@ -250,10 +251,10 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/status",
-        handle=handlers.status,
+        handle=status.status,
         summary="Show a summary of the whole system",
         rule=own("status", "get"),
-        answer=wrapped("status", views.StatusView),
+        answer=wrapped("status", status.StatusView),
     ),
     Operation(
         method="GET",
@@ -408,7 +409,27 @@ _OTHERS = (
             Parameter(name="after", description="Only those with a greater id", type=int),
             Parameter(name="limit", description="The maximum number of events (1 to 1000, default 100)", type=int),
             Parameter(name="newest", description="The last ones instead of the first", type=bool),
+            Parameter(name="object_id", description="Only those of this agent, shard or load balancer"),
         ),
+    ),
+    Operation(
+        method="PUT",
+        path="/shards/{id}/rebind",
+        handle=handlers.rebind_shard,
+        summary="Make another agent of its device group the home of a shard",
+        rule=own("shard", "rebind"),
+        body=requests.RebindBody,
+        answer=wrapped("shard", views.ShardView),
+        errors=(404, 409),
+    ),
+    Operation(
+        method="GET",
+        path="/ids",
+        handle=handlers.ids,
+        summary="List ids of load balancers, agents and shards that begin with a prefix",
+        rule=own("id", "get"),
+        answer=wrapped("ids", views.IdsView),
+        parameters=(Parameter(name="prefix", description="The first 4 to 36 characters"),),
     ),
 )
 

@@ -6,17 +6,11 @@ from msgspec import convert
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
-from evenkeel.core.agent_state import AgentState, agent_state
-from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, LoadBalancerSummary, Shard
+from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancer, Subnet
 from evenkeel.core.networks import DeclaredNetwork
-from evenkeel.core.reach import ReachKind
-from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.core.values import Value
-
-NAMED_MAX = 5
-"""Most silent agents that a problem names."""
 
 
 class EnvironmentView(Value):
@@ -155,17 +149,12 @@ class DevicesView(Value):
     """The devices that no agent reaches."""
 
 
-class StatusView(Value):
-    """A summary of the whole system, with its problems."""
+class IdsView(Value):
+    """Ids of each kind."""
 
-    agents: UpDown
-    load_balancers: dict[str, int]
-    shards: ShardCounts
-    halted: list[HaltedView]
-    devices: list[DevicesView]
-    """Device groups of which not all devices are reachable."""
-    problems: list[str]
-    """Problems (human-readable); empty if there are none."""
+    loadbalancers: tuple[str, ...]
+    agents: tuple[str, ...]
+    shards: tuple[str, ...]
 
 
 class DatabaseView(Value):
@@ -214,30 +203,6 @@ def devices_view(row: GroupReach) -> DevicesView:
         reach=row.reach.kind.value,
         out_of_reach=list(row.reach.away),
     )
-
-
-def problems_of(
-    groups: Iterable[GroupReach], agents: Iterable[Agent], unserved: int, load_balancers: LoadBalancerSummary
-) -> list[str]:
-    """Problems of the system. Stopped and drained agents are none."""
-    found = []
-    for group in groups:
-        place = f"{group.environment}/{group.number}"
-        if group.reach.away:
-            found.append(f"device group {place}: out of reach: {', '.join(group.reach.away)}")
-        if group.reach.kind is not ReachKind.REACHED and group.tenants:
-            found.append(group.reach.reason(place))
-    silent = sorted(row.host for row in agents if agent_state(row) is AgentState.SILENT)
-    if silent:
-        named = ", ".join(silent[:NAMED_MAX]) + (" and more" if len(silent) > NAMED_MAX else "")
-        found.append(f"{len(silent)} agents are silent: {named}")
-    if unserved:
-        found.append(f"{unserved} shards are not served")
-    if failed := load_balancers.by_status.get(ProvisioningStatus.ERROR.value):
-        found.append(f"{failed} load balancers are in ERROR")
-    if load_balancers.waiting:
-        found.append(f"{load_balancers.waiting} load balancers are PENDING with a reason: evenkeel explain LB")
-    return found
 
 
 def subnet_view(row: Subnet) -> SubnetView:

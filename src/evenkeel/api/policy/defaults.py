@@ -130,7 +130,9 @@ _OWN = (
         _OPERATOR,
         "Have the partition adopted that another program made for a shard's tenant, or plan it",
     ),
+    ("shard", "rebind", _OPERATOR, "Make another agent the home of a shard"),
     ("event", "get", _OPERATOR, "List events"),
+    ("id", "get", _OPERATOR, "List ids that begin with a prefix"),
     ("status", "get", _WATCHER, "Show a summary of the whole system"),
     ("request", "unlimited", _OPERATOR, "Send requests without a rate limit, which is for tenants"),
 )

@@ -162,6 +162,11 @@ class AmqpBus:
             self._drop(publisher)
         return answer
 
+    def problem(self) -> str:
+        if self._current() is not None:
+            return ""
+        return self._complaints.latest() or "not connected yet"
+
     async def close(self) -> None:
         for announcement in self._announcements:
             await announcement.close()

@@ -70,6 +70,11 @@ class ConnectionErrorLog:
         else:
             log.warning("message broker unreachable", node=str(node), reason=reason)
 
+    def latest(self) -> str:
+        """The latest reason of a node that is still out of reach; empty if there is none."""
+        reason, _ = max(tuple(self._said.values()), key=lambda said: said[1], default=("", 0.0))
+        return reason
+
     def connected(self, node: Node) -> None:
         """A connection to a broker was established."""
         self._said.pop(node, None)

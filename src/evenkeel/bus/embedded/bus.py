@@ -101,6 +101,9 @@ class EmbeddedBus:
             return None
         return self._sightings.judge(name, not is_dead(address(self._directory, name)))
 
+    def problem(self) -> str:
+        return "" if self._directory else "the queue file is not open"
+
     async def close(self) -> None:
         for announcement in tuple(self._announcements):
             await announcement.close()

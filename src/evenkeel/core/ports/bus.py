@@ -57,6 +57,10 @@ class Bus(Protocol):
         """
         ...
 
+    def problem(self) -> str:
+        """Why messages cannot be sent now (human-readable); empty if they can. May be called by any thread."""
+        ...
+
     async def close(self) -> None:
         """Disconnect."""
         ...

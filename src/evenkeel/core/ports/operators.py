@@ -94,6 +94,12 @@ class OperatorStore(Protocol):
         group)."""
         ...
 
+    async def rebind_shard(self, shard_id: ShardId, to_agent_id: str) -> Shard:
+        """Make another agent of its group the home of one shard; returns it. If it is served elsewhere it moves
+        gradually. Repeating it is harmless. Raises :class:`NotFound`, :class:`Conflict` naming ``to``.
+        """
+        ...
+
     async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
         """Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to a shard with load balancers
         unless those are rebound in the same transaction."""
@@ -131,8 +137,16 @@ class OperatorStore(Protocol):
         """Shards, by environment, group and tenant."""
         ...
 
-    async def events(self, *, after: int = 0, limit: int = 100, newest: bool = False) -> tuple[Event, ...]:
-        """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them."""
+    async def events(
+        self, *, after: int = 0, limit: int = 100, newest: bool = False, object_id: str | None = None
+    ) -> tuple[Event, ...]:
+        """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. ``object_id``:
+        only those of this agent, shard or load balancer.
+        """
+        ...
+
+    async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
+        """Ids of ``loadbalancers``, ``agents`` and ``shards`` that begin with ``prefix``, at most ``limit`` of each."""
         ...
 
     async def out_of_reach(self) -> tuple[GroupReach, ...]:

@@ -117,6 +117,6 @@ class SchedulingStore(Protocol):
         """Remove what was read of references that no listener or pool has had for a while; returns how many."""
         ...
 
-    async def trim_events(self, *, keep: int) -> int:
-        """Remove the oldest events beyond ``keep``."""
+    async def trim_events(self, *, keep: int, limit: int) -> int:
+        """Remove the oldest events beyond ``keep``, at most ``limit``; returns how many."""
         ...

@@ -4,12 +4,16 @@ Both lock the environment's row first, as registrations do, which serializes the
 unless its receiver is deleted: then it is cancelled.
 """
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, delete, or_, select, update
 
-from evenkeel.core.control import Agent
+from evenkeel.core.control import Agent, Shard
 from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import AgentId
+from evenkeel.core.ids import AgentId, ShardId
+from evenkeel.store.engine.in_list import storable
 from evenkeel.store.operators.agents import read_agent, read_agents
+from evenkeel.store.operators.reads import read_shard
 from evenkeel.store.ownership.former_agents import keep_count
 from evenkeel.store.ownership.sql import FREED, live, tell_agents
 from evenkeel.store.records import schema
@@ -31,13 +35,20 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
     """The agent that ``field`` names. Raises :class:`Conflict` unless it is another one of the group."""
     group = read_agents(connection, agent.environment, agent.group_number)
     others = [each for each in group if each.id != agent.id]
-    for other in others:
-        if other.id == successor_id:
-            return other
-    named = ", ".join(f"{other.id} ({other.host})" for other in others[:MAX_AGENTS_NAMED])
+    return _named(
+        others, successor_id, field, f"another agent of device group {agent.environment}/{agent.group_number}"
+    )
+
+
+def _named(agents: Sequence[Agent], agent_id: str, field: str, what: str) -> Agent:
+    """The one with that id. Raises :class:`Conflict` with those that there are."""
+    for agent in agents:
+        if agent.id == agent_id:
+            return agent
+    named = ", ".join(f"{agent.id} ({agent.host})" for agent in agents[:MAX_AGENTS_NAMED])
     raise Conflict(
-        f"Invalid input for field/attribute {field}. Value: '{successor_id[:64]}'. Value should be another agent of"
-        f" device group {agent.environment}/{agent.group_number}: {named or 'there is none'}."
+        f"Invalid input for field/attribute {field}. Value: '{agent_id[:64]}'. Value should be {what}:"
+        f" {named or 'there is none'}."
     )
 
 
@@ -61,6 +72,29 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
             agent_id=agent_id,
         )
     return moved
+
+
+def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) -> Shard:
+    """The shard, whose home is now that agent. Raises :class:`NotFound`, :class:`Conflict` naming ``to``."""
+    environment = select(_shard.c.environment).where(_shard.c.id == storable(shard_id)).scalar_subquery()
+    connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
+    shard = read_shard(connection, shard_id)
+    group = f"{shard.environment}/{shard.group_number}"
+    agents = read_agents(connection, shard.environment, shard.group_number)
+    home = _named(agents, to_agent_id, "to", f"an agent of device group {group}")
+    if home.id == shard.home_agent_id:
+        return shard
+    connection.execute(update(_shard).where(_shard.c.id == shard.id).values(home_agent_id=home.id))
+    record_event(
+        connection,
+        kind="shard_rebound",
+        text=f"the shard of project {shard.project_id or '(common)'} on device group {group} was rebound by an"
+        f" operator to agent {home.id} on {home.host}",
+        environment=shard.environment,
+        shard_id=shard.id,
+        agent_id=home.id,
+    )
+    return read_shard(connection, shard_id)
 
 
 def _move_home(connection: Connection, agent: Agent, successor_id: str) -> int:

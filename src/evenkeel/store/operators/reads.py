@@ -1,6 +1,6 @@
 """Shards, events and counts for operators."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, case, func, or_, select
 
@@ -8,6 +8,7 @@ from evenkeel.core.control import Event, ListQuery, LoadBalancerSummary, Page, S
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.records import schema
@@ -63,10 +64,26 @@ def read_shards(connection: Connection, environment: str | None, agent_id: Agent
     return tuple(shard_of(row) for row in connection.execute(statement))
 
 
-def read_events(connection: Connection, after: int, limit: int, newest: bool) -> tuple[Event, ...]:
-    """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query."""
+def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tuple[str, ...]]:
+    """Ids that begin with ``prefix``, at most ``limit`` of each kind. One query for each kind."""
+    found = {}
+    for kind, table in (("loadbalancers", _root), ("agents", _agent), ("shards", _shard)):
+        like = table.c.id.startswith(prefix, autoescape=True)
+        found[kind] = tuple(connection.scalars(select(table.c.id).where(like).order_by(table.c.id).limit(limit)))
+    return found
+
+
+def read_events(
+    connection: Connection, after: int, limit: int, newest: bool, object_id: str | None
+) -> tuple[Event, ...]:
+    """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query.
+    ``object_id``: of this agent, shard or load balancer.
+    """
     order = _event.c.id.desc() if newest else _event.c.id
     statement = select(*EVENT_COLUMNS).where(_event.c.id > after).order_by(order).limit(max(0, limit))
+    if object_id is not None:
+        about = (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
+        statement = statement.where(or_(*(column == storable(object_id) for column in about)))
     rows = connection.execute(statement).fetchall()
     return tuple(event_of(row) for row in (reversed(rows) if newest else rows))
 
@@ -75,10 +92,13 @@ def read_summary(connection: Connection) -> LoadBalancerSummary:
     """Counts of load balancers. One query."""
     status = _root.c.provisioning_status
     with_reason = func.sum(case((_root.c.status_reason != "", 1), else_=0))
-    rows = connection.execute(select(status, func.count(), with_reason).group_by(status)).all()
+    oldest = db_now() - func.min(func.coalesce(_root.c.updated_at, _root.c.created_at))
+    rows = connection.execute(select(status, func.count(), with_reason, oldest).group_by(status)).all()
+    pending = [row for row in rows if row[0].startswith("PENDING")]
     return LoadBalancerSummary(
         by_status={each.value: 0 for each in ProvisioningStatus} | {row[0]: row[1] for row in rows},
-        waiting=sum(int(row[2]) for row in rows if row[0].startswith("PENDING")),
+        waiting=sum(int(row[2]) for row in pending),
+        oldest_pending_seconds=max((0.0, *(float(row[3]) for row in pending))),
     )
 
 

@@ -86,6 +86,9 @@ class SqlOperators:
     async def rebind_agent(self, agent_id: AgentId, to_agent_id: str) -> int:
         return await self._db.write(lambda connection: moves.rebind(connection, agent_id, to_agent_id))
 
+    async def rebind_shard(self, shard_id: ShardId, to_agent_id: str) -> Shard:
+        return await self._db.write(lambda connection: moves.rebind_shard(connection, shard_id, to_agent_id))
+
     async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
         await self._db.write(lambda connection: moves.delete_agent(connection, agent_id, rebind_to))
 
@@ -115,8 +118,13 @@ class SqlOperators:
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         return await self._db.read(lambda connection: reads.read_shards(connection, environment, agent_id))
 
-    async def events(self, *, after: int = 0, limit: int = 100, newest: bool = False) -> tuple[Event, ...]:
-        return await self._db.read(lambda connection: reads.read_events(connection, after, limit, newest))
+    async def events(
+        self, *, after: int = 0, limit: int = 100, newest: bool = False, object_id: str | None = None
+    ) -> tuple[Event, ...]:
+        return await self._db.read(lambda connection: reads.read_events(connection, after, limit, newest, object_id))
+
+    async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
+        return await self._db.read(lambda connection: reads.read_ids(connection, prefix, limit))
 
     async def out_of_reach(self) -> tuple[GroupReach, ...]:
         return await self._db.read(read_out_of_reach)

@@ -153,5 +153,5 @@ class SqlScheduling:
         except IntegrityError:  # somebody uses one again; the next sweep sees it
             return 0
 
-    async def trim_events(self, *, keep: int) -> int:
-        return await self._db.write(lambda connection: sweeping.trim_events(connection, keep))
+    async def trim_events(self, *, keep: int, limit: int) -> int:
+        return await self._db.write(lambda connection: sweeping.trim_events(connection, keep, limit))

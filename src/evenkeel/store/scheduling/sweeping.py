@@ -58,12 +58,14 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
     return len(rows)
 
 
-def trim_events(connection: Connection, keep: int) -> int:
-    """Remove the oldest events beyond ``keep``; returns how many."""
+def trim_events(connection: Connection, keep: int, limit: int) -> int:
+    """Remove the oldest events beyond ``keep``, at most ``limit``; returns how many."""
     newest_to_go = connection.scalar(select(_event.c.id).order_by(_event.c.id.desc()).limit(1).offset(max(0, keep)))
     if newest_to_go is None:
         return 0
-    return connection.execute(delete(_event).where(_event.c.id <= newest_to_go)).rowcount
+    oldest = select(_event.c.id).where(_event.c.id <= newest_to_go).order_by(_event.c.id).limit(limit)
+    last = max(connection.scalars(oldest), default=0)
+    return connection.execute(delete(_event).where(_event.c.id <= last)).rowcount
 
 
 _UNUSED = (

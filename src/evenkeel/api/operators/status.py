@@ -1,0 +1,172 @@
+"""The state of the whole system: counts, and problems with what helps."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
+from evenkeel.core.agent_state import AgentState, agent_state
+from evenkeel.core.certificates import ReferenceQuery
+from evenkeel.core.control import Agent, Environment, GroupReach, LoadBalancerSummary
+from evenkeel.core.reach import ReachKind
+from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.values import Value
+
+NAMED_MAX = 5
+"""Most silent agents that a problem names."""
+ALARM_DAYS = 7
+"""A certificate in use that expires within so many days is a problem of the system."""
+LONG_PENDING_SECONDS = 60.0
+"""A change that is PENDING for longer is a problem."""
+
+
+class SystemProblem(Value):
+    """``kind`` is stable; ``text`` and ``remedy`` are human-readable."""
+
+    kind: str
+    text: str
+    remedy: str
+
+
+class StatusView(Value):
+    """A summary of the whole system, with its problems."""
+
+    message_broker: str
+    """``connected``, or why this controller cannot send messages."""
+    agents: views.UpDown
+    load_balancers: dict[str, int]
+    oldest_pending_seconds: float
+    """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
+    shards: views.ShardCounts
+    halted: list[views.HaltedView]
+    devices: list[views.DevicesView]
+    """Device groups of which not all devices are reachable."""
+    problems: list[SystemProblem]
+    """Empty if there are none."""
+
+
+class Readiness(Value):
+    """Kinds of problems, without names: anybody may ask."""
+
+    status: str
+    """``ok`` or ``problems``."""
+    problems: list[str]
+
+
+async def status(services: Services, call: Call) -> Answer:
+    """A summary of the whole system."""
+    options_of(call, ())
+    return json_answer({"status": await _summary(services)})
+
+
+async def ready(services: Services, call: Call) -> Answer:
+    """200 if the system has no problem, else 503 with the kinds of its problems."""
+    kinds = await services.problem_kinds.get(lambda: _kinds(services))
+    shown = Readiness(status="problems" if kinds else "ok", problems=list(kinds))
+    return json_answer(shown, status=503 if kinds else 200)
+
+
+async def _kinds(services: Services) -> tuple[str, ...]:
+    return tuple(sorted({problem.kind for problem in (await _summary(services)).problems}))
+
+
+async def _summary(services: Services) -> StatusView:
+    broker = services.broker_problem()
+    agents = await services.operators.agents()
+    alive = frozenset(row.id for row in agents if row.alive)
+    rows = await services.operators.shards()
+    environments = await services.operators.environments()
+    groups = await services.operators.out_of_reach()
+    unserved = sum(row.acting_agent_id not in alive for row in rows)
+    load_balancers = await services.operators.summary()
+    expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
+    unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
+    halted = [row for row in environments if row.halted_at is not None]
+    return StatusView(
+        message_broker=broker or "connected",
+        agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
+        load_balancers=dict(load_balancers.by_status),
+        oldest_pending_seconds=round(load_balancers.oldest_pending_seconds, 1),
+        shards=views.ShardCounts(total=len(rows), unserved=unserved),
+        halted=[views.halted_view(row) for row in halted],
+        devices=[views.devices_view(row) for row in groups],
+        problems=[
+            *_broker(broker),
+            *_halted(halted, broker),
+            *_devices(groups),
+            *_agents(agents),
+            *_unserved(unserved),
+            *_load_balancers(load_balancers),
+            *(
+                SystemProblem("certificates", text, "evenkeel certificate list")
+                for text in reference_problems(expiring, unreadable)
+            ),
+        ],
+    )
+
+
+def _broker(problem: str) -> Iterator[SystemProblem]:
+    if problem:
+        yield SystemProblem(
+            kind="message_broker",
+            text=f"the message broker is out of reach: {problem}",
+            remedy="mend the broker; devices go on, and accepted requests wait in the database",
+        )
+
+
+def _halted(rows: Iterable[Environment], broker: str) -> Iterator[SystemProblem]:
+    # without a broker every agent is silent: to move shards helps nobody
+    remedy = (
+        "mend the message broker" if broker else "bring the agents back; if they are lost: evenkeel environment resume"
+    )
+    for row in rows:
+        yield SystemProblem(
+            kind="environment_halted",
+            text=f"environment {row.name} is halted: {row.halted_reason}",
+            remedy=remedy if broker else f"{remedy} {row.name}",
+        )
+
+
+def _devices(groups: Iterable[GroupReach]) -> Iterator[SystemProblem]:
+    for group in groups:
+        place = f"{group.environment}/{group.number}"
+        if group.reach.away:
+            away = ", ".join(group.reach.away)
+            yield SystemProblem(
+                "devices_out_of_reach", f"device group {place}: out of reach: {away}", "evenkeel device list"
+            )
+        if group.reach.kind is not ReachKind.REACHED and group.tenants:
+            yield SystemProblem("device_group_unusable", group.reach.reason(place), "evenkeel agent list")
+
+
+def _agents(agents: Iterable[Agent]) -> Iterator[SystemProblem]:
+    """Silent ones. Stopped and drained agents are no problem."""
+    silent = sorted(row.host for row in agents if agent_state(row) is AgentState.SILENT)
+    if silent:
+        named = ", ".join(silent[:NAMED_MAX]) + (" and more" if len(silent) > NAMED_MAX else "")
+        yield SystemProblem(
+            kind="agents_silent",
+            text=f"{len(silent)} agents are silent: {named}",
+            remedy="start them; if a host is lost: evenkeel agent delete AGENT --rebind-to OTHER",
+        )
+
+
+def _unserved(count: int) -> Iterator[SystemProblem]:
+    if count:
+        yield SystemProblem("shards_unserved", f"{count} shards are not served", "evenkeel shard list --unserved")
+
+
+def _load_balancers(counts: LoadBalancerSummary) -> Sequence[SystemProblem]:
+    found = []
+    if failed := counts.by_status.get(ProvisioningStatus.ERROR.value):
+        text = f"{failed} load balancers are in ERROR"
+        found.append(SystemProblem("load_balancers_error", text, "evenkeel loadbalancer list --status ERROR"))
+    if counts.waiting:
+        text = f"{counts.waiting} load balancers are PENDING with a reason"
+        found.append(SystemProblem("load_balancers_waiting", text, "evenkeel explain LB"))
+    if counts.oldest_pending_seconds > LONG_PENDING_SECONDS:
+        text = f"the oldest change is PENDING for {counts.oldest_pending_seconds:.0f} s"
+        found.append(SystemProblem("pending_long", text, "evenkeel loadbalancer list --pending"))
+    return found

@@ -1,0 +1,59 @@
+"""``--watch``: a command that shows something, again and again."""
+
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from evenkeel.cli.client import ClientError
+
+if TYPE_CHECKING:
+    from evenkeel.cli.base import ApiCommand
+
+DEFAULT_SECONDS = 2.0
+MIN_SECONDS = 0.5
+CLEAR = "\x1b[H\x1b[2J"
+"""Cursor home, and clear the screen (ECMA-48)."""
+
+
+def add_watch_argument(parser: ArgumentParser) -> None:
+    """Add the option."""
+    parser.add_argument(
+        "--watch",
+        nargs="?",
+        type=_seconds,
+        const=DEFAULT_SECONDS,
+        metavar="SECONDS",
+        help=f"Show it again every SECONDS (default: {DEFAULT_SECONDS:g}) until interrupted.",
+    )
+
+
+def watched(command: "ApiCommand", parsed_args: Namespace, show: Callable[[Namespace], int]) -> int:
+    """Show once, or until interrupted: also while no controller answers."""
+    if parsed_args.watch is None:
+        return show(parsed_args)
+    out = command.app.stdout
+    while True:
+        try:
+            if out.isatty():
+                out.write(CLEAR)
+            show(parsed_args)
+        except ClientError as error:
+            command.app.stderr.write(f"{error}; trying again\n")
+        except KeyboardInterrupt:
+            return 0
+        out.flush()
+        try:
+            time.sleep(parsed_args.watch)
+        except KeyboardInterrupt:
+            return 0
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not MIN_SECONDS <= seconds <= 3600:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds from {MIN_SECONDS} to 3600")
+    return seconds
