@@ -148,8 +148,6 @@ def test_show_agent_of_a_load_balancer_that_waits_for_a_place(stub: Stub, evenke
     hosting = {"load_balancer_id": "l1", "revision": 1, "applied_revision": 0, "status_reason": "no agent is alive"}
     waiting = hosting | {"shard": None, "home": None, "acting": None}
     stub.on("GET", f"/loadbalancers/{LB_ID}/agent", {"hosting": waiting})
-        "GET", f"/loadbalancers/{LB_ID}/agent", {"hosting": hosting | {"shard": None, "home": None, "acting": None}}
-    )
     shown = json.loads(evenkeel("loadbalancer", "show-agent", LB_ID, "-f", "json").out)
     assert shown["acting_host"] == ""
     assert shown["status_reason"] == "no agent is alive"
