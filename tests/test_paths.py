@@ -19,6 +19,7 @@ ACROSS = {
     "acceptance": "whole processes and real servers, killed and frozen",
     "fuzz": "strangers at every port",
     "model": "the model checker's specification",
+    "packaging": "units, images and manifests",
     "services": "the servers that tests start",
     "sim": "everything under faults in simulated time",
     "system": "controllers and agents in one process",

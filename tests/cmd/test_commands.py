@@ -32,7 +32,8 @@ class OnlyOfTheExtra(importlib.machinery.PathFinder):
         if top in allowed or top in sys.stdlib_module_names or top.startswith("_") or "__mypyc" in top:
             return super().find_spec(name, path, target)
 
-for name in [name for name in sys.modules if name.partition(".")[0] not in {*allowed, *sys.stdlib_module_names}]:
+kept = {*allowed, *sys.stdlib_module_names, "__main__"}
+for name in [name for name in sys.modules if name.partition(".")[0] not in kept]:
     del sys.modules[name]
 sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter, OnlyOfTheExtra]
 for room in rooms:

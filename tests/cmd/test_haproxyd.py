@@ -3,9 +3,11 @@
 import ssl
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
@@ -39,6 +41,9 @@ def test_init_makes_certificates_and_says_what_to_copy_where(tmp_path: Path) -> 
         assert name in said
     context = server_context(tmp_path / "tls" / "server.pem", tmp_path / "tls" / "server.key")
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
+    made = x509.load_pem_x509_certificate((tmp_path / "tls" / "server.pem").read_bytes())
+    assert "O=Even Keel" in made.subject.rfc4514_string() and "esting" not in made.subject.rfc4514_string()
+    assert timedelta(729) < made.not_valid_after_utc - datetime.now(UTC) <= timedelta(730)
     assert (tmp_path / "tls" / "server.key").stat().st_mode & 0o077 == 0
     assert (tmp_path / "tls" / "ca.key").stat().st_mode & 0o077 == 0
     code, said = run("--init", tmp_path / "tls")

@@ -142,3 +142,18 @@ async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_
     finally:
         process.kill()
         process.wait()
+
+
+async def test_a_health_file_is_written_while_the_loops_run(tmp_path: Path) -> None:
+    file = tmp_path / "health"
+    hangs = False
+    watching = asyncio.create_task(ServiceManager({}, health_file=str(file)).watch(hangs=lambda _: hangs))
+    await eventually(file.exists)
+    watching.cancel()
+    file.unlink()
+    hangs = True
+    watching = asyncio.create_task(ServiceManager({}, health_file=str(file)).watch(hangs=lambda _: hangs))
+    await asyncio.sleep(0)
+    watching.cancel()
+    assert not file.exists()
+    await asyncio.wait_for(ServiceManager({}).watch(), 10)

@@ -1,11 +1,10 @@
 """Errors of the HTTP API, and the mapping of all errors to responses."""
 
-from http import HTTPStatus
-
 import structlog
 from litestar.exceptions import HTTPException, MethodNotAllowedException
 
 from evenkeel.api.answers import Answer, fault, problem, unauthenticated
+from evenkeel.api.phrases import phrase_of
 from evenkeel.core.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
 
 log = structlog.get_logger(__name__)
@@ -85,7 +84,7 @@ def _routing(error: HTTPException) -> Answer:
         return not_allowed()
     if error.status_code == 404:
         return problem(404, "The resource could not be found.")
-    return problem(error.status_code, HTTPStatus(error.status_code).phrase)
+    return problem(error.status_code, phrase_of(error.status_code))
 
 
 def not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:

@@ -2,6 +2,7 @@
 4 requested but not completed.
 """
 
+import logging
 import os
 import sys
 from argparse import ArgumentParser
@@ -138,6 +139,13 @@ class EvenKeelApp(App):
             "--timeout", type=float, default=10.0, help="Seconds to wait for each endpoint (default: %(default)s)."
         )
         return parser
+
+    def configure_logging(self) -> None:
+        """As cliff does, but of libraries only warnings, unless --verbose asks for more."""
+        super().configure_logging()
+        if self.options.verbose_level == self.DEFAULT_VERBOSE_LEVEL:
+            for handler in logging.getLogger("").handlers:
+                handler.setLevel(max(handler.level, logging.WARNING))
 
     def run(self, argv: list[str]) -> int:
         """Run the command."""

@@ -76,7 +76,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until stopped."""
     parts = open_parts(conf)
     Reloading(NAME, sys.argv[1:], AGENT, conf, {LOG_OPTIONS: set_log_level}).listen()
-    systemd = ServiceManager()
+    systemd = ServiceManager(health_file=conf.health_file)
     agent = AgentService(
         bus=parts.bus,
         device=parts.device,

@@ -69,7 +69,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         raise
     stop = asyncio.Event()
     on_stop_signal(stop.set)
-    serving = asyncio.create_task(serve(conf, parts, listening, ServiceManager()))
+    serving = asyncio.create_task(serve(conf, parts, listening, ServiceManager(health_file=conf.health_file)))
     stopped = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)

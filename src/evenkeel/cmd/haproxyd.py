@@ -109,7 +109,7 @@ async def check(conf: cfg.ConfigOpts) -> None:
 async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
     """Serve until stopped. ``arguments``: of :func:`load`, for reloading."""
     await check(conf)
-    systemd = ServiceManager()
+    systemd = ServiceManager(health_file=conf.health_file)
     stop = asyncio.Event()
     on_stop_signal(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))

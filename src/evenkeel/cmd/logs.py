@@ -19,6 +19,12 @@ from oslo_config import cfg
 from evenkeel.cmd.descriptor_exhaustion import plainly
 
 LOGGING = [
+    cfg.StrOpt(
+        "health_file",
+        default="",
+        help="Written every few seconds while all event loops run, so that a container's health check sees its age. "
+        "Empty: no file.",
+    ),
     cfg.BoolOpt("debug", default=False, help="Log at debug level. SIGHUP reads it again."),
     cfg.StrOpt(
         "log_format",

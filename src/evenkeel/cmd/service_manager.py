@@ -1,4 +1,5 @@
-"""systemd's notification protocol (sd_notify(3)): ready, stopping, and the watchdog. Without systemd nothing happens.
+"""What this process tells those that run it. systemd: its notification protocol (sd_notify(3)), with ready, stopping
+and the watchdog; without systemd nothing happens. Containers: a file whose age says whether the process lives.
 
 Fifteen lines of a stable protocol: the libraries for it are not maintained, or bind to libsystemd.
 """
@@ -8,11 +9,14 @@ import os
 import socket
 import time
 from collections.abc import Callable, MutableMapping
+from pathlib import Path
 
 import structlog
 
 log = structlog.get_logger(__name__)
 
+HEALTH_SECONDS = 15.0
+"""A health file that was not written for so long: the process hangs."""
 BEATS_PER_TIMEOUT = 3
 """One of them may be lost or late."""
 
@@ -35,10 +39,13 @@ class Heart:
 
 
 class ServiceManager:
-    """What this process tells systemd. The variables are removed from the environment: child processes, HAProxy for
+    """``health_file``: written as often as the watchdog is fed; empty: none.
+
+    The variables are removed from the environment: child processes, HAProxy for
     one, know the protocol, too."""
 
-    def __init__(self, environment: MutableMapping[str, str] = os.environ) -> None:
+    def __init__(self, environment: MutableMapping[str, str] = os.environ, *, health_file: str = "") -> None:
+        self._health_file = Path(health_file) if health_file else None
         address = environment.pop("NOTIFY_SOCKET", "")
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         microseconds = environment.pop("WATCHDOG_USEC", "")
@@ -60,14 +67,24 @@ class ServiceManager:
         self._tell("STOPPING=1\nSTATUS=stopping")
 
     async def watch(self, *, hangs: Callable[[float], bool] = lambda _seconds: False) -> None:
-        """Feed the watchdog as long as this loop runs, and ``hangs`` does not say of another one that it does not;
-        until it is cancelled. Returns at once without a watchdog."""
-        while self.watchdog_seconds:
-            if hangs(self.watchdog_seconds):
-                log.error("an event loop hangs; systemd will restart this process")
+        """Feed the watchdog, and write the health file, as long as this loop runs, and ``hangs`` does not say of
+        another one that it does not; until it is cancelled. Returns at once without both."""
+        seconds = self.watchdog_seconds or (HEALTH_SECONDS if self._health_file else 0.0)
+        while seconds:
+            if hangs(seconds):
+                log.error("an event loop hangs; the service manager will restart this process")
             else:
                 self._tell("WATCHDOG=1")
-            await asyncio.sleep(self.watchdog_seconds / BEATS_PER_TIMEOUT)
+                self._touch()
+            await asyncio.sleep(seconds / BEATS_PER_TIMEOUT)
+
+    def _touch(self) -> None:
+        if self._health_file is None:
+            return
+        try:
+            self._health_file.write_text(f"{time.time():.0f}\n")
+        except OSError as error:
+            log.warning("the health file is not written", file=str(self._health_file), error=str(error))
 
     def _tell(self, text: str) -> None:
         if not self._address:

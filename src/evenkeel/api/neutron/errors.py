@@ -4,7 +4,6 @@ Errors of the core have codes; each API maps codes to its own types.
 """
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import NamedTuple
 
 import structlog
@@ -12,6 +11,7 @@ from litestar.exceptions import HTTPException
 
 from evenkeel.api.answers import Answer, encode, unauthenticated
 from evenkeel.api.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
+from evenkeel.api.phrases import phrase_of
 from evenkeel.core.errors import NotFound, QuotaMet, RequestError, Unavailable
 from evenkeel.core.values import Value
 
@@ -76,7 +76,7 @@ def told(status: int, kind: str, text: str, headers: Headers = ()) -> Answer:
 
 def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
     """An error without a type of its own: named after its status."""
-    phrase = HTTPStatus(status).phrase
+    phrase = phrase_of(status)
     kind = f"HTTP{''.join(word.capitalize() for word in phrase.replace('-', ' ').split())}"
     return told(status, kind, text or _PLAIN.get(status, phrase), headers)
 

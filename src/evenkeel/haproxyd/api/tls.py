@@ -3,11 +3,17 @@
 import os
 import ssl
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import trustme
 
 from evenkeel.core.values import Value
+
+ORGANIZATION = "Even Keel"
+UNIT = "evenkeel-haproxyd"
+VALID = timedelta(days=730)
+"""Of a certificate that ``--init`` issues."""
 
 
 class CertificateFiles(Value):
@@ -70,7 +76,12 @@ def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
         raise ValueError(f"{folder}: there is a {files.certificate.name} or {files.key.name} already; nothing was made")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     authority = _authority(files)
-    leaf = authority.issue_cert(*names)
+    leaf = authority.issue_cert(
+        *names,
+        organization_name=ORGANIZATION,
+        organization_unit_name=UNIT,
+        not_after=datetime.now(UTC) + VALID,
+    )
     _write_secret(files.key, leaf.private_key_pem.bytes())
     files.certificate.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
     return files
@@ -79,7 +90,7 @@ def make_certificates(folder: Path, names: Iterable[str]) -> CertificateFiles:
 def _authority(files: CertificateFiles) -> trustme.CA:
     if files.authority.exists() and files.authority_key.exists():
         return trustme.CA.from_pem(files.authority.read_bytes(), files.authority_key.read_bytes())
-    authority = trustme.CA(organization_name="evenkeel", organization_unit_name="haproxyd")
+    authority = trustme.CA(organization_name=ORGANIZATION, organization_unit_name=UNIT)
     _write_secret(files.authority_key, authority.private_key_pem.bytes())
     files.authority.write_bytes(authority.cert_pem.bytes())
     return authority

@@ -1,0 +1,17 @@
+"""Names of HTTP statuses, the same with every Python: 3.13 took those of RFC 9110, which clients of these APIs do not
+know.
+"""
+
+from http import HTTPStatus
+
+_OF_RFC_7231 = {
+    413: "Request Entity Too Large",
+    414: "Request-URI Too Long",
+    416: "Requested Range Not Satisfiable",
+    422: "Unprocessable Entity",
+}
+
+
+def phrase_of(status: int) -> str:
+    """As ``Request Entity Too Large`` for 413."""
+    return _OF_RFC_7231.get(status) or HTTPStatus(status).phrase

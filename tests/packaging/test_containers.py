@@ -1,0 +1,154 @@
+"""Images, compose file and Kubernetes manifests: parsed, and their scripts run. The images themselves are built by
+scripts/build-images where buildah is installed.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from evenkeel.cmd.configuration.loading import load
+from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD
+from tests.waiting import eventually
+
+PACKAGING = Path(__file__).parent.parent.parent / "packaging"
+CONTAINERS, KUBERNETES = PACKAGING / "containers", PACKAGING / "kubernetes"
+ROLES = ("controller", "agent", "haproxyd")
+
+
+def instructions() -> Iterator[tuple[str, str]]:
+    """Instruction and its arguments, of every line of the Containerfile."""
+    text = re.sub(r"(?m)^#.*\n", "", (CONTAINERS / "Containerfile").read_text()).replace("\\\n", " ")
+    for line in filter(str.strip, text.splitlines()):
+        name, _, arguments = line.partition(" ")
+        yield name, arguments.strip()
+
+
+def stages() -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {"": []}
+    for name, arguments in instructions():
+        if name == "FROM":
+            found[arguments.split()[-1]] = []
+        found[list(found)[-1]].append((name, arguments))
+    return found
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_an_image_runs_its_process_and_says_whether_it_lives(role: str) -> None:
+    stage = dict(stages()[role])
+    assert json.loads(stage["ENTRYPOINT"])[-1] == f"/etc/evenkeel/{role}.ini"
+    assert f"/opt/evenkeel/bin/evenkeel-{role}" in json.loads(stage["ENTRYPOINT"])
+    assert "is-alive" in stage["HEALTHCHECK"] and "/run/evenkeel/health" in stage["HEALTHCHECK"]
+    assert (stage.get("USER") == "evenkeel") is (role != "haproxyd")  # its workers have users of their own
+    built = " ".join(arguments for _, arguments in stages()[f"{role}-environment"])
+    assert f"--require-hashes -r /build/requirements/{role}.txt" in built
+
+
+def test_what_images_take_from_the_package_is_in_the_package() -> None:
+    text = (CONTAINERS / "Containerfile").read_text()
+    shared = (PACKAGING.parent / "pyproject.toml").read_text()
+    for name in set(re.findall(r"share/evenkeel/containers/([\w.-]+)", text)):
+        assert (CONTAINERS / name).exists() and f'"packaging/containers/{name}"' in shared
+        assert name.endswith(".ini") or os.access(CONTAINERS / name, os.X_OK)
+
+
+def test_the_compose_file_names_what_there_is() -> None:
+    compose = yaml.safe_load((CONTAINERS / "compose.yaml").read_text())
+    for service in compose["services"].values():
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0]
+            assert (CONTAINERS / source).exists() if source.startswith(".") else source in compose["volumes"]
+        assert set(service.get("depends_on", ())) <= set(compose["services"])
+        if build := service.get("build"):
+            assert build["target"] in stages() and (CONTAINERS / build["context"] / build["dockerfile"]).exists()
+    agents = [service["hostname"] for name, service in compose["services"].items() if name.startswith("agent")]
+    assert len(agents) == len(set(agents)) == 2
+    unit = (PACKAGING / "systemd" / "evenkeel-haproxyd.service").read_text()
+    wanted = re.findall(r"CAP_(\w+)", " ".join(re.findall(r"(?m)^CapabilityBoundingSet=(.*)$", unit)))
+    assert sorted(compose["services"]["haproxy-1"]["cap_add"]) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("folder", "groups"),
+    [
+        ("containers", {"controller": CONTROLLER, "agent": AGENT, "haproxyd": HAPROXYD}),
+        ("kubernetes", {"controller": CONTROLLER, "agent": AGENT}),
+    ],
+)
+def test_configurations_have_known_options_only(folder: str, groups: dict[str, Any]) -> None:
+    for role, known in groups.items():
+        health = CONTAINERS / "health.ini"
+        files = [str(health), str(PACKAGING / folder / "config" / f"{role}.ini")]
+        load(f"evenkeel-{role}", [word for file in files for word in ("--config-file", file)], groups=known)
+
+
+def test_kubernetes_manifests_fit_the_images() -> None:
+    if kubectl := shutil.which("kubectl"):
+        done = subprocess.run([kubectl, "kustomize", str(KUBERNETES)], capture_output=True, text=True, check=True)
+        objects = list(yaml.safe_load_all(done.stdout))
+    else:
+        objects = [each for file in KUBERNETES.glob("*.yaml") for each in yaml.safe_load_all(file.read_text())]
+    workloads = [each for each in objects if each["kind"] in ("Deployment", "StatefulSet")]
+    assert {each["metadata"]["name"] for each in workloads} == {"evenkeel-controller", "evenkeel-agent"}
+    for workload in workloads:
+        spec = workload["spec"]["template"]["spec"]
+        (container,) = spec["containers"]
+        assert container["image"].partition(":")[0] == workload["metadata"]["name"]
+        assert spec["securityContext"]["runAsUser"] == 64700 and container["securityContext"]["readOnlyRootFilesystem"]
+        assert container["livenessProbe"]["exec"]["command"][0].endswith("/is-alive")
+        mounts = {mount["name"] for mount in container["volumeMounts"]}
+        assert mounts == {volume["name"] for volume in spec["volumes"]}
+
+
+def test_a_process_is_alive_while_its_file_is_new(tmp_path: Path) -> None:
+    file = tmp_path / "health"
+    ask = [CONTAINERS / "is-alive", file]
+    assert subprocess.run(ask, check=False, capture_output=True).returncode == 1
+    file.touch()
+    assert subprocess.run(ask, check=False).returncode == 0
+    os.utime(file, (time.time() - 60, time.time() - 60))
+    old = subprocess.run(ask, check=False, capture_output=True, text=True)
+    assert old.returncode == 1 and "ago" in old.stderr
+
+
+async def test_a_daemon_that_ends_is_started_again_and_its_children_are_left_alone(tmp_path: Path) -> None:
+    """The daemon starts a child once, as it would a HAProxy, and is killed."""
+    daemon = tmp_path / "daemon"
+    daemon.write_text(
+        f"#!/bin/sh\necho $$ >> {tmp_path}/daemons\n"
+        f"[ -e {tmp_path}/child ] || {{ setsid sleep 600 & echo $! > {tmp_path}/child; }}\n"
+        "sleep 600 & trap 'kill $!; exit 0' TERM; wait\n"
+    )
+    daemon.chmod(0o755)
+    keeping = subprocess.Popen([CONTAINERS / "keep-running", daemon])  # noqa: ASYNC220
+
+    def daemons() -> list[int]:
+        file = tmp_path / "daemons"
+        return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+    try:
+        await eventually(lambda: len(daemons()) == 1 and (tmp_path / "child").exists())
+        os.kill(daemons()[0], signal.SIGKILL)
+        await eventually(lambda: len(daemons()) == 2)
+        os.kill(int((tmp_path / "child").read_text()), 0)  # it lives
+        keeping.terminate()
+        assert keeping.wait(60) == 0
+    finally:
+        keeping.kill()
+        os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+    with pytest.raises(ProcessLookupError):
+        os.kill(daemons()[1], 0)
+
+
+def test_a_refused_configuration_is_not_tried_again() -> None:
+    done = subprocess.run([CONTAINERS / "keep-running", "sh", "-c", "exit 2"], check=False, timeout=60)
+    assert done.returncode == 2
