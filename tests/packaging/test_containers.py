@@ -18,6 +18,7 @@ import yaml
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD
+from evenkeel.haproxyd.api.credentials import add_agent
 from tests.waiting import eventually
 
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
@@ -61,7 +62,7 @@ def test_what_images_take_from_the_package_is_in_the_package() -> None:
         assert name.endswith(".ini") or os.access(CONTAINERS / name, os.X_OK)
 
 
-def test_the_compose_file_names_what_there_is() -> None:
+def test_the_compose_file_names_what_there_is(tmp_path: Path) -> None:
     compose = yaml.safe_load((CONTAINERS / "compose.yaml").read_text())
     for service in compose["services"].values():
         for volume in service.get("volumes", ()):
@@ -72,6 +73,10 @@ def test_the_compose_file_names_what_there_is() -> None:
             assert build["target"] in stages() and (CONTAINERS / build["context"] / build["dockerfile"]).exists()
     agents = [service["hostname"] for name, service in compose["services"].items() if name.startswith("agent")]
     assert len(agents) == len(set(agents)) == 2
+    password = re.search(r"echo (\S+) \|", " ".join(compose["services"]["certificates"]["entrypoint"]))
+    assert password is not None
+    add_agent(tmp_path / "credentials", "agent", password[1])  # refuses one that is too short
+    assert f"haproxyd_password = {password[1]}\n" in (CONTAINERS / "config" / "agent.ini").read_text()
     unit = (PACKAGING / "systemd" / "evenkeel-haproxyd.service").read_text()
     wanted = re.findall(r"CAP_(\w+)", " ".join(re.findall(r"(?m)^CapabilityBoundingSet=(.*)$", unit)))
     assert sorted(compose["services"]["haproxy-1"]["cap_add"]) == sorted(wanted)

@@ -93,6 +93,14 @@ async def halted(world: World) -> str:
     return found
 
 
+async def broker_gone(world: World) -> str:
+    await world.start(agents=3)
+    found = await applied(world)
+    world.hub.outage = True
+    await eventually(lambda: _is_halted(world))
+    return found
+
+
 async def _has_reason(world: World, found: str) -> bool:
     return bool((await world.root(found)).status_reason)
 
@@ -122,6 +130,7 @@ SITUATIONS: dict[str, Situation] = {
     "a device refuses it": refused,
     "the group is full": full,
     "the environment is halted": halted,
+    "the message broker is gone": broker_gone,
 }
 
 
@@ -156,7 +165,11 @@ def test_the_page_has_every_situation() -> None:
 async def test_what_is_told(situation: str, world: World) -> None:
     found = await SITUATIONS[situation](world)
     app = create_app(
-        store=world.store, network=BuiltinNetwork(world.store.operators), driver=Sink(), default_provider=ENVIRONMENT
+        store=world.store,
+        network=BuiltinNetwork(world.store.operators),
+        driver=Sink(),
+        default_provider=ENVIRONMENT,
+        broker_problem=world.broker_problem,
     )
     async with Client.of(app) as client:
 

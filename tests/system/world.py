@@ -280,6 +280,10 @@ class World:
         root = await self.root(load_balancer_id)
         return root.provisioning_status == "ACTIVE" and root.applied_revision == root.revision
 
+    def broker_problem(self) -> str:
+        """As a controller sees it."""
+        return "the bus is out of reach" if self.hub.outage else ""
+
     async def acting(self, load_balancer_id: str) -> str:
         """The host that serves it now; empty if none does."""
         shard = await self.store.operators.hosting(load_balancer_id)

@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.base import ShowCommand, tell_problems, warn_of_halted
+from evenkeel.cli.base import CONNECTED, ShowCommand, tell_problems, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, shown
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
@@ -73,6 +73,16 @@ def explanation(hosting: Mapping[str, Any]) -> Explanation:
 Rule = Callable[[Mapping[str, Any]], Explanation | None]
 
 
+def _broker_gone(hosting: Mapping[str, Any]) -> Explanation | None:
+    broker = hosting.get("message_broker", CONNECTED)
+    if broker == CONNECTED:
+        return None
+    return Explanation(
+        f"no agent is heard: the message broker is out of reach: {broker}",
+        "mend the message broker; devices go on, and accepted requests wait in the database",
+    )
+
+
 def _halted(hosting: Mapping[str, Any]) -> Explanation | None:
     acting = hosting["acting"]
     if not hosting["halted"] or (acting and acting["alive"]):
@@ -137,4 +147,4 @@ def _applied(hosting: Mapping[str, Any]) -> Explanation:
     return Explanation(f"applied, operating status {hosting['operating_status']}{home}", NOTHING)
 
 
-RULES: tuple[Rule, ...] = (_unplaced, _halted, _unserved, _error, _waiting, _degraded, _applied)
+RULES: tuple[Rule, ...] = (_broker_gone, _unplaced, _halted, _unserved, _error, _waiting, _degraded, _applied)

@@ -43,7 +43,7 @@ async def hosting(services: Services, call: Call) -> Answer:
     shard = await services.operators.hosting(LoadBalancerId(load_balancer_id))
     rows = await services.operators.agents(environment=root.provider) if shard else ()
     halted = views.halted_reasons(await services.operators.environments())
-    shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted)
+    shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted, services.broker_problem())
     if not shown.operating_reason:
         query = ReferenceQuery(load_balancer_id=root.id, expiring_days=max(EXPIRY_DAYS))
         expiring = await services.operators.references(query, limit=MAX_EXPIRING)

@@ -85,7 +85,7 @@ async def _summary(services: Services) -> StatusView:
     unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     halted = [row for row in environments if row.halted_at is not None]
     return StatusView(
-        message_broker=broker or "connected",
+        message_broker=views.broker_view(broker),
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=dict(load_balancers.by_status),
         oldest_pending_seconds=round(load_balancers.oldest_pending_seconds, 1),

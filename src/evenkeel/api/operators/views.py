@@ -89,6 +89,8 @@ class HostingView(Value):
     environment: str
     halted: str
     """Why its environment's circuit breaker is open; empty: it is closed."""
+    message_broker: str
+    """``connected``, or why this controller cannot send messages."""
     shard: ShardView | None
     home: AgentView | None
     acting: AgentView | None
@@ -242,8 +244,17 @@ def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> 
     )
 
 
+def broker_view(problem: str) -> str:
+    """``connected``, or why not."""
+    return problem or "connected"
+
+
 def hosting_view(
-    root: LoadBalancer, shard: Shard | None, agents: Mapping[str, Agent], halted: Mapping[str, str]
+    root: LoadBalancer,
+    shard: Shard | None,
+    agents: Mapping[str, Agent],
+    halted: Mapping[str, str],
+    broker_problem: str,
 ) -> HostingView:
     """The agents and the state of a load balancer."""
     home = agents.get(shard.home_agent_id) if shard else None
@@ -259,6 +270,7 @@ def hosting_view(
         operating_reason=root.operating_reason,
         environment=root.provider,
         halted=halted.get(root.provider, ""),
+        message_broker=broker_view(broker_problem),
         shard=None if shard is None else shard_view(shard, alive, halted),
         home=None if home is None else agent_view(home),
         acting=None if acting is None else agent_view(acting),
