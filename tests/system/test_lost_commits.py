@@ -161,6 +161,9 @@ async def test_two_owners_of_one_epoch_are_told_apart_and_the_databases_owner_wi
     await eventually(taken_over)
     other = await world.acting(lb)
     await world.kill(other)
+    for row in copy["agent"]:  # else the scheduler may give the shard to the dead one first
+        if row["host"] == other:
+            row["session_id"] = row["session_expires_at"] = None
     await lose(world, copy)  # epoch 2 is given again, to the one that is left
     (third,) = world.tasks.keys() - world.controllers.keys()
     await world.rename(lb, "of the third")
