@@ -28,15 +28,20 @@ def test_bash_completes(evenkeel: Run, tmp_path: Path, typed: list[str], offered
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"), [("evenkeel shard ", {"list", "move"}), ("evenkeel shard list --un", {"--unserved"})]
+    ("typed", "offered"),
+    [
+        ("evenkeel ", {"shard", "completion"}),
+        ("evenkeel shard ", {"list", "move"}),
+        ("evenkeel shard list --un", {"--unserved"}),
+    ],
 )
 def test_fish_completes(evenkeel: Run, tmp_path: Path, typed: str, offered: set[str]) -> None:
     fish = shutil.which("fish") or pytest.skip("fish is not installed: apt-get install fish")
     script = tmp_path / "evenkeel.fish"
     script.write_text(evenkeel("completion", "fish").out)
     ask = [fish, "--no-config", "-c", f"source {script}; complete -C '{typed}'"]
-    said = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.split()
-    assert offered <= set(said)
+    done = subprocess.run(ask, capture_output=True, text=True, check=True)
+    assert offered <= set(done.stdout.split()) and not done.stderr
 
 
 def test_zsh_reads_what_bash_reads(evenkeel: Run, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def command_words(app: Any) -> Iterator[Words]:
 def _options(app: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name, entry in app.command_manager:
         command = entry.load()
-        if command in (Completion, CompleteCommand):
+        if command is CompleteCommand:  # cliff's, for bash only
             continue
         parser: ArgumentParser = command(app, None, cmd_name=name).get_parser(name)
         named = (option for action in parser._actions for option in action.option_strings)
@@ -80,20 +80,20 @@ def _case(words: Words) -> str:
 
 
 def fish_script(name: str, words: tuple[Words, ...]) -> str:
-    """For fish 3 or newer."""
+    """For fish 3.4 or newer."""
     lines = [
         f"function __{name}_typed",
         "    set -l words (string match -v -- '-*' (commandline -opc)[2..])",
-        "    for depth in 3 2 1 0",
+        "    for depth in 3 2 1",
+        "        test (count $words) -ge $depth; or continue",
         "        set -l path (string join ' ' $words[1..$depth])",
-        "        test $depth -eq 0; and set path ''",
         f"        contains -- $path {' '.join(_quoted(each) for each in words)}; and echo $path; and return",
         "    end",
         "end",
         f"complete -c {name} -f",
     ]
     for each in words:
-        condition = f"-n 'test (__{name}_typed) = {chr(34)}{' '.join(each.path)}{chr(34)}'"
+        condition = f"""-n 'test "$(__{name}_typed)" = "{" ".join(each.path)}"'"""
         if each.next:
             lines.append(f"complete -c {name} {condition} -a '{' '.join(each.next)}'")
         lines += [f"complete -c {name} {condition} -l {option.removeprefix('--')}" for option in each.options]
