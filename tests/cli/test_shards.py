@@ -69,3 +69,31 @@ def test_events_of_one_object(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", "/ids?prefix=5b1f2f0e", {"ids": {"loadbalancers": [], "agents": [], "shards": [SHARD]}})
     for name in (SHARD, "5b1f2f0e"):
         assert evenkeel("events", "--for", name, "-f", "value", "-c", "text").out == "t\n"
+
+
+AGENT = {"host": "lb-agent-1", "environment": "production", "group_number": 1, "state": "forced_down"}
+AGENT |= {"acting_shards": 1000, "load_balancers": 10000, "queue_depth": 100, "id": SHARD, "devices": []}
+NETWORK = {"id": SHARD, "name": "tenant-net", "network_type": "vxlan", "segmentation_id": 16777215, "mtu": 1450}
+SUBNET = {"id": SHARD, "name": "tenant-subnet", "cidr": "255.255.255.255/32"}
+PLACE = {"name": "production", "device_driver": "haproxy", "failback": "manual", "halted": "", "description": "d" * 20}
+LOAD_BALANCER = {"id": SHARD, "name": "web-frontend", "vip_address": "255.255.255.255"}
+LOAD_BALANCER |= {"provisioning_status": "PENDING_CREATE", "operating_status": "NO_MONITOR"}
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "row", "base"),
+    [
+        (("agent", "list"), "agents", AGENT, "/evenkeel/v1/agents"),
+        (("network", "list"), "networks", NETWORK, "/evenkeel/v1/networks"),
+        (("subnet", "list"), "subnets", SUBNET, "/evenkeel/v1/subnets"),
+        (("environment", "list"), "environments", PLACE, "/evenkeel/v1/environments"),
+        (("loadbalancer", "list"), "loadbalancers", LOAD_BALANCER, "/v2/lbaas/loadbalancers?limit=1000"),
+    ],
+)
+def test_usual_values_need_one_line_of_80_columns(
+    stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], key: str, row: object, base: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    stub.on("GET", "", {key: [row]}, base=base)
+    lines = evenkeel(*words).out.splitlines()
+    assert len(lines) == 5 and max(map(len, lines)) <= 80

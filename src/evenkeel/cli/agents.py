@@ -40,7 +40,6 @@ NARROW = {
     "devices_in_reach": "devices",
     "acting_shards": "shards",
     "load_balancers": "LBs",
-    "queue_depth": "queue",
 }
 FILTERS = ("environment", "host", "state")
 

@@ -8,6 +8,13 @@ from evenkeel.cli.client import API, UsageError, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("name", "device_driver", "failback", "breaker_share", "breaker_agents", "halted", "description")
+NARROW = {
+    "name": "name",
+    "device_driver": "driver",
+    "failback": "failback",
+    "halted": "halted",
+    "description": "description",
+}
 CHANGEABLE = ("description", "failback", "breaker_share", "breaker_agents")
 
 
@@ -41,6 +48,8 @@ def _path(parsed_args: Namespace) -> str:
 
 class ListEnvironments(ListCommand):
     """List environments; tenants name them as providers."""
+
+    narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""

@@ -8,11 +8,14 @@ from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "name", "network_type", "physical_network", "segmentation_id", "mtu", "project_id", "shared")
+NARROW = {"id": "id", "name": "name", "network_type": "type", "segmentation_id": "segment", "mtu": "mtu"}
 CHANGEABLE = ("name", "physical_network", "segmentation_id", "mtu", "shared", "external", "vteps")
 
 
 class ListNetworks(ListCommand):
     """List the declared networks."""
+
+    narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""

@@ -8,6 +8,7 @@ from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("id", "name", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
+NARROW = {"id": "id", "name": "name", "cidr": "cidr"}
 OPTIONAL = (
     "network_id",
     "gateway_ip",
@@ -21,6 +22,8 @@ OPTIONAL = (
 
 class ListSubnets(ListCommand):
     """List the address pools of VIPs."""
+
+    narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
