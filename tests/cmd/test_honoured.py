@@ -60,6 +60,8 @@ def another(option: cfg.Opt) -> object:
     """A value that may be and is not the default."""
     if option.dest in ("management_addresses", "peers_address"):
         return "192.0.2.1"
+    if option.dest == "traffic_log":
+        return "192.0.2.1:514"
     if option.dest == "denied_member_networks":
         return "10.0.0.0/8"
     if option.dest == "peers_port_last":

@@ -6,9 +6,11 @@ import pytest
 from oslo_config import cfg
 from structlog.testing import capture_logs
 
+from evenkeel.cmd.agent import open_device, reload_actions
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.reloading import Reloading, ignore_hangup
+from evenkeel.devices.bigip.driver import BigIpGroup
 from tests.waiting import eventually
 
 TEXT = "[DEFAULT]\nhost = h\n[bigip]\nicontrol_hostname = a\nicontrol_password = s3cret\n"
@@ -77,3 +79,28 @@ async def test_a_signal_reloads(tmp_path: Path) -> None:
 def test_systemctl_reload_sends_it(unit: str) -> None:
     folder = Path(__file__).parent.parent.parent / "packaging" / "systemd"
     assert "ExecReload=/bin/kill -HUP $MAINPID\n" in (folder / f"evenkeel-{unit}.service").read_text()
+
+
+async def test_an_agent_takes_its_devices_credentials_from_the_file_again(tmp_path: Path) -> None:
+    password, file = tmp_path / "password", tmp_path / "agent.ini"
+    password.write_text("first")
+    file.write_text(
+        f"[DEFAULT]\nhost = h\n[bigip]\nicontrol_hostname = a\nf5_ha_type = standalone\n"
+        f"icontrol_password_file = {password}\n"
+    )
+    arguments = ["--config-file", str(file)]
+    conf = load("test", arguments, groups=AGENT)
+    device = open_device(conf)
+    assert isinstance(device, BigIpGroup)
+    reloading = Reloading("test", arguments, AGENT, conf, reload_actions(conf, device))
+    password.write_text("second")
+    with capture_logs() as logs:
+        reloading.reload()
+    assert [entry["log_level"] for entry in logs] == ["info"]
+    assert {each.icontrol._options.password for each in device._devices} == {"second"}
+    password.unlink()
+    with capture_logs() as logs:
+        reloading.reload()
+    assert "icontrol_password_file" in str(logs[0]["reason"])
+    assert {each.icontrol._options.password for each in device._devices} == {"second"}
+    await device.close()

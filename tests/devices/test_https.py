@@ -7,13 +7,14 @@ from pathlib import Path
 import aiohttp
 import pytest
 from aiohttp import web
+from structlog.testing import capture_logs
 from yarl import URL
 
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.values import Value
 from evenkeel.devices import https
 from evenkeel.devices.errors import NoAnswer, NotSent
-from evenkeel.devices.https import HttpsTransport
+from evenkeel.devices.https import HttpsTransport, tls_context
 from tests.devices.haproxy.fake import FakeDaemon, fake_daemon, silence, text
 from tests.waiting import eventually
 
@@ -75,6 +76,41 @@ async def test_silence_is_told_from_what_was_never_sent(device: FakeDaemon, tran
     with pytest.raises(NotSent, match="certificate is not accepted"):
         await stranger.exchange("GET", "/", timeout_seconds=5)
     await stranger.close()
+
+
+async def test_another_authority_and_other_credentials_count_from_the_next_request(device: FakeDaemon) -> None:
+    authorizations: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        authorizations.append(request.headers.get("Authorization", ""))
+        return web.Response()
+
+    device.answer = answer
+    transport = HttpsTransport(device.host, Options(ca_file=""), requests_max=1)
+    with pytest.raises(NotSent):
+        await transport.exchange("GET", "/", timeout_seconds=5)
+    transport.use(tls_context(Options(ca_file=str(device.ca_file))))
+    await transport.exchange("GET", "/", timeout_seconds=5)
+    transport.authenticate("Basic x")
+    await transport.exchange("GET", "/", timeout_seconds=5)
+    transport.use(tls_context(Options(ca_file="")))
+    with pytest.raises(NotSent):
+        await transport.exchange("GET", "/", timeout_seconds=5)
+    assert authorizations == ["", "Basic x"]
+    await transport.close()
+
+
+async def test_debug_shows_each_request_without_its_secrets(device: FakeDaemon, transport: HttpsTransport) -> None:
+    transport.authenticate("Basic c2VjcmV0")
+    with capture_logs() as logs:
+        await transport.exchange("POST", "/a", b"{}", timeout_seconds=5)
+        await transport.exchange("DELETE", "/tokens/c2VjcmV0", timeout_seconds=5, logged_path="/tokens/...")
+        device.answer = silence
+        with pytest.raises(NoAnswer):
+            await transport.exchange("GET", "/b?c=d", timeout_seconds=0.2)
+    told = [(entry["method"], entry["path"], entry["status"], entry["sent_bytes"]) for entry in logs]
+    assert told == [("POST", "/a", 200, 2), ("DELETE", "/tokens/...", 200, 0), ("GET", "/b?c=d", "no answer", 0)]
+    assert {entry["log_level"] for entry in logs} == {"debug"} and "c2VjcmV0" not in str(logs)
 
 
 @pytest.mark.parametrize(("attempts_max", "sent"), [(1, 1), (2, 2)])

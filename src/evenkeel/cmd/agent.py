@@ -16,7 +16,7 @@ from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.device_drivers import driver_entry
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
-from evenkeel.cmd.reloading import Reloading, ignore_hangup
+from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
     SystemClock,
     new_id,
@@ -30,7 +30,7 @@ from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
 from evenkeel.core.ids import AgentId
 from evenkeel.core.names import derived_agent_id
-from evenkeel.core.ports import Bus, Device
+from evenkeel.core.ports import Bus, Device, Reloadable
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +75,7 @@ def main() -> int:
 async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until stopped."""
     parts = open_parts(conf)
-    Reloading(NAME, sys.argv[1:], AGENT, conf, {LOG_OPTIONS: set_log_level}).listen()
+    Reloading(NAME, sys.argv[1:], AGENT, conf, reload_actions(conf, parts.device)).listen()
     systemd = ServiceManager(health_file=conf.health_file)
     agent = AgentService(
         bus=parts.bus,
@@ -110,6 +110,15 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
         bus = problems.of(lambda: _open_bus(conf))
         device = problems.of(lambda: open_device(conf))
     return AgentParts(settings, policy, device, bus)
+
+
+def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:
+    """What a SIGHUP does: the log level, and the driver's options that can change while it runs."""
+    actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: set_log_level}
+    if isinstance(device, Reloadable):
+        names = tuple(f"{conf.device_driver}.{name}" for name in device.reloaded_options)
+        actions[names] = lambda changed: device.reload(driver_options(changed))
+    return actions
 
 
 async def check(conf: cfg.ConfigOpts) -> None:

@@ -1,6 +1,7 @@
 """SIGHUP: the configuration is read again, and what can change in a running process takes effect.
 
-What that is: the log level, and the certificates of the process's server. Files that are watched (users, policies,
+What that is: the log level, the certificates of the process's server, and an agent's credentials for its devices and
+the authorities it trusts. Files that are watched (users, policies,
 enhanced services) need no signal. Of all other options that changed, the log says that they need a restart.
 """
 

@@ -84,7 +84,6 @@ class HttpsTransport:
         requests_max: int,
         reserved: int = 0,
         attempts_max: int = 1,
-        headers: Mapping[str, str] | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._host = host
@@ -94,10 +93,19 @@ class HttpsTransport:
         self._liveness_turn = asyncio.Semaphore(1)
         self._connections_max = requests_max + 1 + reserved
         self._attempts_max = attempts_max
-        self._headers = dict(headers or {})
+        self._authorization: dict[str, str] = {}
         self._now = now
         self._heard_at_seconds = now()
         self._session: aiohttp.ClientSession | None = None
+
+    def use(self, tls: ssl.SSLContext) -> None:
+        """The TLS context of connections from now on. Idle connections made before are not used again; requests in
+        progress end on theirs."""
+        self._tls = tls
+
+    def authenticate(self, authorization: str) -> None:
+        """Send this ``Authorization`` header with every request from now on."""
+        self._authorization = {"Authorization": authorization}
 
     @property
     def seconds_since_answer(self) -> float:
@@ -113,17 +121,21 @@ class HttpsTransport:
         timeout_seconds: float,
         headers: Mapping[str, str] | None = None,
         turns: asyncio.Semaphore | None = None,
+        logged_path: str = "",
     ) -> tuple[int, bytes]:
         """Status and body of the response to one request; ``path`` is encoded and includes the query.
 
-        ``turns``: a semaphore to use instead of the one common to all requests. Raises :class:`DeviceUnavailable` if
+        ``turns``: a semaphore to use instead of the one common to all requests. ``logged_path``: shown in logs instead
+        of a ``path`` that contains a secret. Raises :class:`DeviceUnavailable` if
         there is no complete response.
         """
         url = URL(f"https://{self._host}{path}", encoded=True)
+        begun, status = time.monotonic(), 0
         try:
             # The wait for the semaphore is not the device's fault, so the time limit excludes it.
             async with turns or self._turns, asyncio.timeout(timeout_seconds):
                 answer = await self._attempt(method, url, body, headers or {})
+            status = answer[0]
         except aiohttp.ConnectionTimeoutError as error:
             limit = self._options.connect_timeout_seconds
             raise NoAnswer(self._host, f"no connection within {limit:g} s") from error
@@ -135,6 +147,16 @@ class HttpsTransport:
             raise NotSent(self._host, f"no connection: {error.strerror or type(error).__name__}") from error
         except (aiohttp.ClientError, OSError) as error:
             raise DeviceUnavailable(self._host, f"connection lost: {type(error).__name__}") from error
+        finally:
+            log.debug(
+                "device request",
+                device=self._host,
+                method=method,
+                path=logged_path or path,
+                status=status or "no answer",
+                milliseconds=round((time.monotonic() - begun) * 1000),
+                sent_bytes=len(body or b""),
+            )
         return answer
 
     async def answers(self, path: str, *, timeout_seconds: float, headers: Mapping[str, str] | None = None) -> bool:
@@ -170,7 +192,7 @@ class HttpsTransport:
     async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
         """One HTTP request."""
         async with self._connections().request(
-            method, url, data=body, headers=headers, allow_redirects=False
+            method, url, data=body, headers={**self._authorization, **headers}, allow_redirects=False, ssl=self._tls
         ) as answer:
             self._heard_at_seconds = self._now()
             content = await self._bounded(answer)
@@ -192,12 +214,11 @@ class HttpsTransport:
             if not self._options.verify_tls:
                 log.warning("the device's certificate is not verified", device=self._host)
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._connections_max, ssl=self._tls),
+                connector=aiohttp.TCPConnector(limit=self._connections_max),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._options.connect_timeout_seconds),
                 headers={
                     "Content-Type": "application/json",
                     "User-Agent": f"evenkeel-agent/{self._options.agent_host}",
-                    **self._headers,
                 },
                 cookie_jar=aiohttp.DummyCookieJar(),
             )

@@ -42,6 +42,9 @@ class DaemonSettings(Value):
     worker_max_reloads: int = 24
     """Number of reloads after which a worker with old connections is terminated. Such a worker uses 10 to 20 MB."""
 
+    traffic_log: str = ""
+    """``address:port`` of the syslog server that gets a line for each request or connection of tenants; empty: none."""
+
     peers_address: str = ""
     """Address at which other hosts' HAProxys reach those of this one, to share stick tables; empty: no peers."""
     peers_port_first: int = 10300

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.core.ports import Reloadable
 from evenkeel.devices.bigip.naming import guard_of
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import PARTITION, BigIpRig, at
@@ -147,6 +148,17 @@ async def test_an_expired_token_is_renewed(rig: BigIpRig) -> None:
         await rig.hands.call("DELETE", f"../shared/authz/tokens/{token['name']}")
     assert not (await agent.apply(batch(service(2)))).outcomes[0].error
     assert rig.emulator.request_counts["bigip-1"]["logins"] >= 2
+
+
+async def test_a_corrected_password_is_used_at_once(rig: BigIpRig) -> None:
+    agent = rig.agent(icontrol_password="wrong")
+    assert "password" in (await agent.check())[0].problem
+    assert isinstance(agent, Reloadable) and "icontrol_password" in agent.reloaded_options
+    with pytest.raises(ValueError, match="ca_file: /nowhere"):
+        agent.reload(rig.options(ca_file="/nowhere"))
+    agent.reload(rig.options())
+    (state,) = await agent.check()
+    assert state.reachable and not state.problem
 
 
 async def test_a_wrong_password_is_said_to_be_one_and_not_shown(rig: BigIpRig) -> None:

@@ -5,11 +5,14 @@ import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 from aiohttp import web
 
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.core.ports import Reloadable
 from evenkeel.devices.errors import NoAnswer, PartitionUnavailable
+from evenkeel.devices.haproxy import open_group
 from evenkeel.haproxyd import wire
 from tests.devices.haproxy.fake import Answer, FakeDaemon, about, fake_daemon, json, refusal, silence, text
 from tests.waiting import eventually
@@ -153,3 +156,26 @@ async def test_a_wait_for_events_holds_up_nothing_else(daemon: FakeDaemon) -> No
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     await client.close()
+
+
+async def test_a_group_takes_other_credentials_over(daemon: FakeDaemon) -> None:
+    authorizations: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        authorizations.append(request.headers["Authorization"])
+        return web.Response(status=401)
+
+    daemon.answer = answer
+    options = {
+        "haproxyd_url": f"https://{daemon.host}",
+        "haproxyd_username": "agent",
+        "haproxyd_password": "first",
+        "ca_file": str(daemon.ca_file),
+    }
+    group = open_group(options, environment="dev", group_number=1, host="host-1")
+    assert isinstance(group, Reloadable)
+    await group.check()
+    group.reload({**options, "haproxyd_password": "second"})
+    await group.check()
+    assert set(authorizations) == {aiohttp.encode_basic_auth("agent", word) for word in ("first", "second")}
+    await group.close()

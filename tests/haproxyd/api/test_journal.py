@@ -1,5 +1,7 @@
 """The journal of writes."""
 
+from structlog.testing import capture_logs
+
 from evenkeel.haproxyd.api.journal import ENTRIES_MAX, LOAD_BALANCERS_NAMED_MAX, WriteJournal
 
 
@@ -29,3 +31,18 @@ def test_numbers_rise_over_restarts() -> None:
     second = WriteJournal(now=lambda: 101.0)
     add(second, 51)
     assert second.after(first.after(0).entries[-1].number).entries[0].epoch == 51
+
+
+def test_each_write_is_logged_and_a_refused_one_says_why():
+    journal = WriteJournal()
+    with capture_logs() as logs:
+        add(journal, 7, load_balancer_ids=["lb-1", "lb-2"])
+        journal.add(partition="p", agent="a", epoch=7, accepted=True, how="nothing")
+        journal.add(partition="p", agent="b", epoch=6, accepted=False, how="stale_epoch")
+    told = [(entry["log_level"], entry["event"], entry["agent"], entry["epoch"]) for entry in logs]
+    assert told == [
+        ("info", "write accepted", "a", 7),
+        ("debug", "write accepted", "a", 7),
+        ("warning", "write refused", "b", 6),
+    ]
+    assert logs[0]["load_balancers"] == "lb-1,lb-2" and logs[2]["reason"] == "stale_epoch"

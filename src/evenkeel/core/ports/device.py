@@ -1,7 +1,7 @@
 """The device port: one device group as agents see it."""
 
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from evenkeel.core.device import (
     DeviceFacts,
@@ -111,4 +111,19 @@ class Device(Protocol):
 
     async def close(self) -> None:
         """Disconnect."""
+        ...
+
+
+@runtime_checkable
+class Reloadable(Protocol):
+    """A device group some of whose options take effect while it runs."""
+
+    @property
+    def reloaded_options(self) -> tuple[str, ...]:
+        """Those options' names, in the driver's section."""
+        ...
+
+    def reload(self, options: Mapping[str, Any]) -> None:
+        """Take over the values of :attr:`reloaded_options` from the driver's whole section; files that they name are
+        read again. Raises :class:`ValueError` naming an option that cannot be used, and nothing changes."""
         ...

@@ -32,7 +32,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.observe.cluster import ClusterView
-from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses
+from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses, parse_options
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
@@ -45,6 +45,8 @@ log = structlog.get_logger(__name__)
 
 class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
+
+    reloaded_options = ("icontrol_username", "icontrol_password", "icontrol_password_file", "ca_file")
 
     def __init__(self, options: BigIpOptions) -> None:
         self._options = options
@@ -66,6 +68,18 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._unfit: dict[str, tuple[str, ...]] = {}
         """By host: why the cluster must not be written."""
         self._enhanced = Catalogue(options.esd_dir, self._common_objects)
+
+    def reload(self, options: Mapping[str, Any]) -> None:
+        """Take over credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
+        mine = self._options
+        changed = parse_options(
+            options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
+        )
+        access = replace(mine, username=changed.username, password=changed.password, ca_file=changed.ca_file)
+        tls = tls_context(access)
+        for device in self._devices:
+            device.icontrol.use(access, tls)
+        self._options, self._tls = access, tls
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the partition's guard on every reachable device."""

@@ -48,9 +48,15 @@ class Daemon:
             requests_max=REQUESTS_MAX,
             reserved=1,
             attempts_max=ATTEMPTS_MAX,
-            headers={"Authorization": _basic(options.username, options.password)},
         )
+        self._https.authenticate(_basic(options.username, options.password))
         self._events_turn = asyncio.Semaphore(1)
+
+    def use(self, options: HaproxyOptions, tls: ssl.SSLContext) -> None:
+        """Credentials and TLS context of requests from now on."""
+        self._options = options
+        self._https.use(tls)
+        self._https.authenticate(_basic(options.username, options.password))
 
     # -- reads
 

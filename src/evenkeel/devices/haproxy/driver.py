@@ -8,6 +8,7 @@ again and sends everything.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import structlog
@@ -21,7 +22,7 @@ from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, 
 from evenkeel.devices.haproxy.device import DeviceResult, HaproxyDevice
 from evenkeel.devices.haproxy.naming import HaproxyNames
 from evenkeel.devices.haproxy.observe import observation, watching
-from evenkeel.devices.haproxy.options import HaproxyOptions
+from evenkeel.devices.haproxy.options import HaproxyOptions, parse_options
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.devices.https import tls_context
 from evenkeel.haproxyd import wire
@@ -32,11 +33,27 @@ log = structlog.get_logger(__name__)
 class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
     """One device group. Raises :class:`ValueError` naming an option that cannot be used."""
 
+    reloaded_options = ("haproxyd_username", "haproxyd_password", "haproxyd_password_file", "ca_file")
+
     def __init__(self, options: HaproxyOptions) -> None:
         self._options = options
         self._names = HaproxyNames(prefix=options.prefix or options.environment)
         tls = tls_context(options)
         super().__init__("haproxy", options.ha_type, [HaproxyDevice(host, options, tls) for host in options.hosts])
+
+    def reload(self, options: Mapping[str, Any]) -> None:
+        """Take over credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
+        mine = self._options
+        changed = parse_options(
+            options, environment=mine.environment, group_number=mine.group_number, host=mine.agent_host
+        )
+        access = msgspec.structs.replace(
+            mine, username=changed.username, password=changed.password, ca_file=changed.ca_file
+        )
+        tls = tls_context(access)
+        for device in self._devices:
+            device.daemon.use(access, tls)
+        self._options = access
 
     async def check(self) -> tuple[DeviceState, ...]:
         """The current state of each device."""

@@ -1,16 +1,22 @@
-"""The write journal: the most recent write attempts of all agents, accepted or refused, for tests and operators.
+"""The write journal: write attempts of all agents, accepted or refused, for tests and operators.
 
-Kept in memory and bounded. Agents are named as in their credentials.
+The most recent ones are kept in memory; each is also logged, which is the daemon's audit trail. Agents are named as in
+their credentials.
 """
 
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
+import structlog
+
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.numbering import numbers_from
 
+log = structlog.get_logger(__name__)
+
 ENTRIES_MAX = 2000
+UNCHANGED: wire.How = "nothing"
 LOAD_BALANCERS_NAMED_MAX = 50
 
 
@@ -32,20 +38,35 @@ class WriteJournal:
         how: str,
         load_balancer_ids: Iterable[str] = (),
     ) -> None:
-        """Add an entry; at the maximum, it replaces the oldest."""
-        self._entries.append(
-            wire.JournalEntry(
-                number=next(self._numbers),
-                time=self._now(),
-                partition=partition,
-                agent=agent,
-                epoch=epoch,
-                accepted=accepted,
-                how=how,
-                load_balancer_ids=tuple(load_balancer_ids)[:LOAD_BALANCERS_NAMED_MAX],
-            )
+        """Add an entry, and log it; at the maximum, it replaces the oldest."""
+        entry = wire.JournalEntry(
+            number=next(self._numbers),
+            time=self._now(),
+            partition=partition,
+            agent=agent,
+            epoch=epoch,
+            accepted=accepted,
+            how=how,
+            load_balancer_ids=tuple(load_balancer_ids)[:LOAD_BALANCERS_NAMED_MAX],
         )
+        self._entries.append(entry)
+        _log(entry)
 
     def after(self, number: int) -> wire.Journal:
         """Entries with a higher number, oldest first."""
         return wire.Journal(entries=tuple(entry for entry in self._entries if entry.number > number))
+
+
+def _log(entry: wire.JournalEntry) -> None:
+    fields = {
+        "partition": entry.partition,
+        "agent": entry.agent,
+        "epoch": entry.epoch,
+        "load_balancers": ",".join(entry.load_balancer_ids),
+    }
+    if not entry.accepted:
+        log.warning("write refused", **fields, reason=entry.how)
+    elif entry.how == UNCHANGED:  # agents confirm the whole partition again and again
+        log.debug("write accepted", **fields, how=entry.how)
+    else:
+        log.info("write accepted", **fields, how=entry.how)

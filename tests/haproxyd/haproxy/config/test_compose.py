@@ -113,3 +113,16 @@ async def test_those_bad_only_together_are_all_named():
 
     assert await bisect_refused(["a", "b"], check) == {"a": "clash", "b": "clash"}
     assert await bisect_refused(["a"], check) == {}
+
+
+def test_traffic_is_logged_where_the_operator_wants_it(tmp_path):
+    layout, settings = place(str(tmp_path))
+    settings = msgspec.structs.replace(settings, traffic_log="192.0.2.1:514")
+    tcp = wire.Frontend(name="tcp", binds=FRONTEND.binds, lines=("mode tcp", "default_backend pool"))
+    lb = msgspec.structs.replace(LB, frontends=(FRONTEND, tcp))
+    text = compose("tenant_1", HaproxyConfig(load_balancers={"lb-1": lb}), layout, settings)
+    web, other = text.split("frontend ")[1:3]
+    target = "    log udp@192.0.2.1:514 len 4096 format rfc5424 local1 info\n"
+    assert target in web and "option httplog" in web
+    assert target in other.partition("\nbackend")[0] and "option tcplog" in other
+    assert text.count(target) == 2

@@ -69,6 +69,12 @@ class IControl:
 
     # -- public methods
 
+    def use(self, options: BigIpOptions, tls: ssl.SSLContext) -> None:
+        """Credentials and TLS context from now on. A token that the device still accepts is used on."""
+        self._options = options
+        self._https.use(tls)
+        self._refused_until_seconds = 0.0
+
     async def get(self, path: str, **query: str) -> dict[str, Any]:
         """Read one document; retries while the device is busy or the connection breaks."""
         return await self._patiently(lambda: self.send("GET", path, query=query), _read_again)
@@ -182,6 +188,7 @@ class IControl:
                         f"{TOKENS}/{self._token}",
                         headers={"X-F5-Auth-Token": self._token},
                         timeout_seconds=LOGOUT_SECONDS,
+                        logged_path=f"{TOKENS}/...",
                     )
             except (DeviceUnavailable, TimeoutError):
                 log.debug("token not given back", device=self.host)

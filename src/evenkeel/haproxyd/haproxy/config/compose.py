@@ -8,8 +8,8 @@ Reasons for what is not obvious; all of it was tested:
   over both.
 - ``transparent``: HAProxy can bind an address that is not on this host (yet).
 - ``no strict-limits``: many listeners on a host with a low limit of open files still start.
-- ``log`` in backends only, for changes of servers' health. In a frontend, HAProxy would format a line for every
-  request, a tenth of the request's cost, which is then dropped.
+- ``log`` in backends, for changes of servers' health. In frontends only with the option ``traffic_log``: HAProxy
+  formats a line for every request, a tenth of the request's cost.
 - TLS on both sides between peers: a stick table contains clients' addresses, and a tenant's own load balancer can reach
   any port of its host. The peers section and its key belong to one tenant (:mod:`network.peer_keys`).
 - TLS as in Mozilla's intermediate profile unless a load balancer sets it otherwise: curves, ciphers, DH parameters of
@@ -35,6 +35,8 @@ SERVER_ID_BITS = 0x3FFFFFFF
 PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
 """Stored among load balancers' files; no load balancer's file can have these names."""
 PEER_CONNECTIONS_MAX = 64
+TRAFFIC_LOG_BYTES_MAX = 4096
+"""Of one line; the rest of a longer URL is cut off."""
 METRICS_BACKEND = "_metrics"
 """Name of the daemon's backend; no load balancer's backend can have it."""
 _METRICS_LINES = (
@@ -99,10 +101,12 @@ def compose(
     fragment_of: Callable[[wire.LoadBalancerConfig], str] | None = None,
 ) -> str:
     """The whole file, in an order that depends on the content only."""
+    if fragment_of is None:
+        fragment_of = functools.partial(fragment, traffic_log=settings.traffic_log)
     parts = [_global(partition, config, layout, settings), _peers(config, layout, settings), DEFAULTS]
     if layout.server_states is not None:
         parts.append("    load-server-state-from-file global\n")
-    parts.extend((fragment_of or fragment)(config.load_balancers[name]) for name in sorted(config.load_balancers))
+    parts.extend(fragment_of(config.load_balancers[name]) for name in sorted(config.load_balancers))
     if any(frontend.metrics for one in config.load_balancers.values() for frontend in one.frontends):
         parts.append(_metrics(partition, settings))
     return "".join(parts)
@@ -209,19 +213,19 @@ class Composer:
     def _fragment(self, one: wire.LoadBalancerConfig) -> str:
         known = self._fragments.get(one.id)
         if known is None or known[0] is not one:
-            known = self._fragments[one.id] = (one, fragment(one))
+            known = self._fragments[one.id] = (one, fragment(one, self._settings.traffic_log))
         return known[1]
 
 
-def fragment(one: wire.LoadBalancerConfig) -> str:
-    """The sections of one load balancer."""
+def fragment(one: wire.LoadBalancerConfig, traffic_log: str = "") -> str:
+    """The sections of one load balancer. ``traffic_log``: as in the settings."""
     parts = [f"\n# load balancer {one.id}\n"]
-    parts.extend(_frontend(frontend) for frontend in one.frontends)
+    parts.extend(_frontend(frontend, traffic_log) for frontend in one.frontends)
     parts.extend(_backend(backend) for backend in one.backends)
     return "".join(parts)
 
 
-def _frontend(frontend: wire.Frontend) -> str:
+def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
     arguments = " ".join(("transparent", *frontend.bind_arguments))
     lines = [f"bind {_bracketed(bind.address)}:{bind.port} {arguments}" for bind in frontend.binds]
     if frontend.maxconn is not None:
@@ -231,7 +235,16 @@ def _frontend(frontend: wire.Frontend) -> str:
     lines.extend(frontend.lines)
     if frontend.metrics:
         lines.extend(_METRICS_LINES)
+    elif traffic_log:
+        lines.extend(_traffic_log(traffic_log, "tcp" if "mode tcp" in frontend.lines else "http"))
     return _section(f"frontend {frontend.name}", lines)
+
+
+def _traffic_log(address: str, mode: str) -> Iterable[str]:
+    """One line for each request or connection; not for connections without data, such as port scans."""
+    yield f"log udp@{address} len {TRAFFIC_LOG_BYTES_MAX} format rfc5424 local1 info"
+    yield f"option {mode}log"
+    yield "option dontlognull"
 
 
 def _backend(backend: wire.Backend) -> str:
