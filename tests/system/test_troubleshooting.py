@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.app import create_app
-from evenkeel.cli.explain import explanation
+from evenkeel.cli.explain import NOTHING, explanation
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Client, Sink
 from tests.system.world import ENVIRONMENT, World
@@ -134,6 +134,10 @@ SITUATIONS: dict[str, Situation] = {
 }
 
 
+BEFORE = frozenset({"environment_added", "agent_registered", "load_balancer_active"})
+"""Kinds of events from before the situation."""
+
+
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     made = World(tmp_path)
@@ -184,6 +188,17 @@ async def test_what_is_told(situation: str, world: World) -> None:
     if shown["status_reason"]:
         tenant += f": {shown['status_reason']}"
     problems = "; ".join(f"{problem['text']}; {problem['remedy']}" for problem in status["problems"])
-    told = (explained.state, explained.action, tenant, problems or "–")
-    wrong = [(cell, text) for cell, text in zip(rows()[situation], told, strict=True) if not says(cell, text)]
+    exit_codes = f"{int(bool(problems))}, {int(explained.action != NOTHING)}"
+    told = (explained.state, explained.action, tenant, problems or "–", exit_codes)
+    *cells, events = rows()[situation]
+    wrong = [(cell, text) for cell, text in zip(cells, told, strict=True) if not says(cell, text)]
     assert wrong == []
+    named = frozenset(re.findall(r"`(\w+)`", events))
+    await eventually(lambda: _events_are(world, named))
+
+
+async def _events_are(world: World, kinds: frozenset[str]) -> bool:
+    """Raises :class:`AssertionError` if there are others."""
+    seen = {event.kind for event in await world.store.operators.events(after=0, limit=100)} - BEFORE
+    assert seen <= kinds
+    return seen == kinds
