@@ -6,13 +6,14 @@ from typing import Any
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
+LB = "11111111-2222-4333-8444-555555555555"
 ATTRIBUTE = {"name": "lbMode", "present": "round-robin", "wanted": "ratio-member"}
 STEP = {"verb": "modify", "type": "ltm/pool", "note": "", "name": "/dev_p1/dev_x\u202e", "attributes": [ATTRIBUTE]}
 
 
 def planned(*devices: dict[str, Any]) -> dict[str, Any]:
     every = [{"operations": [], "more": 0, "left": [], "problem": "", **one} for one in devices]
-    return {"plan": {"load_balancer_id": "lb-1", "agent_id": "a", "host": "h", "devices": every}}
+    return {"plan": {"load_balancer_id": LB, "agent_id": "a", "host": "h", "devices": every}}
 
 
 def test_what_is_and_what_would_be_is_shown_for_each_device(stub: Stub, evenkeel: Run) -> None:
@@ -20,10 +21,10 @@ def test_what_is_and_what_would_be_is_shown_for_each_device(stub: Stub, evenkeel
     gone = {**STEP, "verb": "delete", "name": "/dev_p1/old", "attributes": []}
     stub.on(
         "POST",
-        "/loadbalancers/lb-1/plan",
+        f"/loadbalancers/{LB}/plan",
         planned({"device": "a", "operations": [STEP, made, gone], "more": 4}, {"device": "b"}),
     )
-    ran = evenkeel("plan", "lb-1")
+    ran = evenkeel("plan", LB)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines() == [
         "a: 7 operations",
@@ -39,16 +40,16 @@ def test_what_is_and_what_would_be_is_shown_for_each_device(stub: Stub, evenkeel
 
 def test_json_is_the_answer_and_a_device_without_a_plan_a_problem(stub: Stub, evenkeel: Run) -> None:
     answer = planned({"device": "a", "problem": "no answer"})
-    stub.on("POST", "/loadbalancers/lb-1/plan", answer)
-    ran = evenkeel("plan", "lb-1", "--json")
+    stub.on("POST", f"/loadbalancers/{LB}/plan", answer)
+    ran = evenkeel("plan", LB, "--json")
     assert json.loads(ran.out) == answer["plan"]
     assert (ran.code, ran.err) == (1, "problem: a: no answer\n")
-    assert evenkeel("plan", "lb-1").out == "a: no plan\n"
+    assert evenkeel("plan", LB).out == "a: no plan\n"
 
 
 def test_a_load_balancer_that_is_gone_and_a_refusal(stub: Stub, evenkeel: Run) -> None:
-    stub.on("POST", "/loadbalancers/lb-1/plan", planned())
-    assert evenkeel("plan", "lb-1").out == "nothing: the load balancer is gone\n"
+    stub.on("POST", f"/loadbalancers/{LB}/plan", planned())
+    assert evenkeel("plan", LB).out == "nothing: the load balancer is gone\n"
     ran = evenkeel("plan", "lb-2")
     assert ran.code == 1 and "lb-2" in ran.err
 

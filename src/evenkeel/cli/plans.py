@@ -8,6 +8,7 @@ from typing import Any
 from evenkeel.cli.base import ApiCommand, tell_problems
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import escaped
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
 
 PLANNED = "nothing is changed yet: --yes adopts the partition\n"
 ADOPTED = "adopted: the next pass changes this\n"
@@ -23,13 +24,13 @@ class ShowPlan(ApiCommand):
     def get_parser(self, prog_name: str) -> Any:
         """The load balancer."""
         parser = super().get_parser(prog_name)
-        parser.add_argument("loadbalancer", metavar="LB", help="Id of the load balancer.")
+        add_load_balancer_argument(parser)
         parser.add_argument("--json", action="store_true", help="As JSON.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
         """Ask and show."""
-        path = f"{API}/loadbalancers/{segment(parsed_args.loadbalancer)}/plan"
+        path = f"{API}/loadbalancers/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}/plan"
         found = self.client.post(path, None, timeout_seconds=ANSWER_SECONDS)["plan"]
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
