@@ -1,7 +1,7 @@
-"""How much the processes log while nothing happens, and while the database is gone: ``python -m benchmarks.log_volume``.
+"""How much processes log while nothing happens, and without the database: ``python -m benchmarks.log_volume``.
 
-One controller (PostgreSQL, embedded bus), one agent and one ``evenkeel-haproxyd`` with real HAProxys, as processes. What
-is measured is scaled to a day, and to an hour of outage.
+One controller (PostgreSQL, embedded bus), one agent and one ``evenkeel-haproxyd`` with real HAProxys, as processes. The
+result is scaled to a day, and to an hour of outage.
 """
 
 import argparse

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
 from structlog.testing import capture_logs
 
-from evenkeel.api.app import Application, create_app
+from evenkeel.api.app import ROUTES, Application, create_app
 from evenkeel.api.identity.caller import Caller
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer
@@ -194,3 +195,20 @@ async def test_ids_are_injected(store: Store, sink: Sink) -> None:
     async with Client.of(app) as client:
         assert (await client.load_balancer())["id"] == "the-id"
     assert (await store.tenants.get(LoadBalancer, "the-id", project_id=None)).name == "lb"
+
+
+def test_no_two_operations_have_one_path() -> None:
+    seen = [
+        (operation.method, re.sub(r"\{\w+\}", "{}", prefix + operation.path))
+        for route_map in ROUTES
+        for operation in route_map.operations
+        for prefix in route_map.prefixes
+    ]
+    assert len(seen) == len(set(seen)), sorted({each for each in seen if seen.count(each) > 1})
+
+
+@pytest.mark.parametrize("base", ["/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"])
+async def test_octavias_paths_are_served_with_and_without_lbaas(api: Client, base: str) -> None:
+    for kind in ("loadbalancers", "flavors", "providers", "availabilityzones"):
+        answer = await api.http.get(f"{base}/{kind}")
+        assert answer.status_code == 200 and next(iter(answer.json())).replace("_", "") == kind

@@ -24,6 +24,7 @@ from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.lookups import LOOKUP_ROUTES
 from evenkeel.api.neutron.routes import NEUTRON_ROUTES
+from evenkeel.api.neutron.style import without_format
 from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
@@ -66,6 +67,7 @@ class Application(Litestar):
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
+        scope["path"] = without_format(scope["path"])
         request_id = f"req-{uuid.uuid4()}"
         scope.setdefault("state", {})["request_id"] = request_id
         header = (_REQUEST_ID, request_id.encode())

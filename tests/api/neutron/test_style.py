@@ -104,3 +104,13 @@ async def test_too_many_requests_are_told_when_to_come_back(store: Any) -> None:
         answer = await client.http.get(PATH, headers=MEMBER.headers)
         assert answer.status_code == 429 and answer.headers["retry-after"]
         assert answer.json()["NeutronError"]["type"] == "HTTPTooManyRequests"
+
+
+async def test_paths_may_end_with_the_format_as_older_clients_write_them(api: Client) -> None:
+    made = await api.http.post(f"{PATH}.json", json={"loadbalancer": LB})
+    assert made.status_code == 201, made.text
+    found = made.json()["loadbalancer"]["id"]
+    assert (await api.http.get(f"{PATH}/{found}.json")).json()["loadbalancer"]["id"] == found
+    assert (await api.http.get(f"{PATH}/{found}/statuses.json")).status_code == 200
+    assert (await api.http.get("/neutron/v2.0/lb/vips.json?fields=id")).json() == {"vips": []}
+    assert (await api.http.get(f"/v2/lbaas/loadbalancers/{found}.json")).status_code == 404

@@ -10,6 +10,13 @@ T = TypeVar("T")
 
 BASE = "/neutron"
 """Octavia and LBaaS v2 have the same paths, so these have a prefix."""
+FORMAT_SUFFIX = ".json"
+"""Older clients of Neutron append the format of the answer to each path; there is no other format."""
+
+
+def without_format(path: str) -> str:
+    """The path without the suffix that names the format, if it is one of Neutron's."""
+    return path.removesuffix(FORMAT_SUFFIX) if path.startswith(f"{BASE}/") else path
 
 
 class NeutronStyle:

@@ -268,7 +268,7 @@ PROVIDER_ROUTES = (
 OCTAVIA_ROUTES = (
     RouteMap(
         tag="Octavia v2",
-        prefixes=("/v2/lbaas", "/v2.0/lbaas"),
+        prefixes=("/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"),  # Octavia serves all of them at each
         operations=(
             *LOAD_BALANCER_ROUTES,
             *LISTENER_ROUTES,
