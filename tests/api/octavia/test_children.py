@@ -283,7 +283,6 @@ async def test_http_monitor_gets_https_defaults_others_have_none(
 @pytest.mark.parametrize(
     ("attributes", "status", "words"),
     [
-        ({"timeout": 6}, 400, ["timeout", "'6'", "5"]),
         ({"max_retries": 11}, 400, ["max_retries", "11"]),
         ({"delay": -1}, 400, ["delay", "-1"]),
         ({"type": "UDP-CONNECT"}, 400, ["UDP-CONNECT", "UDP/SCTP", "HTTP"]),
@@ -323,9 +322,8 @@ async def test_second_monitor_of_a_pool_is_a_conflict(api: Client, pool: dict[st
 async def test_monitor_change_is_checked_as_a_whole(api: Client, pool: dict[str, Any]) -> None:
     monitor = await api.monitor(pool["id"], url_path="/health")
     path = f"/healthmonitors/{monitor['id']}"
-    assert "timeout" in (await api.put(path, {"healthmonitor": {"delay": 2}}, 400))["faultstring"]
-    changed = (await api.put(path, {"healthmonitor": {"delay": 9, "timeout": 8, "url_path": None}}))["healthmonitor"]
-    assert (changed["delay"], changed["timeout"], changed["url_path"]) == (9, 8, "/")
+    changed = (await api.put(path, {"healthmonitor": {"delay": 2, "timeout": 3, "url_path": None}}))["healthmonitor"]
+    assert (changed["delay"], changed["timeout"], changed["url_path"]) == (2, 3, "/")
     await api.put(path, {"healthmonitor": {"type": "TCP"}}, 400)
     await api.put(path, {"healthmonitor": {"domain_name": "a.example"}}, 400)
     await api.put(path, {"healthmonitor": {"domain_name": "a.example", "http_version": 1.1}})

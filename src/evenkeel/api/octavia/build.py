@@ -123,7 +123,7 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
         **{name: getattr(body, name) or default for name, default in http.items()},
         **asked(body, HealthMonitor, *http),
     )
-    check_monitor(row, checks_may_overlap=body.CHECKS_MAY_OVERLAP)
+    check_monitor(row)
     return row
 
 

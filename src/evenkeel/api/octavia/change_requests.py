@@ -3,7 +3,7 @@
 They have the attributes of the create requests that an update may set.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -40,9 +40,6 @@ class MemberChange(Request):
 @changes_of(HealthMonitorNew, HealthMonitor)
 class HealthMonitorChange(Request):
     """The mutable attributes of a health monitor."""
-
-    CHECKS_MAY_OVERLAP: ClassVar[bool] = False
-    """See :class:`evenkeel.api.octavia.pool_requests.NestedHealthMonitor`."""
 
 
 @changes_of(PoolNew, Pool)

@@ -60,9 +60,7 @@ def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMo
         for name in HTTP_ATTRIBUTES:
             if name in changes and changes[name] is None:
                 changes[name] = HTTP_CHECK_DEFAULTS.get(name)
-    # checks that LBaaS v2 allowed to overlap may do so until the times change
-    kept = not changes.keys() & {"delay", "timeout"}
-    check_monitor(structs.replace(current, **changes), checks_may_overlap=body.CHECKS_MAY_OVERLAP or kept)
+    check_monitor(structs.replace(current, **changes))
     return changes
 
 

@@ -1,6 +1,6 @@
 """Create requests of pools, members and health monitors. Names and bounds are Octavia's."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -66,9 +66,6 @@ class MemberNew(Request):
 
 class NestedHealthMonitor(Request):
     """A health monitor inside a new pool. Times in seconds."""
-
-    CHECKS_MAY_OVERLAP: ClassVar[bool] = False
-    """Its time-out may be longer than its delay, as in LBaaS v2."""
 
     type: HealthMonitorType
     delay: MonitorSeconds

@@ -210,12 +210,10 @@ def http_defaults(monitor_type: str) -> dict[str, Any]:
     return HTTP_CHECK_DEFAULTS if monitor_type in HTTP_MONITORS else dict.fromkeys(HTTP_CHECK_DEFAULTS)
 
 
-def check_monitor(monitor: HealthMonitor, *, checks_may_overlap: bool = False) -> None:
-    """Check times, HTTP attributes and host header for contradictions."""
-    if monitor.timeout > monitor.delay and not checks_may_overlap:
-        raise unknown_input(
-            "timeout", monitor.timeout, f"Value should be lower or equal to delay, which is {monitor.delay}."
-        )
+def check_monitor(monitor: HealthMonitor) -> None:
+    """Check times, HTTP attributes and host header for contradictions. The timeout may be longer than the delay: checks
+    may overlap.
+    """
     if monitor.type == "UDP-CONNECT" and monitor.delay < UDP_CONNECT_DELAY_MIN_SECONDS:
         raise Invalid(
             f"Validation failure: The request delay value {monitor.delay} should be "

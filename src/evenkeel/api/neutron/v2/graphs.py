@@ -11,7 +11,7 @@ from evenkeel.api.neutron.v2.l7policies import no_pool
 from evenkeel.api.neutron.v2.listeners import check_container
 from evenkeel.api.neutron.v2.loadbalancers import check_new
 from evenkeel.api.neutron.v2.members import check_subnets
-from evenkeel.api.neutron.v2.pools import OverlappingMonitor, persistence_of
+from evenkeel.api.neutron.v2.pools import persistence_of
 from evenkeel.api.neutron.v2.resources import body_as
 from evenkeel.api.octavia import l7_requests, pool_requests
 from evenkeel.api.octavia import requests as octavia
@@ -90,7 +90,7 @@ def _pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPool | None
         body,
         session_persistence=persistence_of(body.session_persistence),
         members=[body_as(pool_requests.MemberNew, each) for each in body.members or ()],
-        healthmonitor=None if monitor is None else body_as(OverlappingMonitor, monitor),
+        healthmonitor=None if monitor is None else body_as(pool_requests.NestedHealthMonitor, monitor),
     )
 
 

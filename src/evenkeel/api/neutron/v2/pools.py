@@ -1,7 +1,5 @@
 """Pools and their health monitors: create and change."""
 
-from typing import ClassVar
-
 from msgspec import UNSET, UnsetType
 
 from evenkeel.api.answers import Answer
@@ -54,28 +52,14 @@ async def change(services: Services, call: Call, body: change_requests.V2PoolCha
     return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), wanted))
 
 
-class OverlappingMonitor(pool_requests.NestedHealthMonitor):
-    """A health monitor whose checks may overlap, inside a new pool."""
-
-    CHECKS_MAY_OVERLAP: ClassVar[bool] = True
-
-
-class _MonitorNew(pool_requests.HealthMonitorNew):
-    CHECKS_MAY_OVERLAP: ClassVar[bool] = True
-
-
-class _MonitorChange(octavia_changes.HealthMonitorChange):
-    CHECKS_MAY_OVERLAP: ClassVar[bool] = True
-
-
 async def create_monitor(services: Services, call: Call, body: requests.V2HealthMonitorNewBody) -> Answer:
     """201."""
-    wanted = body_as(_MonitorNew, body.healthmonitor)
+    wanted = body_as(pool_requests.HealthMonitorNew, body.healthmonitor)
     return one(HEALTH_MONITORS, await make_health_monitor(services, call, wanted), 201)
 
 
 async def change_monitor(services: Services, call: Call, body: change_requests.V2HealthMonitorChangeBody) -> Answer:
     """200."""
     monitor_id = object_id(call, HEALTH_MONITORS.title)
-    wanted = body_as(_MonitorChange, body.healthmonitor)
+    wanted = body_as(octavia_changes.HealthMonitorChange, body.healthmonitor)
     return one(HEALTH_MONITORS, await change_health_monitor(services, call, monitor_id, wanted))
