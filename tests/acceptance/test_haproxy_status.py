@@ -5,14 +5,16 @@ import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
-from tests.acceptance.tenant import Tenant, session, settled
+from tests.acceptance.tenant import LBAAS, Tenant, session, settled
 from tests.acceptance.verdicts import MONITOR, failure_seconds
 from tests.acceptance.websites import create, website
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
 
@@ -43,3 +45,26 @@ async def test_a_members_failure_and_its_return_reach_the_api_without_a_look(clu
         await create(tenant, fields)
         await settled(tenant)
         await failure_seconds(cluster, tenant, 2)
+        await request_id_reaches_all_logs(cluster, tenant, http)
+
+
+async def request_id_reaches_all_logs(cluster: Cluster, tenant: Tenant, http: aiohttp.ClientSession) -> None:
+    """The id in the answer to a change is in the logs of controller, agent and daemon."""
+    url = f"{cluster.controllers[0]}{LBAAS}/pools/{tenant.pool_id}"
+    body = {"pool": {"lb_algorithm": "LEAST_CONNECTIONS"}}
+    async with http.put(url, json=body, headers={"X-Project-Id": tenant.project_id}) as answer:
+        assert answer.status == 200, await answer.text()
+        request_id = answer.headers["x-openstack-request-id"]
+    told = {
+        "controller-1": "write accepted",
+        "agent-host-1": "load balancer applied",
+        "devices": "write accepted",
+    }
+
+    def all_logged() -> bool:
+        return all(
+            any(event in line and request_id in line for line in log.read_text().splitlines())
+            for log, event in ((cluster.directory / "logs" / f"{name}.log", event) for name, event in told.items())
+        )
+
+    await eventually(all_logged)

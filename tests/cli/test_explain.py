@@ -25,6 +25,8 @@ FINE: dict[str, Any] = {
     "shard": {"id": "s", "group_number": 1, "epoch": 4},
     "home": AGENT,
     "acting": AGENT,
+    "ahead": 0,
+    "retry_seconds_max": 75,
 }
 
 
@@ -51,8 +53,8 @@ FINE: dict[str, Any] = {
             "mend the reason",
         ),
         (
-            {"provisioning_status": "PENDING_UPDATE", "revision": 8},
-            "waits for its agent, h1, with 3 waiting there",
+            {"provisioning_status": "PENDING_UPDATE", "revision": 8, "ahead": 3},
+            "waits for its agent, h1, behind 3 others",
             NOTHING,
         ),
         (
@@ -81,6 +83,15 @@ def test_a_load_balancer_is_explained(stub: Stub, evenkeel: Run) -> None:
     stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": FINE | {"acting": SILENT}})
     ran = evenkeel("explain", ID)
     assert ran.code == 1 and "no live agent serves it" in ran.err
+
+
+def test_its_place_in_line_and_the_next_try_are_shown(stub: Stub, evenkeel: Run) -> None:
+    refused = FINE | {"provisioning_status": "ERROR", "status_reason": "device big-1: refused", "ahead": 4}
+    stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": refused})
+    shown = json.loads(evenkeel("explain", ID, "-f", "json").out)
+    assert shown["ahead"] == 4 and shown["next_try"] == "by itself, within 75 s"
+    stub.on("GET", f"/loadbalancers/{ID}/agent", {"hosting": refused | {"acting": SILENT}})
+    assert json.loads(evenkeel("explain", ID, "-f", "json").out)["next_try"] == ""
 
 
 def test_help_after_a_command_is_that_commands(evenkeel: Run) -> None:

@@ -1,6 +1,6 @@
 """Settings of an agent. Times in seconds."""
 
-from evenkeel.core.backoff import Backoff
+from evenkeel.core.backoff import CHANGE_RETRY, Backoff
 from evenkeel.core.ids import AgentId
 from evenkeel.core.values import Value
 
@@ -27,7 +27,7 @@ class AgentSettings(Value):
     """From the removal of a tenant's last load balancer to that of its partition, if there is no other one then."""
     write_budget_seconds: float = 1.0
     """A batch of device writes is started only if at least this much of the lease is left."""
-    retry: Backoff = Backoff(initial_seconds=1.0, max_seconds=60.0, jitter=(0.75, 1.25))
+    retry: Backoff = CHANGE_RETRY
     """Between two tries of a load balancer, or of a shard's worker, that failed."""
     passes_at_once: int = 8
     """Shards reconciled at a time; more would only wait for the devices' connections."""

@@ -35,6 +35,7 @@ from evenkeel.core.errors import (
 )
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.ports import Clock, Device
+from evenkeel.core.request_context import request_ids, writing
 from evenkeel.core.service import ServiceDefinition
 
 log = structlog.get_logger(__name__)
@@ -345,16 +346,17 @@ class ShardWorker:
         complete: bool = False,
         certificates: dict[str, CertificateContent] | None = None,
     ) -> PartitionOutcome:
-        return await self._device.apply(
-            PartitionBatch(
-                project_id=self.project_id,
-                epoch=self.epoch,
-                session_id=self._session.id,
-                services=services,
-                complete=complete,
-                certificates=certificates or {},
-            )
+        batch = PartitionBatch(
+            project_id=self.project_id,
+            epoch=self.epoch,
+            session_id=self._session.id,
+            services=services,
+            complete=complete,
+            certificates=certificates or {},
         )
+        new = (service.change_id for service in services if service.load_balancer_id in self._unconfirmed)
+        with writing(request_ids(new)):
+            return await self._device.apply(batch)
 
     async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[m.Applied, ...]) -> None:
         """Note and report ``outcomes``, those of ``outcome`` that stand."""
@@ -430,8 +432,20 @@ class ShardWorker:
             if outcome.error:
                 self._applied.pop(outcome.load_balancer_id, None)
                 self._retries.failed(outcome.load_balancer_id, now)
-                self._log.warning("load balancer refused", load_balancer=outcome.load_balancer_id, error=outcome.error)
+                self._log.warning(
+                    "load balancer refused",
+                    load_balancer=outcome.load_balancer_id,
+                    error=outcome.error,
+                    request_id=request_ids((outcome.change_id,)),
+                )
             else:
+                if outcome.load_balancer_id in self._unconfirmed:
+                    self._log.info(
+                        "load balancer applied",
+                        load_balancer=outcome.load_balancer_id,
+                        revision=outcome.revision,
+                        request_id=request_ids((outcome.change_id,)),
+                    )
                 if outcome.load_balancer_id not in self._doubted:
                     self._applied[outcome.load_balancer_id] = _identity(outcome)
                 self._unconfirmed.discard(outcome.load_balancer_id)

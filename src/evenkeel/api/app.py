@@ -4,7 +4,6 @@ Each request gets an id, sent in ``x-openstack-request-id``. Handlers read the r
 routes requests and handles exceptions.
 """
 
-import uuid
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -33,13 +32,14 @@ from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.ports import ChangeSink
 from evenkeel.api.rate_limit import UNLIMITED, RateLimit
+from evenkeel.api.request_log import RequestLog
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.api.style import ApiStyle, ApiStyles
-from evenkeel.api.write_log import WriteLog
 from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
+from evenkeel.core.request_context import begin_request
 from evenkeel.core.tls import ANY_TLS, TlsRules
 
 ROUTES: tuple[RouteMap, ...] = (
@@ -68,7 +68,7 @@ class Application(Litestar):
             await super().__call__(scope, receive, send)
             return
         scope["path"] = without_format(scope["path"])
-        request_id = f"req-{uuid.uuid4()}"
+        request_id = begin_request()
         scope.setdefault("state", {})["request_id"] = request_id
         header = (_REQUEST_ID, request_id.encode())
 
@@ -174,14 +174,14 @@ def _dispatch(endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., 
         endpoint = endpoints.get(scope["method"])
         if endpoint is None:
             return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else style.not_allowed(allow)
-        write_log = WriteLog(scope)
+        request_log = RequestLog(scope)
         try:
             answer = await endpoint(request, scope)
         except Exception as error:
             answer = style.answer_to(error, scope["state"]["request_id"])
-            write_log.end(answer.status, error)
+            request_log.end(answer.status, error)
         else:
-            write_log.end(answer.status)
+            request_log.end(answer.status)
         return answer
 
     return dispatch

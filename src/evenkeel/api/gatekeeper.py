@@ -10,8 +10,8 @@ from evenkeel.api.policy.names import PUBLIC, UNHURRIED
 from evenkeel.api.policy.policy import Policy
 from evenkeel.api.protocol import CONNECTION
 from evenkeel.api.rate_limit import RateLimit
+from evenkeel.api.request_log import CALLER
 from evenkeel.api.routing import RouteMap
-from evenkeel.api.write_log import CALLER
 
 
 class Gatekeeper:

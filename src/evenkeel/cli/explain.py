@@ -55,6 +55,8 @@ class Explain(ShowCommand):
                 "epoch": shard.get("epoch", ""),
                 "home": _agent(home),
                 "waiting_in_agent": acting.get("queue_depth", ""),
+                "ahead": hosting["ahead"],
+                "next_try": _next_try(hosting),
             }
         )
 
@@ -63,6 +65,14 @@ def _agent(agent: Mapping[str, Any]) -> str:
     if not agent:
         return ""
     return f"{agent['host']} ({'alive' if agent['alive'] else 'silent'})"
+
+
+def _next_try(hosting: Mapping[str, Any]) -> str:
+    """The agent decides, and its pauses double up to a limit."""
+    acting = hosting["acting"]
+    if not hosting["status_reason"] or not acting or not acting["alive"]:
+        return ""
+    return f"by itself, within {hosting['retry_seconds_max']} s"
 
 
 def explanation(hosting: Mapping[str, Any]) -> Explanation:
@@ -119,7 +129,7 @@ def _error(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     return Explanation(
         f"not applied: {hosting['status_reason'] or 'no reason was reported'}",
-        "mend the reason; it is tried again by itself, at most a minute later",
+        f"mend the reason; it is tried again by itself, within {hosting['retry_seconds_max']} s",
     )
 
 
@@ -128,11 +138,10 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
     pending = str(hosting.get("provisioning_status", "")).startswith("PENDING")
     if not behind and not pending:
         return None
-    depth = hosting["acting"].get("queue_depth", 0)
     reason = hosting["status_reason"]
     if reason:
         return Explanation(f"waits for its agent: {reason}", "mend the reason; it is tried again by itself")
-    return Explanation(f"waits for its agent, {hosting['acting']['host']}, with {depth} waiting there", NOTHING)
+    return Explanation(f"waits for its agent, {hosting['acting']['host']}, behind {hosting['ahead']} others", NOTHING)
 
 
 def _degraded(hosting: Mapping[str, Any]) -> Explanation | None:

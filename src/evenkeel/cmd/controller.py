@@ -36,7 +36,8 @@ from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Store
-from evenkeel.store.engine.database import without_password
+from evenkeel.store.engine.database import Database, without_password
+from evenkeel.store.engine.statement_count import count_statements
 
 log = structlog.get_logger(__name__)
 
@@ -104,6 +105,8 @@ async def serve(
 
     async def serve_api(stop: asyncio.Event) -> None:
         tenants = store.beside()
+        count_statements(tenants.database, enabled=conf.debug)
+        counted.append(tenants.database)
         theirs = open_network(conf, tenants)
         # of its own: what tenants have read takes no turn from agents and renewals
         their_keys = open_key_manager(conf)
@@ -137,7 +140,8 @@ async def serve(
             await tenants.close()
 
     servers: list[Server] = []
-    reloading(conf, servers).listen()
+    counted: list[Database] = []
+    reloading(conf, servers, counted).listen()
     heart = Heart()
     watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
     try:
@@ -148,8 +152,13 @@ async def serve(
         watching.cancel()
 
 
-def reloading(conf: cfg.ConfigOpts, servers: Sequence[Server]) -> Reloading:
-    """What a SIGHUP does."""
+def reloading(conf: cfg.ConfigOpts, servers: Sequence[Server], counted: Sequence[Database] = ()) -> Reloading:
+    """What a SIGHUP does. ``counted``: databases whose statements are counted at debug level."""
+
+    def use_debug(changed: cfg.ConfigOpts) -> None:
+        set_log_level(changed)
+        for database in counted:
+            count_statements(database, enabled=changed.debug)
 
     def use_certificate(changed: cfg.ConfigOpts) -> None:
         tls = tls_context(changed)
@@ -159,7 +168,7 @@ def reloading(conf: cfg.ConfigOpts, servers: Sequence[Server]) -> Reloading:
             for server in servers:
                 server.use(tls)
 
-    actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: set_log_level, CERTIFICATE_OPTIONS: use_certificate}
+    actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: use_debug, CERTIFICATE_OPTIONS: use_certificate}
     return Reloading(NAME, sys.argv[1:], CONTROLLER, conf, actions)
 
 

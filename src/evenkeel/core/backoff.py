@@ -53,3 +53,8 @@ class Backoff(Value):
     def delay_seconds(self, failures: int, uniform: Uniform) -> float:
         """The delay after that many failures in a row (the first is 1), with jitter."""
         return max(self.min_seconds, self.nominal_seconds(failures) * uniform(*self.jitter))
+
+
+CHANGE_RETRY = Backoff(initial_seconds=1.0, max_seconds=60.0, jitter=(0.75, 1.25))
+"""Between two tries of a change that a device refused or that could not be tried."""
+CHANGE_RETRY_SECONDS_MAX = round(CHANGE_RETRY.max_seconds * CHANGE_RETRY.jitter[1])

@@ -1,10 +1,11 @@
 """Change ids: a database that lost commits assigns revision numbers a second time, and the change id tells the changes
 apart.
 
-Each accepted change writes a random id beside the revision it makes. An outcome counts for the change it names: at the
-newest revision by its whole id; at an earlier one by what the row stores of the changes since the applied revision, so
-that a load balancer that changes faster than its device can be updated still makes progress. An outcome of an older
-change than the row stores cannot be told from another history's and is ignored; the next outcome is of a newer one.
+Each accepted change writes a random id, that of its API request, beside the revision it makes. An outcome counts for
+the change it names: at the newest revision by its whole id; at an earlier one by what the row stores of the changes
+since the applied revision, so that a load balancer that changes faster than its device can be updated still makes
+progress. An outcome of an older change than the row stores cannot be told from another history's and is ignored; the
+next outcome is of a newer one.
 """
 
 from evenkeel.core.messages import Applied

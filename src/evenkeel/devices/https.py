@@ -16,6 +16,7 @@ import structlog
 from yarl import URL
 
 from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.request_context import HEADER, written_ids
 from evenkeel.devices.errors import NoAnswer, NotSent
 
 log = structlog.get_logger(__name__)
@@ -131,10 +132,12 @@ class HttpsTransport:
         """
         url = URL(f"https://{self._host}{path}", encoded=True)
         begun, status = time.monotonic(), 0
+        request_ids = written_ids()
+        named = {HEADER: request_ids} if request_ids else {}
         try:
             # The wait for the semaphore is not the device's fault, so the time limit excludes it.
             async with turns or self._turns, asyncio.timeout(timeout_seconds):
-                answer = await self._attempt(method, url, body, headers or {})
+                answer = await self._attempt(method, url, body, {**named, **(headers or {})})
             status = answer[0]
         except aiohttp.ConnectionTimeoutError as error:
             limit = self._options.connect_timeout_seconds
@@ -156,6 +159,7 @@ class HttpsTransport:
                 status=status or "no answer",
                 milliseconds=round((time.monotonic() - begun) * 1000),
                 sent_bytes=len(body or b""),
+                request_ids=request_ids,
             )
         return answer
 

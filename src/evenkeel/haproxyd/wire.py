@@ -346,6 +346,8 @@ class JournalEntry(Wire):
     """:data:`How`, ``guard``, or the reason for the refusal."""
     load_balancer_ids: tuple[str, ...] = ()
     """At most 50."""
+    request_ids: tuple[str, ...] = ()
+    """Of the API's requests whose changes the agent wrote: its header ``X-Request-Id``, at most 20."""
 
 
 class Journal(Wire):

@@ -46,3 +46,11 @@ def test_each_write_is_logged_and_a_refused_one_says_why():
         ("warning", "write refused", "b", 6),
     ]
     assert logs[0]["load_balancers"] == "lb-1,lb-2" and logs[2]["reason"] == "stale_epoch"
+
+
+def test_an_entry_names_the_requests_whose_changes_were_written():
+    journal = WriteJournal()
+    with capture_logs() as logs:
+        add(journal, 7, request_ids=("req-1", "req-2"))
+    assert logs[0]["request_ids"] == "req-1,req-2"
+    assert journal.after(0).entries[0].request_ids == ("req-1", "req-2")

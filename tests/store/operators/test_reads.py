@@ -9,6 +9,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import (
     AGENT,
+    PROJECT,
     SHARD,
     add_agent,
     add_shard,
@@ -178,6 +179,25 @@ async def test_hosting_is_the_shard(store: SqlStore) -> None:
     assert (shard.id, shard.acting_agent_id, shard.epoch) == (SHARD, AGENT, 1)
     with pytest.raises(NotFound, match="Load Balancer nope"):
         await store.operators.hosting("nope")
+
+
+async def test_place_in_line_counts_earlier_changes_that_wait_for_the_same_agent(store: SqlStore) -> None:
+    unplaced = []
+    for _ in range(3):
+        unplaced.append((await create(store, bare())).load_balancer)
+        await next_moment(store)
+    assert [await store.operators.place_in_line(each.id) for each in unplaced] == [0, 1, 2]
+    await placed(store)
+    await add_shard(store, "s2", project_id="p2")
+    await add_shard(store, "s3", project_id="p3", acting_agent_id="other")
+    waiting = []
+    for project in ("p2", PROJECT, "p3", "p2"):
+        waiting.append((await create(store, bare(project_id=project))).load_balancer)
+        await next_moment(store)
+    assert [await store.operators.place_in_line(each.id) for each in waiting] == [0, 1, 0, 2]
+    await confirm(store, waiting[0].id)
+    assert [await store.operators.place_in_line(each.id) for each in waiting] == [0, 0, 0, 1]
+    assert await store.operators.place_in_line(LoadBalancerId("nope")) == 0
 
 
 async def test_shards_are_ordered_and_filtered(store: SqlStore) -> None:

@@ -25,6 +25,7 @@ from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.networks import DeclaredNetwork
+from evenkeel.core.statuses import PENDING
 
 MAX_EVENTS = 1000
 DEFAULT_EVENTS = 100
@@ -43,7 +44,9 @@ async def hosting(services: Services, call: Call) -> Answer:
     shard = await services.operators.hosting(LoadBalancerId(load_balancer_id))
     rows = await services.operators.agents(environment=root.provider) if shard else ()
     halted = views.halted_reasons(await services.operators.environments())
-    shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted, services.broker_problem())
+    pending = root.provisioning_status in PENDING
+    ahead = await services.operators.place_in_line(root.id) if pending else 0
+    shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted, services.broker_problem(), ahead)
     if not shown.operating_reason:
         query = ReferenceQuery(load_balancer_id=root.id, expiring_days=max(EXPIRY_DAYS))
         expiring = await services.operators.references(query, limit=MAX_EXPIRING)

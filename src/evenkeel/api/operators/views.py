@@ -6,6 +6,7 @@ from msgspec import convert
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.core.backoff import CHANGE_RETRY_SECONDS_MAX
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import LoadBalancer, Subnet
@@ -94,6 +95,10 @@ class HostingView(Value):
     shard: ShardView | None
     home: AgentView | None
     acting: AgentView | None
+    ahead: int
+    """How many load balancers with changes accepted earlier wait for the same agent, or for a place."""
+    retry_seconds_max: int
+    """A change that was refused, or could not be tried, is tried again within this time."""
 
 
 class EventView(Value):
@@ -255,8 +260,9 @@ def hosting_view(
     agents: Mapping[str, Agent],
     halted: Mapping[str, str],
     broker_problem: str,
+    ahead: int,
 ) -> HostingView:
-    """The agents and the state of a load balancer."""
+    """The agents and the state of a load balancer. ``ahead``: in line before it."""
     home = agents.get(shard.home_agent_id) if shard else None
     acting = agents.get(shard.acting_agent_id or "") if shard else None
     alive = frozenset(agent.id for agent in agents.values() if agent.alive)
@@ -274,6 +280,8 @@ def hosting_view(
         shard=None if shard is None else shard_view(shard, alive, halted),
         home=None if home is None else agent_view(home),
         acting=None if acting is None else agent_view(acting),
+        ahead=ahead,
+        retry_seconds_max=CHANGE_RETRY_SECONDS_MAX,
     )
 
 

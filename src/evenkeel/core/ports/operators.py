@@ -113,6 +113,11 @@ class OperatorStore(Protocol):
         """The shard of a load balancer; None if not placed. Raises :class:`NotFound`."""
         ...
 
+    async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
+        """How many load balancers with pending changes were accepted before this one and wait for the same agent, or,
+        not placed, for an agent of the same environment; 0 if nothing is pending here."""
+        ...
+
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
         """Store an operator's question to the agent of the shard; kept for some minutes."""
         ...

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from aiohttp import web
 
+from evenkeel.core.request_context import HEADER, read_header
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
@@ -130,7 +131,7 @@ class Handlers:
         # a task of its own, so that a change is not cancelled half-way when the client disconnects or times out
         task = asyncio.create_task(self._operations.change(name, change, complete=complete))
         self._changes.add(task)
-        task.add_done_callback(lambda done: self._changed(request[AGENT], name, change, done))
+        task.add_done_callback(lambda done: self._changed(request, name, change, done))
         await asyncio.wait({task}, timeout=self._settings.change_seconds)
         if not task.done():
             raise DaemonRefused(
@@ -138,18 +139,21 @@ class Handlers:
             )
         return answer(task.result())
 
-    def _changed(self, agent: str, name: str, change: wire.PartitionChange, task: "asyncio.Task[wire.Receipt]") -> None:
+    def _changed(
+        self, request: web.Request, name: str, change: wire.PartitionChange, task: "asyncio.Task[wire.Receipt]"
+    ) -> None:
         self._changes.discard(task)
         if task.cancelled():
             return
         error = task.exception()
         self._journal.add(
             partition=name,
-            agent=agent,
+            agent=request[AGENT],
             epoch=change.epoch,
             accepted=error is None,
             how=code_of(error) if error else task.result().how,
             load_balancer_ids=[*(balancer.id for balancer in change.load_balancers), *change.removed],
+            request_ids=read_header(request.headers.get(HEADER, "")),
         )
 
     def _remember(self, request: web.Request, name: str, epoch: int, *, accepted: bool, how: str) -> None:

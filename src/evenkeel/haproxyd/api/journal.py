@@ -37,6 +37,7 @@ class WriteJournal:
         accepted: bool,
         how: str,
         load_balancer_ids: Iterable[str] = (),
+        request_ids: tuple[str, ...] = (),
     ) -> None:
         """Add an entry, and log it; at the maximum, it replaces the oldest."""
         entry = wire.JournalEntry(
@@ -48,6 +49,7 @@ class WriteJournal:
             accepted=accepted,
             how=how,
             load_balancer_ids=tuple(load_balancer_ids)[:LOAD_BALANCERS_NAMED_MAX],
+            request_ids=request_ids,
         )
         self._entries.append(entry)
         _log(entry)
@@ -63,6 +65,7 @@ def _log(entry: wire.JournalEntry) -> None:
         "agent": entry.agent,
         "epoch": entry.epoch,
         "load_balancers": ",".join(entry.load_balancer_ids),
+        "request_ids": ",".join(entry.request_ids),
     }
     if not entry.accepted:
         log.warning("write refused", **fields, reason=entry.how)

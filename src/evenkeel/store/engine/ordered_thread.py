@@ -3,12 +3,14 @@ loops.
 """
 
 import asyncio
+import contextvars
 import itertools
 import queue
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -41,7 +43,9 @@ class OrderedThread:
         if self._closed:
             raise RuntimeError(f"{self._name} is closed")
         done: Future[T] = Future()
-        self._jobs.put(_Job(time.monotonic() + wait_seconds, next(self._numbers), do, done))
+        # in the caller's context, as asyncio.to_thread does
+        within = partial(contextvars.copy_context().run, do)
+        self._jobs.put(_Job(time.monotonic() + wait_seconds, next(self._numbers), within, done))
         self._start()
         return await asyncio.wrap_future(done)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, case, func, or_, select
+from sqlalchemy import Connection, case, false, func, or_, select
 
 from evenkeel.core.control import Event, ListQuery, LoadBalancerSummary, Page, Shard
 from evenkeel.core.errors import NotFound
@@ -36,6 +36,38 @@ def read_hosting(connection: Connection, load_balancer_id: LoadBalancerId) -> Sh
     if row is None:
         raise NotFound(LOAD_BALANCER.title, load_balancer_id)
     return None if row.id is None else shard_of(row)
+
+
+def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
+    """Load balancers before this one, by the deadlines of their changes; of unplaced ones, which have none, by age. One
+    query, of pending ones only."""
+    this, its_shard = _root.alias("this"), _shard.alias("its_shard")
+    same_agent = (
+        select(func.count())
+        .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id))
+        .where(
+            _root.c.pending_deadline < this.c.pending_deadline, _shard.c.acting_agent_id == its_shard.c.acting_agent_id
+        )
+        .correlate(this, its_shard)
+        .scalar_subquery()
+    )
+    unplaced = (
+        select(func.count())
+        .where(
+            _root.c.shard_id.is_(None),
+            _root.c.provider == this.c.provider,
+            _root.c.deleted == false(),
+            _root.c.created_at < this.c.created_at,
+        )
+        .correlate(this)
+        .scalar_subquery()
+    )
+    before = (
+        select(case((this.c.shard_id.is_(None), unplaced), else_=same_agent))
+        .select_from(this.outerjoin(its_shard, its_shard.c.id == this.c.shard_id))
+        .where(this.c.id == storable(load_balancer_id))
+    )
+    return int(connection.scalar(before) or 0)
 
 
 def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:

@@ -100,6 +100,9 @@ class SqlOperators:
     async def hosting(self, load_balancer_id: LoadBalancerId) -> Shard | None:
         return await self._db.read(lambda connection: reads.read_hosting(connection, load_balancer_id))
 
+    async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
+        return await self._db.query(lambda connection: reads.read_place_in_line(connection, load_balancer_id))
+
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
         await self._db.write(lambda connection: plans.add_inquiry(connection, inquiry_id, shard_id, load_balancer_id))
 

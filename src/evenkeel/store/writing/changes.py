@@ -1,10 +1,9 @@
 """Change ids that statements write beside a revision: see :mod:`evenkeel.core.changes`."""
 
-from uuid import uuid4
-
 from sqlalchemy import ColumnElement, String, bindparam, cast, func
 
 from evenkeel.core.changes import EARLIER_CHARACTERS_MAX, HEAD_CHARACTERS
+from evenkeel.core.request_context import new_change_id
 from evenkeel.store.records import schema
 
 _root = schema.load_balancer
@@ -12,7 +11,7 @@ _root = schema.load_balancer
 
 def new_change() -> str:
     """The identity of a change: the parameter ``new_change`` of :func:`marked`."""
-    return str(uuid4())
+    return new_change_id()
 
 
 def marked() -> dict[str, ColumnElement[str]]:

@@ -1,5 +1,6 @@
-"""The log of writes, which is the audit trail: for every request that may change something who sent it, from where, and
-what became of it. Bodies are not logged.
+"""The log of requests. That of writes is the audit trail: for every request that may change something who sent it, from
+where, and what became of it. At debug level every request is logged, with the number of its SQL statements. Bodies are
+not logged.
 """
 
 import time
@@ -8,6 +9,7 @@ import structlog
 from litestar.types import HTTPScope
 
 from evenkeel.api.identity.caller import Caller
+from evenkeel.core.request_context import statements
 
 log = structlog.get_logger(__name__)
 
@@ -17,7 +19,7 @@ CALLER = "evenkeel.caller"
 REASON_MAX = 300
 
 
-class WriteLog:
+class RequestLog:
     """One request. Create it when the request arrives."""
 
     __slots__ = ("_begun", "_scope")
@@ -27,8 +29,18 @@ class WriteLog:
         self._begun = time.monotonic()
 
     def end(self, status: int, error: Exception | None = None) -> None:
-        """Log the answer, unless nothing was to be written."""
+        """Log the answer."""
         scope = self._scope
+        milliseconds = round((time.monotonic() - self._begun) * 1000)
+        log.debug(
+            "request answered",
+            method=scope["method"],
+            path=scope["path"],
+            status=status,
+            statements=statements(),
+            milliseconds=milliseconds,
+            request_id=scope["state"]["request_id"],
+        )
         if scope["method"] in READS:
             return
         caller: Caller | None = scope["state"].get(CALLER)
@@ -42,7 +54,7 @@ class WriteLog:
             "roles": "" if caller is None else ",".join(caller.roles),
             "address": client[0] if client else "",
             "request_id": scope["state"]["request_id"],
-            "milliseconds": round((time.monotonic() - self._begun) * 1000),
+            "milliseconds": milliseconds,
         }
         if status < 400:
             log.info("write accepted", **fields)

@@ -11,7 +11,8 @@ from evenkeel.api.app import create_app
 from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.core.control import Environment
 from evenkeel.network.builtin import BuiltinNetwork
-from evenkeel.store.sql_store import open_store
+from evenkeel.store.engine.statement_count import count_statements
+from evenkeel.store.sql_store import SqlStore, open_store
 from tests.api.client import Client, Sink
 
 ALICE = {"X-User-Id": "u-1", "X-User-Name": "alice", "X-Project-Id": "web", "X-Roles": "member,reader"}
@@ -19,9 +20,15 @@ ROOT = {"X-User-Id": "u-0", "X-Project-Id": "ops", "X-Roles": "admin"}
 
 
 @pytest.fixture
-async def client(tmp_path: Path) -> AsyncIterator[Client]:
-    store = open_store(f"sqlite:///{tmp_path}/api.db")
-    await store.start()
+async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
+    opened = open_store(f"sqlite:///{tmp_path}/api.db")
+    await opened.start()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def client(store: SqlStore) -> AsyncIterator[Client]:
     await store.operators.add_environment(Environment(name="dev", device_driver="noop"))
     app = create_app(
         store=store,
@@ -32,7 +39,6 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     )
     async with Client.of(app) as made:
         yield made
-    await store.close()
 
 
 def told(logs: list[Any]) -> list[dict[str, Any]]:
@@ -74,3 +80,15 @@ async def test_a_refused_write_says_why(client: Client) -> None:
     ]
     assert [each["user"] for each in entries] == ["alice", "", "alice", "alice"]
     assert all(each["reason"] for each in entries)
+
+
+async def test_at_debug_level_every_request_is_logged_with_its_statements(client: Client, store: SqlStore) -> None:
+    count_statements(store.database, enabled=True)
+    with capture_logs() as logs:
+        await client.http.get("/v2.0/lbaas/loadbalancers", headers=ALICE)
+    count_statements(store.database, enabled=False)
+    with capture_logs() as later:
+        await client.http.get("/v2.0/lbaas/loadbalancers", headers=ALICE)
+    (counted,), (not_counted,) = ([e for e in seen if e["event"] == "request answered"] for seen in (logs, later))
+    assert counted["statements"] > 0 and not_counted["statements"] == 0
+    assert counted["log_level"] == "debug" and counted["request_id"].startswith("req-")

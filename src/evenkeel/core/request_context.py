@@ -1,0 +1,92 @@
+"""The current API request. Its id goes from the API through the database and the agent to the device.
+
+The id of a request is also the identity of the change that it makes (:mod:`evenkeel.core.changes`), so it travels with
+every definition. An agent sends the ids of the changes that it writes to the device, and both log them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from uuid import uuid4
+
+PREFIX = "req-"
+"""As in OpenStack's ``x-openstack-request-id``."""
+HEADER = "X-Request-Id"
+"""In requests to devices: one or more ids, separated by commas."""
+NAMED_MAX = 20
+"""Most ids in one header and in one line of a log."""
+
+_ID = re.compile(r"req-[0-9a-f-]{36}")
+
+
+class _Request:
+    """``change_id``: not yet used. ``statements``: of SQL, if they are counted."""
+
+    __slots__ = ("change_id", "statements")
+
+    def __init__(self, change_id: str) -> None:
+        self.change_id = change_id
+        self.statements = 0
+
+
+_request: ContextVar[_Request | None] = ContextVar("request", default=None)
+_written: ContextVar[str] = ContextVar("written_request_ids", default="")
+
+
+def begin_request() -> str:
+    """The id of a new request of this task, for answers and logs."""
+    change_id = str(uuid4())
+    _request.set(_Request(change_id))
+    return PREFIX + change_id
+
+
+def new_change_id() -> str:
+    """That of the current request, once; else a random one: a transaction that runs again, or a second change of one
+    request, must not have the identity of another that a database may have stored and lost.
+    """
+    request = _request.get()
+    if request is None or not request.change_id:
+        return str(uuid4())
+    change_id, request.change_id = request.change_id, ""
+    return change_id
+
+
+def note_statement() -> None:
+    """Count one SQL statement of the current request."""
+    request = _request.get()
+    if request is not None:
+        request.statements += 1
+
+
+def statements() -> int:
+    """Of the current request; 0 if they are not counted."""
+    request = _request.get()
+    return 0 if request is None else request.statements
+
+
+def request_ids(change_ids: Iterable[str]) -> str:
+    """The ids of the requests that made these changes, at most :data:`NAMED_MAX`, for a log or a header. A change that
+    no request made (a certificate was renewed, say) has one too."""
+    named = sorted({PREFIX + change_id for change_id in change_ids if change_id})
+    return ",".join(named[:NAMED_MAX])
+
+
+@contextmanager
+def writing(ids: str) -> Iterator[None]:
+    """Requests to devices made by this task, and tasks that it starts, carry these :func:`request_ids`."""
+    token = _written.set(ids)
+    try:
+        yield
+    finally:
+        _written.reset(token)
+
+
+def written_ids() -> str:
+    """Of :func:`writing`; empty outside of it."""
+    return _written.get()
+
+
+def read_header(text: str) -> tuple[str, ...]:
+    """The ids in a header that a client sent; what is none is dropped."""
+    return tuple(_ID.findall(text[: (len(PREFIX) + 37) * NAMED_MAX]))

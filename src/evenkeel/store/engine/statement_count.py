@@ -1,0 +1,24 @@
+"""How many SQL statements each API request takes, for logs at debug level."""
+
+from typing import Any
+
+from sqlalchemy import event
+
+from evenkeel.core.request_context import note_statement
+from evenkeel.store.engine.base import Database
+
+HOOK = "before_cursor_execute"
+
+
+def count_statements(database: Database, *, enabled: bool) -> None:
+    """Begin to count, or end: the hook takes time at every statement."""
+    for engine in database.sync_engines():
+        hooked = event.contains(engine, HOOK, _note)
+        if enabled and not hooked:
+            event.listen(engine, HOOK, _note)
+        elif hooked and not enabled:
+            event.remove(engine, HOOK, _note)
+
+
+def _note(*_: Any) -> None:
+    note_statement()
