@@ -174,6 +174,25 @@ async def test_load_balancers_and_pools_are_filtered_by_lists_too_and_ordered_by
         assert "sort key" in (await api.get(path, 400))["description"]
 
 
+async def test_pools_are_filtered_by_their_monitors(api: Client) -> None:
+    root = await api.load_balancer()
+    pools = [await api.pool(root["id"]) for _ in range(3)]
+    monitors = [await api.monitor(pool["id"]) for pool in pools[:2]]
+    for query, expected in (
+        (f"healthmonitor_id={monitors[1]['id']}", [1]),
+        (f"healthmonitor_id={monitors[0]['id']}&healthmonitor_id={monitors[1]['id']}", [0, 1]),
+        ("healthmonitor_id=nobody", []),
+        ("healthmonitor_id=", [2]),
+    ):
+        found = [row["id"] for row in (await api.get(f"/pools?{query}"))["pools"]]
+        assert found == [pools[number]["id"] for number in expected], query
+        if not query.endswith("="):
+            neutron = (await api.get(f"/neutron/v2.0/lbaas/pools?{query}"))["pools"]
+            assert {row["id"] for row in neutron} == set(found)
+    assert "sort key" in (await api.get("/pools?sort=healthmonitor_id", 400))["description"]
+    await api.delete(f"/healthmonitors/{monitors[0]['id']}")
+
+
 async def test_children_are_chosen_by_tags(api: Client) -> None:
     root = await api.load_balancer()
     listener = await api.listener(root["id"], tags=["a"])

@@ -126,10 +126,11 @@ def filters_of(
     without: frozenset[str] = frozenset(),
     given: Mapping[str, Parse] | None = None,
     aliases: Mapping[str, str] = NONE,
+    unordered: frozenset[str] = frozenset(),
 ) -> Filters:
     """The filters and sort keys of a kind: all attributes that tenants see, except ``without``, maps and structures.
-    Lists cannot be sort keys. ``given``: parsers by attribute that replace or add to those derived from types. An empty
-    value of a nullable attribute matches null.
+    Lists and ``unordered`` cannot be sort keys. ``given``: parsers by attribute that replace or add to those derived
+    from types. An empty value of a nullable attribute matches null.
     """
     shapes = {
         name: shape_of(field.type)
@@ -137,11 +138,11 @@ def filters_of(
         if name not in _ELSEWHERE and name not in without
     }
     lists = {name: shape.node for name, shape in shapes.items() if isinstance(shape.node, inspect.VarTupleType)}
-    unordered = frozenset(name for name, node in lists.items() if isinstance(node.item_type, _LISTS))
+    filtered_lists = frozenset(name for name, node in lists.items() if isinstance(node.item_type, _LISTS))
     parsers: dict[str, Parse] = {}
     for name, (node, may_be_none) in shapes.items():
-        if isinstance(node, inspect.DictType | inspect.StructType) or (name in lists and name not in unordered):
+        if isinstance(node, inspect.DictType | inspect.StructType) or (name in lists and name not in filtered_lists):
             continue
         parse = as_moment if name in _MOMENTS else _of(_PARSERS, node)
         parsers[name] = optional(parse) if may_be_none else parse
-    return Filters(parsers=parsers | dict(given or {}), aliases=aliases, unordered=unordered)
+    return Filters(parsers=parsers | dict(given or {}), aliases=aliases, unordered=filtered_lists | unordered)

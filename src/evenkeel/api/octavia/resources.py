@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import Filters, as_integer, as_text, chosen, links, page_of, parse_list
+from evenkeel.api.lists import Filters, as_integer, as_text, chosen, links, optional, page_of, parse_list
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
 from evenkeel.api.routing import Handler
@@ -56,7 +56,12 @@ POOLS = Resource(
     title="Pool",
     name="pool",
     plural="pools",
-    filters=filters_of(Pool, aliases=_LOAD_BALANCER_NAME),
+    filters=filters_of(
+        Pool,
+        given={"health_monitor_id": optional(as_text)},
+        aliases=_LOAD_BALANCER_NAME | {"healthmonitor_id": "health_monitor_id"},
+        unordered=frozenset({"health_monitor_id"}),
+    ),
     view=showing.pool_view,
 )
 MEMBERS = Resource(

@@ -26,8 +26,9 @@ from sqlalchemy import (
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Invalid
 from evenkeel.store.engine.in_list import storable
+from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
-from evenkeel.store.records.rows import JSON_FIELDS, TEXT_LISTS, Kind
+from evenkeel.store.records.rows import JSON_FIELDS, POOL, TEXT_LISTS, Kind
 from evenkeel.store.records.tag_filter import list_condition, tag_conditions
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
@@ -86,6 +87,9 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
     if query.project_id is not None:
         conditions.append(kind.table.c.project_id == storable(query.project_id))
     for name, values in query.filters.items():
+        if kind is POOL and name == "health_monitor_id":
+            conditions.append(_pool_has_monitor(values))
+            continue
         if name in lists:
             conditions.append(list_condition(lists[name], [_converted(lists[name], value) for value in values]))
             continue
@@ -95,6 +99,17 @@ def filter_conditions(kind: Kind, query: ListQuery) -> list[ColumnElement[bool]]
     if query.tags is not None:
         conditions += tag_conditions(kind.table.c.tags, query.tags)
     return conditions
+
+
+def _pool_has_monitor(values: Sequence[Any]) -> ColumnElement[bool]:
+    """The pool has one of these monitors; None: it has none."""
+    monitor = schema.health_monitor
+    live = select(monitor.c.pool_id).where(monitor.c.deleted == false())
+    given = [storable(str(value)) for value in values if value is not None]
+    conditions: list[ColumnElement[bool]] = [schema.pool.c.id.in_(live.where(monitor.c.id.in_(given)))] if given else []
+    if None in values:
+        conditions.append(schema.pool.c.id.not_in(live))
+    return or_(false(), *conditions)
 
 
 def _one_of(column: Column[Any], values: Sequence[Any]) -> ColumnElement[bool]:
