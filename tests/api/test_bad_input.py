@@ -45,7 +45,7 @@ CASES = {
     "field that cannot change": Bad("PUT", LBS + "/{lb}", {"loadbalancer": {"provider": "x"}}, 400, "provider"),
     "text for a number": Bad("POST", LISTENERS, listener(protocol_port="eighty"), 400, "protocol_port"),
     "number for a text": Bad("POST", LBS, lb(name=7), 400, "name"),
-    "text for a switch": Bad("POST", LBS, lb(admin_state_up="yes"), 400, "admin_state_up"),
+    "text for a switch": Bad("POST", LBS, lb(admin_state_up="maybe"), 400, "admin_state_up"),
     "object for a list": Bad("POST", LBS, lb(listeners={}), 400, "listeners"),
     "unknown protocol": Bad("POST", LISTENERS, listener(protocol="GOPHER"), 400, "protocol"),
     "port out of range": Bad("POST", LISTENERS, listener(protocol_port=65_536), 400, "protocol_port"),

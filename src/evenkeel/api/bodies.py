@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from litestar.types import Receive
 from evenkeel.api.context import Headers
 from evenkeel.api.decode_errors import explained
 from evenkeel.api.errors import Refusal, shorten
+from evenkeel.api.flags import LaxDecoder
 from evenkeel.core.errors import Invalid
 from evenkeel.core.values import Value
 
@@ -26,11 +28,11 @@ class Request(Value):
 
 
 class BodyReader(Generic[T]):
-    """A prebuilt decoder of one body type."""
+    """A prebuilt decoder of one body type. ``lax``: see :class:`LaxDecoder`."""
 
-    def __init__(self, kind: type[T]) -> None:
+    def __init__(self, kind: type[T], *, lax: bool = False) -> None:
         self._kind: type[Any] = kind
-        self._decode = msgspec.json.Decoder(kind).decode
+        self._decode: Callable[[bytes], T] = (LaxDecoder if lax else msgspec.json.Decoder)(kind).decode
 
     def read(self, raw: bytes) -> T:
         """The struct. Raises :class:`Invalid`, :class:`Unsupported`."""

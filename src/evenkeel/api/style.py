@@ -50,14 +50,18 @@ class ApiStyle(Protocol):
 
 
 class OctaviaStyle:
-    """Octavia's style, which the operators' API uses, too."""
+    """Octavia's style, which the operators' API uses, too. ``lax``: numbers and booleans in bodies may be text, as in
+    Octavia."""
 
     base = ""
     errors: tuple[type[Any], ...] = (Fault, Problem)
 
+    def __init__(self, *, lax: bool) -> None:
+        self._lax = lax
+
     def reader(self, kind: type[T]) -> Reader[T]:
-        """A strict reader: numbers must not be text."""
-        return BodyReader(kind)
+        """By the type of the body."""
+        return BodyReader(kind, lax=self._lax)
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
         """Status and body by the error's class."""
@@ -68,7 +72,8 @@ class OctaviaStyle:
         return not_allowed(allow)
 
 
-OCTAVIA = OctaviaStyle()
+OCTAVIA = OctaviaStyle(lax=True)
+OPERATORS = OctaviaStyle(lax=False)
 
 
 class ApiStyles:

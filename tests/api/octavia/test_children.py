@@ -47,7 +47,7 @@ async def test_listener_has_octavias_defaults_and_its_load_balancers_project(
         ({"protocol": "TERMINATED_HTTPS"}, 400, ["default_tls_container_ref", "sni_container_refs"]),
         ({"protocol": "GOPHER"}, 400, ["protocol", "GOPHER", "HTTP"]),
         ({"protocol_port": 65536}, 400, ["protocol_port", "65536"]),
-        ({"protocol_port": "80"}, 400, ["protocol_port", "integer"]),
+        ({"protocol_port": "eighty"}, 400, ["protocol_port", "integer"]),
         ({"connection_limit": -2}, 400, ["connection_limit", "-2"]),
         ({"timeout_client_data": 2_073_600_001}, 400, ["timeout_client_data"]),
         ({"allowed_cidrs": ["10.0.0.0/33"]}, 400, ["allowed_cidrs", "10.0.0.0/33", "CIDR"]),
@@ -334,3 +334,23 @@ async def test_expected_codes_may_be_one_a_list_or_a_range(api: Client, root: di
     for codes in ("204", "200, 202", "200-204"):
         pool = await api.pool(root["id"])
         assert (await api.monitor(pool["id"], expected_codes=codes))["expected_codes"] == codes
+
+
+async def test_numbers_and_booleans_may_be_texts(api: Client) -> None:
+    root = await api.load_balancer()
+    listener = await api.listener(root["id"], protocol_port="80", connection_limit="7", admin_state_up=0)
+    assert (listener["protocol_port"], listener["connection_limit"], listener["admin_state_up"]) == (80, 7, False)
+    pool = await api.pool(root["id"])
+    await api.put(
+        f"/pools/{pool['id']}/members",
+        {"members": [{"address": "10.0.0.9", "protocol_port": "8080", "weight": 5.0, "backup": "true"}]},
+        202,
+    )
+    (member,) = (await api.get(f"/pools/{pool['id']}/members"))["members"]
+    assert (member["protocol_port"], member["weight"], member["backup"]) == (8080, 5, True)
+    monitor = await api.monitor(pool["id"], http_version="1.1", domain_name="a.example", admin_state_up=1)
+    assert (monitor["http_version"], monitor["admin_state_up"]) == (1.1, True)
+    for wrong in ("80.5", " 80", "8e", "null", "65536"):
+        assert "protocol_port" in (await api.post("/listeners", {"listener": {
+            "loadbalancer_id": root["id"], "protocol": "TCP", "protocol_port": wrong
+        }}, 400))["faultstring"]  # fmt: skip

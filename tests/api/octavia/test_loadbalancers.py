@@ -52,7 +52,7 @@ async def test_given_vip_address_is_taken_once(api: Client) -> None:
         ({"name": "x" * 256}, ["name", "255"]),
         ({"name": "nul\0"}, ["name", "NUL"]),
         ({"tags": [""]}, ["tags"]),
-        ({"admin_state_up": "yes"}, ["admin_state_up", "true or false"]),
+        ({"admin_state_up": "maybe"}, ["admin_state_up", "true or false"]),
         ({"color": "blue"}, ["color", "loadbalancer"]),
     ],
 )

@@ -264,7 +264,7 @@ async def test_everything_about_a_pools_tls_is_kept_shown_and_filtered_by(api: C
     [
         ({"crl_container_ref": "x"}, ["crl_container_ref", "ca_tls_container_ref"]),
         ({"tls_enabled": True, "tls_versions": []}, ["tls_versions", "Empty"]),
-        ({"tls_enabled": "yes"}, ["tls_enabled", "yes"]),
+        ({"tls_enabled": "maybe"}, ["tls_enabled", "maybe"]),
         ({"tls_versions": ["SSLv2"]}, ["tls_versions", "SSLv2", "SSLv3"]),
         ({"tls_container_ref": ""}, ["tls_container_ref"]),
     ],

@@ -1,6 +1,6 @@
 """Request bodies in Neutron's style: numbers and booleans may be text, and errors have Neutron's texts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -9,8 +9,8 @@ from msgspec import inspect
 from evenkeel.api.bodies import Request, check_names
 from evenkeel.api.decode_errors import DecodeFailure, decode_failure, shown
 from evenkeel.api.errors import shorten
+from evenkeel.api.flags import LaxDecoder
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
-from evenkeel.api.neutron.flags import flag_names, with_flags
 from evenkeel.core.errors import Invalid
 
 T = TypeVar("T")
@@ -38,13 +38,12 @@ class NeutronReader(Generic[T]):
     def __init__(self, kind: Any) -> None:
         self._kind = kind
         self._names: tuple[str, ...] = kind.__struct_fields__
-        self._decode = msgspec.json.Decoder(kind, strict=False).decode
-        self._flags = flag_names(kind)
+        self._decode: Callable[[bytes], Any] = LaxDecoder(kind).decode
 
     def read(self, raw: bytes) -> T:
         """The struct. Raises :class:`NeutronRefusal` (400)."""
         try:
-            body: Any = self._decoded(raw)
+            body: Any = self._decode(raw)
             check_names(raw)
         except msgspec.ValidationError as error:
             raise self._refusal(error, raw) from error
@@ -56,15 +55,6 @@ class NeutronReader(Generic[T]):
             self._check_one_of(body)
         found: T = body
         return found
-
-    def _decoded(self, raw: bytes) -> Any:
-        try:
-            return self._decode(raw)
-        except msgspec.ValidationError:
-            body = msgspec.json.decode(raw)
-            if not with_flags(body, self._flags):
-                raise
-            return self._decode(msgspec.json.encode(body))
 
     def _check_one_of(self, body: Any) -> None:
         given = [name for name in self._names if getattr(body, name) is not None]

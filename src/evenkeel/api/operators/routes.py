@@ -22,6 +22,7 @@ from evenkeel.api.operators.agent_views import AgentView
 from evenkeel.api.operators.query import operator_only
 from evenkeel.api.policy.names import own
 from evenkeel.api.routing import Operation, Parameter, RouteMap
+from evenkeel.api.style import OPERATORS
 
 _AGENT_PARAMETERS = (
     Parameter(name="environment", description="Of this environment"),
@@ -512,4 +513,5 @@ OPERATOR_ROUTES = RouteMap(
         structs.replace(operation, handle=operator_only(operation.handle), errors=(403, *operation.errors))
         for operation in (*_AGENTS, *_ENVIRONMENTS, *_ENHANCED_SERVICES, *_CERTIFICATES, *_REFERENCES, *_OTHERS)
     ),
+    style=OPERATORS,
 )

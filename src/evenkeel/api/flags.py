@@ -1,14 +1,17 @@
-"""Booleans as texts, as Neutron takes them beside ``true``, ``false``, ``1`` and ``0``, which the decoder knows."""
+"""Booleans as texts, as Octavia and Neutron take them beside ``true``, ``false``, ``1`` and ``0``."""
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+import msgspec
 from msgspec import inspect
+
+T = TypeVar("T")
 
 _WORDS = {
     **dict.fromkeys(("yes", "y", "on", "t"), True),
     **dict.fromkeys(("no", "n", "off", "f"), False),
 }
-"""In any case. Those of oslo.utils' ``bool_from_string``."""
+"""In any case. Those of oslo.utils' ``bool_from_string`` and of WSME, which parses bodies in Octavia."""
 
 
 def flag_names(kind: Any) -> frozenset[str]:
@@ -42,6 +45,33 @@ def _choices(node: Any) -> tuple[Any, ...]:
     if isinstance(node, inspect.CollectionType):
         return _choices(node.item_type)
     return (node,)
+
+
+class LaxDecoder(Generic[T]):
+    """Decodes JSON in which numbers and booleans may be texts, and whole numbers may be written ``80.0``.
+
+    The text ``null`` is not null.
+    """
+
+    def __init__(self, kind: type[T]) -> None:
+        self._strict = msgspec.json.Decoder(kind).decode
+        self._lax = msgspec.json.Decoder(kind, strict=False).decode
+        self._flags = flag_names(kind)
+
+    def decode(self, raw: bytes) -> T:
+        """Raises :class:`msgspec.ValidationError`, as the decoders of msgspec do."""
+        try:
+            return self._strict(raw)
+        except msgspec.ValidationError:
+            if b'"null"' in raw.lower():
+                raise
+        try:
+            return self._lax(raw)
+        except msgspec.ValidationError:
+            body = msgspec.json.decode(raw)
+            if not with_flags(body, self._flags):
+                raise
+            return self._lax(msgspec.json.encode(body))
 
 
 def with_flags(body: Any, names: frozenset[str]) -> bool:
