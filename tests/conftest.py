@@ -2,10 +2,12 @@
 
 import logging
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tests import canary, log_handlers
@@ -16,6 +18,7 @@ from tests.services import rabbitmq as rabbit
 settings.register_profile("busy machines", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machines")
 canary.watch_removals()
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))  # stdout is what commands print
 
 
 SLOW = {
