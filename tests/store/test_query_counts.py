@@ -195,6 +195,7 @@ CASES: dict[str, Case] = {
         lambda store, it: store.operators.load_balancers_on_agent(AGENT, ListQuery()), 3
     ),
     "summary": Case(lambda store, it: store.operators.summary(), 1),
+    "shard counts": Case(lambda store, it: store.operators.shard_counts(), 1),
 }
 
 

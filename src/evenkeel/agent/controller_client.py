@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, CallTimeout, SessionLost
 from evenkeel.core.ports import Bus
+from evenkeel.metrics.agent import CALL_DURATION
 
 LONGEST_SECONDS = 60.0
 """Limits of the time-out of a call for service definitions."""
@@ -65,7 +66,8 @@ class ControllerClient:
     async def _ask(
         self, call: m.Call, expected: type[R], timeout_seconds: float | None = None, *, queue: str = ""
     ) -> R:
-        reply = await self._bus.call(queue or self._queue, call, timeout_seconds=timeout_seconds or self._timeout)
+        with CALL_DURATION.labels(type(call).__name__).time():
+            reply = await self._bus.call(queue or self._queue, call, timeout_seconds=timeout_seconds or self._timeout)
         if isinstance(reply, expected):
             return reply
         if isinstance(reply, m.Refused):

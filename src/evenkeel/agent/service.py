@@ -22,6 +22,15 @@ from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription
+from evenkeel.metrics.agent import (
+    DEVICE_REACHABLE,
+    KEEPALIVE_AGE,
+    KEEPALIVE_FAILURES,
+    LEASE_REMAINING,
+    QUEUE_DEPTH,
+    SESSIONS,
+    SHARDS,
+)
 from evenkeel.sealing import KeyPair
 
 log = structlog.get_logger(__name__)
@@ -66,6 +75,7 @@ class AgentService:
         self._ask = asyncio.Event()
         self._tell = asyncio.Event()
         self._ownership: Ownership | None = None
+        self._session: Session | None = None
         self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set, on_renewed=self._look_again)
         self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
         self._gauge = CapacityGauge(
@@ -145,6 +155,8 @@ class AgentService:
         if problem := interval_problem(self._settings, session.ttl_seconds):
             await self._end(session)
             raise AgentRefused(problem)
+        SESSIONS.inc()
+        self._session = session
         log.info("session open", session=session.id, agent=self._settings.agent_id)
         ownership = self._ownership = Ownership(
             session,
@@ -173,7 +185,7 @@ class AgentService:
         except* _Stopped:
             log.info("session closed")
         finally:
-            self._ownership = None
+            self._ownership = self._session = None
             await ownership.end(graceful=False)
 
     async def _end_on_stop(self, session: Session, ownership: Ownership) -> None:
@@ -216,6 +228,7 @@ class AgentService:
         try:
             unknown_in = await session.renew()
         except (BusUnavailable, CallRefused) as error:
+            KEEPALIVE_FAILURES.inc()
             log.warning("keepalive failed", error=str(error), may_write=session.may_write())
             return
         self._follow_history(ownership)
@@ -223,6 +236,16 @@ class AgentService:
             ownership.look_at(unknown_in)
         if session.assignments_revision > ownership.revision:
             self._ask.set()
+
+    async def set_gauges(self) -> None:
+        """Set the gauges of ``/metrics``: what changes with time alone."""
+        session, ownership = self._session, self._ownership
+        QUEUE_DEPTH.set(ownership.queue_depth if ownership else 0)
+        SHARDS.set(len(ownership.serving) if ownership else 0)
+        LEASE_REMAINING.set(session.writable_seconds if session else -1.0)
+        KEEPALIVE_AGE.set(session.keepalive_age_seconds if session else -1.0)
+        for device in (ownership.observed_devices if ownership else None) or self._devices.states:
+            DEVICE_REACHABLE.labels(device.name).set(device.reachable)
 
     @property
     def busy(self) -> bool:

@@ -62,6 +62,17 @@ class Session:
         return lease is not None and lease.allows(self._clock.monotonic(), self._settings.write_budget_seconds)
 
     @property
+    def writable_seconds(self) -> float:
+        """For how long a batch of device writes may still be started; negative: it may not."""
+        remaining = self._lease.remaining_seconds(self._clock.monotonic()) if self._lease else 0.0
+        return remaining - self._settings.write_budget_seconds
+
+    @property
+    def keepalive_age_seconds(self) -> float:
+        """Since the last confirmed keepalive was sent; -1: none was."""
+        return self._clock.monotonic() - self._lease.asked_at_seconds if self._lease else -1.0
+
+    @property
     def ttl_seconds(self) -> float:
         """As the controllers said; 0 before it is open."""
         return self._lease.ttl_seconds if self._lease else 0.0

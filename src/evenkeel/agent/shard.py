@@ -37,6 +37,7 @@ from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.request_context import request_ids, writing
 from evenkeel.core.service import ServiceDefinition
+from evenkeel.metrics.agent import APPLIED, FENCED, PASS_DURATION, REPAIRED
 
 log = structlog.get_logger(__name__)
 
@@ -224,20 +225,29 @@ class ShardWorker:
         if self._forget:
             self._forget = False
             self._device.forget(self.project_id)
+        begun, result = self._clock.monotonic(), "error"
         try:
             async with self._pass_limit.of(self.shard_id):
                 left = await self._reconcile(complete, taken)
             if left.services and not self._stopping:
                 await self._supply(left)
+            result = "done"
         except StaleOwner as error:
+            result = "fenced"
+            FENCED.labels("newer_owner").inc()
             await self._stale(error)
         except GuardLost as error:
+            result = "fenced"
+            FENCED.labels("guard_lost").inc()
             self._log.warning("device does not hold the guard; writing everything again", device=error.device)
             self._start_over(at_once=was_guarded)
         except SessionLost as error:
+            result = "fenced"
+            FENCED.labels("session_lost").inc()
             self._log.info("shard lost", reason=str(error))
             self._lost = True
         except (DeviceUnavailable, DeviceRejected, BusUnavailable, CallRefused) as error:
+            result = "error" if isinstance(error, DeviceRejected) else "unavailable"
             self._put_back(complete, taken)
             self._log.warning("pass failed; trying again", error=str(error), complete=complete, waiting=len(taken))
             if isinstance(error, DeviceUnavailable):
@@ -249,6 +259,9 @@ class ShardWorker:
             self._log.exception(
                 "pass failed on an unexpected error; trying again", complete=complete, waiting=len(taken)
             )
+        finally:
+            scope = "complete" if complete else "partial"
+            PASS_DURATION.labels(scope, result).observe(self._clock.monotonic() - begun)
 
     def _take(self) -> tuple[bool, tuple[LoadBalancerId, ...]]:
         self._doubted.clear()
@@ -367,6 +380,7 @@ class ShardWorker:
             self._applied.clear()
             self._retries.failed(COMPLETE, self._clock.monotonic())
         await self._client.report(outcomes)
+        REPAIRED.inc(len(outcome.repaired))
         await self._client.report_repaired(outcome.repaired)
 
     def _forget_applied(self, services: tuple[ServiceDefinition, ...]) -> None:
@@ -429,6 +443,7 @@ class ShardWorker:
     def _note(self, outcomes: tuple[m.Applied, ...]) -> None:
         now = self._clock.monotonic()
         for outcome in outcomes:
+            APPLIED.labels("refused" if outcome.error else "applied").inc()
             if outcome.error:
                 self._applied.pop(outcome.load_balancer_id, None)
                 self._retries.failed(outcome.load_balancer_id, now)

@@ -4,6 +4,7 @@ Each request gets an id, sent in ``x-openstack-request-id``. Handlers read the r
 routes requests and handles exceptions.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -41,6 +42,7 @@ from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.request_context import begin_request
 from evenkeel.core.tls import ANY_TLS, TlsRules
+from evenkeel.metrics.api import NO_ROUTE, answered
 
 ROUTES: tuple[RouteMap, ...] = (
     DISCOVERY_ROUTES,
@@ -53,6 +55,8 @@ ROUTES: tuple[RouteMap, ...] = (
 """All route maps."""
 
 METHODS: tuple[HttpMethod, ...] = tuple(HttpMethod)
+METHOD_LABELS = {method.value: method.value for method in METHODS}
+"""Of metrics: clients may send any other word."""
 Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
@@ -69,7 +73,7 @@ class Application(Litestar):
             return
         scope["path"] = without_format(scope["path"])
         request_id = begin_request()
-        scope.setdefault("state", {})["request_id"] = request_id
+        scope.setdefault("state", {}).update(request_id=request_id, began=time.monotonic())
         header = (_REQUEST_ID, request_id.encode())
 
         async def sending(message: Message) -> None:
@@ -139,7 +143,9 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
     def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
         """Errors before a handler is reached: no route, or a wrong method."""
         scope = request.scope
+        began = scope["state"]["began"]
         answer = styles.of(scope["path"]).answer_to(error, scope["state"]["request_id"])
+        answered(METHOD_LABELS.get(scope["method"], NO_ROUTE), NO_ROUTE, answer.status, time.monotonic() - began)
         headers = {name.decode(): value.decode() for name, value in answer.headers}
         return Response(answer.body or b"", status_code=answer.status, headers=headers, media_type="application/json")
 
@@ -161,12 +167,13 @@ def _route_handlers(
                 styles[path] = route_map.style
     for path, endpoints in paths.items():
         yield HTTPRouteHandler(path, http_method=METHODS, status_code=200, include_in_schema=False)(
-            _dispatch(endpoints, styles[path])
+            _dispatch(path, endpoints, styles[path])
         )
 
 
-def _dispatch(endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., Any]:
+def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., Any]:
     """The Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
+    route = path.replace(":str}", "}")
     allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
 
     async def dispatch(request: Request[Any, Any, Any]) -> ASGIApp:
@@ -174,7 +181,7 @@ def _dispatch(endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., 
         endpoint = endpoints.get(scope["method"])
         if endpoint is None:
             return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else style.not_allowed(allow)
-        request_log = RequestLog(scope)
+        request_log = RequestLog(scope, route)
         try:
             answer = await endpoint(request, scope)
         except Exception as error:

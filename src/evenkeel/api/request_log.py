@@ -10,6 +10,7 @@ from litestar.types import HTTPScope
 
 from evenkeel.api.identity.caller import Caller
 from evenkeel.core.request_context import statements
+from evenkeel.metrics.api import answered
 
 log = structlog.get_logger(__name__)
 
@@ -22,16 +23,20 @@ REASON_MAX = 300
 class RequestLog:
     """One request. Create it when the request arrives."""
 
-    __slots__ = ("_begun", "_scope")
+    __slots__ = ("_begun", "_route", "_scope")
 
-    def __init__(self, scope: HTTPScope) -> None:
+    def __init__(self, scope: HTTPScope, route: str) -> None:
+        """``route``: the path with its parameters as placeholders."""
         self._scope = scope
+        self._route = route
         self._begun = time.monotonic()
 
     def end(self, status: int, error: Exception | None = None) -> None:
-        """Log the answer."""
+        """Log and count the answer."""
         scope = self._scope
-        milliseconds = round((time.monotonic() - self._begun) * 1000)
+        seconds = time.monotonic() - self._begun
+        milliseconds = round(seconds * 1000)
+        answered(scope["method"], self._route, status, seconds)
         log.debug(
             "request answered",
             method=scope["method"],

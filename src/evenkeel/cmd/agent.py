@@ -16,6 +16,7 @@ from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.device_drivers import driver_entry
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
+from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
 from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
     SystemClock,
@@ -44,9 +45,11 @@ class AgentParts(NamedTuple):
     capacity_policy: dict[str, float]
     device: Device
     bus: Bus
+    metrics: MetricsEndpoint
 
     async def close(self) -> None:
         """Disconnect."""
+        await self.metrics.stop()
         await self.bus.close()
         await self.device.close()
 
@@ -75,7 +78,8 @@ def main() -> int:
 async def run(conf: cfg.ConfigOpts) -> None:
     """Wire everything, serve until stopped."""
     parts = open_parts(conf)
-    Reloading(NAME, sys.argv[1:], AGENT, conf, reload_actions(conf, parts.device)).listen()
+    actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}
+    Reloading(NAME, sys.argv[1:], AGENT, conf, actions).listen()
     systemd = ServiceManager(health_file=conf.health_file)
     agent = AgentService(
         bus=parts.bus,
@@ -95,6 +99,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     watching = asyncio.create_task(systemd.watch())
     try:
         systemd.status("waiting for the message broker, controllers and devices")
+        await parts.metrics.start(agent.set_gauges)
         if await connected(parts.bus, agent, systemd):
             await agent.run()
     finally:
@@ -109,7 +114,8 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
         policy = problems.of(lambda: parse_policy(conf.capacity_policy))
         bus = problems.of(lambda: _open_bus(conf))
         device = problems.of(lambda: open_device(conf))
-    return AgentParts(settings, policy, device, bus)
+        metrics = problems.of(lambda: MetricsEndpoint(conf))
+    return AgentParts(settings, policy, device, bus, metrics)
 
 
 def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:

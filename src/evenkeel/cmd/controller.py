@@ -9,6 +9,7 @@ from pathlib import Path
 
 import structlog
 from oslo_config import cfg
+from prometheus_client import REGISTRY
 
 from evenkeel.api.app import create_app
 from evenkeel.cmd.api_thread import ThreadedChangeSink, run_beside
@@ -19,6 +20,7 @@ from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.key_manager_options import open_key_manager
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
+from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
 from evenkeel.cmd.network_options import open_network
 from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
@@ -36,6 +38,7 @@ from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Store
+from evenkeel.metrics.system import SystemCollector
 from evenkeel.store.engine.database import Database, without_password
 from evenkeel.store.engine.statement_count import count_statements
 
@@ -101,6 +104,9 @@ async def serve(
         key_manager=parts.keys.key_manager,
     )
     await controller.start()
+    system = SystemCollector(store.operators, bus.problem)
+    REGISTRY.register(system)
+    await parts.metrics.start(system.refresh)
     driver = ThreadedChangeSink(controller.driver)
 
     async def serve_api(stop: asyncio.Event) -> None:
@@ -141,18 +147,24 @@ async def serve(
 
     servers: list[Server] = []
     counted: list[Database] = []
-    reloading(conf, servers, counted).listen()
+    reloading(conf, servers, counted, parts.metrics).listen()
     heart = Heart()
     watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
     try:
         await run_beside(serve_api, name="api")
     finally:
         systemd.stopping()
+        REGISTRY.unregister(system)
         await controller.stop()
         watching.cancel()
 
 
-def reloading(conf: cfg.ConfigOpts, servers: Sequence[Server], counted: Sequence[Database] = ()) -> Reloading:
+def reloading(
+    conf: cfg.ConfigOpts,
+    servers: Sequence[Server],
+    counted: Sequence[Database] = (),
+    metrics: MetricsEndpoint | None = None,
+) -> Reloading:
     """What a SIGHUP does. ``counted``: databases whose statements are counted at debug level."""
 
     def use_debug(changed: cfg.ConfigOpts) -> None:
@@ -168,7 +180,12 @@ def reloading(conf: cfg.ConfigOpts, servers: Sequence[Server], counted: Sequence
             for server in servers:
                 server.use(tls)
 
-    actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: use_debug, CERTIFICATE_OPTIONS: use_certificate}
+    actions: dict[tuple[str, ...], Action] = {
+        LOG_OPTIONS: use_debug,
+        CERTIFICATE_OPTIONS: use_certificate,
+    }
+    if metrics is not None:
+        actions[METRICS_CERTIFICATE_OPTIONS] = metrics.reload
     return Reloading(NAME, sys.argv[1:], CONTROLLER, conf, actions)
 
 

@@ -13,6 +13,7 @@ from evenkeel.cmd.admission import Admission, check_exposure, open_admission
 from evenkeel.cmd.configuration.nearest import meant
 from evenkeel.cmd.device_drivers import installed_drivers
 from evenkeel.cmd.key_manager_options import OpenedKeyManager, open_key_manager
+from evenkeel.cmd.metrics_endpoint import MetricsEndpoint
 from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.cmd.runtime import new_id
 from evenkeel.cmd.serving import proxies_of
@@ -42,9 +43,11 @@ class ControllerParts(NamedTuple):
     store: SqlStore
     network: OpenedNetwork
     bus: Bus
+    metrics: MetricsEndpoint
 
     async def close(self) -> None:
         """Close all of them."""
+        await self.metrics.stop()
         self.keys.close()
         self.network.close()
         await self.bus.close()
@@ -64,7 +67,10 @@ async def open_parts(conf: cfg.ConfigOpts) -> ControllerParts:
     bus = problems.of(lambda: open_controller_bus(conf))
     store = problems.of(lambda: _open_store(conf))
     network = problems.of(lambda: open_network(conf, store)) if store else None
+    metrics = problems.of(lambda: MetricsEndpoint(conf))
     if problems.found:
+        if metrics:
+            await metrics.stop()
         if keys:
             keys.close()
         if network:
@@ -76,7 +82,7 @@ async def open_parts(conf: cfg.ConfigOpts) -> ControllerParts:
     with problems:
         pass  # raises what was found
     assert network is not None  # noqa: S101  # else there was a problem
-    return ControllerParts(environments, admission, addresses, tls, keys, store, network, bus)
+    return ControllerParts(environments, admission, addresses, tls, keys, store, network, bus, metrics)
 
 
 async def check(conf: cfg.ConfigOpts) -> None:

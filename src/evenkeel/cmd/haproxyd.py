@@ -20,6 +20,7 @@ from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import HAPROXYD
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
+from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
 from evenkeel.cmd.reloading import Reloading, ignore_hangup
 from evenkeel.cmd.runtime import on_stop_signal
 from evenkeel.cmd.service_manager import ServiceManager
@@ -100,6 +101,7 @@ async def check(conf: cfg.ConfigOpts) -> None:
     """Read everything that the options name. Raises :class:`ValueError` with all problems."""
     with Problems() as problems:
         problems.of(lambda: daemon_settings(conf))
+        problems.of(lambda: metrics_tls(conf))
         http = problems.of(lambda: http_settings(conf))
         if http:
             problems.of(lambda: server_context(http.certificate, http.key))
@@ -113,20 +115,27 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
     stop = asyncio.Event()
     on_stop_signal(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
+    metrics = MetricsEndpoint(conf)
 
     def use_certificate(changed: cfg.ConfigOpts) -> None:
         http = http_settings(changed)
         daemon.use_certificate(http.certificate, http.key)
 
-    actions = {LOG_OPTIONS: set_log_level, CERTIFICATE_OPTIONS: use_certificate}
+    actions = {
+        LOG_OPTIONS: set_log_level,
+        CERTIFICATE_OPTIONS: use_certificate,
+        METRICS_CERTIFICATE_OPTIONS: metrics.reload,
+    }
     Reloading(NAME, arguments, HAPROXYD, conf, actions).listen()
     watching = asyncio.create_task(systemd.watch())
     try:
+        await metrics.start(daemon.set_gauges)
         await daemon.start()
         systemd.ready()
         await stop.wait()
     finally:
         systemd.stopping()
+        await metrics.stop()
         await daemon.stop()
         watching.cancel()
 

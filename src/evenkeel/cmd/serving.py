@@ -13,6 +13,7 @@ import uvloop
 from oslo_config import cfg
 
 from evenkeel.api.protocol import BoundedProtocol, HttpLimits
+from evenkeel.cmd.server_tls import server_tls
 from evenkeel.serving.accepting import Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.peers import Network, networks
@@ -137,18 +138,5 @@ def open_files_max() -> int:
 
 
 def tls_context(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """The server's certificate, for TLS 1.2 and newer; None: plain HTTP. Raises :class:`ValueError`."""
-    certificate, key, authorities = conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file
-    if not certificate:
-        if key or authorities:
-            raise ValueError("api.ssl_cert_file: it is needed with ssl_key_file and ssl_client_ca_file")
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(certificate, key)
-        if authorities:
-            context.load_verify_locations(authorities)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except OSError as error:  # ssl.SSLError is one
-        raise ValueError(f"api.ssl_cert_file, ssl_key_file, ssl_client_ca_file: {error}") from error
-    return context
+    """The API's certificate; None: plain HTTP. Raises :class:`ValueError`."""
+    return server_tls("api", conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file)

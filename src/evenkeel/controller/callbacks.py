@@ -21,6 +21,7 @@ from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, 
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES
 from evenkeel.core.ports import OwnershipStore, ReportStore
 from evenkeel.core.service import ServiceDefinition, stand_in
+from evenkeel.metrics.controller import MESSAGE_DURATION, MESSAGES_REFUSED
 
 log = structlog.get_logger(__name__)
 
@@ -51,6 +52,16 @@ class Callbacks:
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
         """Handle one message; raises only errors that a redelivery may overcome (store unavailable)."""
+        kind = type(message).__name__
+        with MESSAGE_DURATION.labels(kind).time():
+            reply = await self._reply(message)
+        if isinstance(reply, m.Refused):
+            MESSAGES_REFUSED.labels(kind, reply.code).inc()
+        elif isinstance(reply, m.ReportReceipt) and reply.stale:
+            MESSAGES_REFUSED.labels(kind, "stale").inc()
+        return reply
+
+    async def _reply(self, message: m.AnyMessage) -> m.AnyReply | None:
         try:
             return await self._answer(message)
         except SessionLost as error:

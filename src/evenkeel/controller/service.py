@@ -25,6 +25,7 @@ from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue, keepalive_queue
 from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
+from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 
 log = structlog.get_logger(__name__)
 
@@ -168,16 +169,20 @@ class Controller:
         while True:
             try:
                 await work()
+                LOOP_SUCCESS.labels(name).set_to_current_time()
                 if down:
                     log.info("recovered", part=name)
                 down = False
             except Unavailable as error:
+                LOOP_FAILURES.labels(name, "unavailable").inc()
                 if not down:
                     log.warning("dependency unavailable; trying again", part=name, error=str(error))
                 down = True
             except EvenKeelError:
+                LOOP_FAILURES.labels(name, "error").inc()
                 log.exception("unexpected refusal", part=name)
             except Exception:  # a loop that ended silently would leave this controller half working
+                LOOP_FAILURES.labels(name, "error").inc()
                 log.exception("unexpected error", part=name)
             await pause()
 

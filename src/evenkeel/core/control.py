@@ -118,6 +118,14 @@ class Shard(Value):
     """A planned handover is under way: the acting agent is to release it to this agent."""
 
 
+class ShardCount(Value):
+    """Numbers of the shards of an environment and of those without a live agent."""
+
+    environment: str
+    total: int
+    unserved: int
+
+
 class History(Value):
     """An uninterrupted history of the database: another one begins when it lost commits."""
 

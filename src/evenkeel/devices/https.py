@@ -18,6 +18,7 @@ from yarl import URL
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.request_context import HEADER, written_ids
 from evenkeel.devices.errors import NoAnswer, NotSent
+from evenkeel.metrics.device_requests import answered
 
 log = structlog.get_logger(__name__)
 
@@ -151,13 +152,15 @@ class HttpsTransport:
         except (aiohttp.ClientError, OSError) as error:
             raise DeviceUnavailable(self._host, f"connection lost: {type(error).__name__}") from error
         finally:
+            seconds = time.monotonic() - begun
+            answered(self._host, method, status, seconds)
             log.debug(
                 "device request",
                 device=self._host,
                 method=method,
                 path=logged_path or path,
                 status=status or "no answer",
-                milliseconds=round((time.monotonic() - begun) * 1000),
+                milliseconds=round(seconds * 1000),
                 sent_bytes=len(body or b""),
                 request_ids=request_ids,
             )

@@ -28,6 +28,7 @@ from evenkeel.haproxyd.health.observation import Observer
 from evenkeel.haproxyd.health.ping import PingChecks
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.metrics.haproxyd import PARTITION_PROBLEMS, PARTITIONS, USABLE
 
 log = structlog.get_logger(__name__)
 
@@ -142,6 +143,12 @@ class HaproxyDaemon:
             owners=dict(self.partitions.owners),
             note=self.partitions.note,
         )
+
+    async def set_gauges(self) -> None:
+        """Set the gauges of ``/metrics``."""
+        PARTITIONS.set(len(self.partitions.names()))
+        PARTITION_PROBLEMS.set(self.partitions.problem_count)
+        USABLE.set(not self.partitions.problem)
 
     def _make_counters(self, name: str, directory: Path) -> PartitionCounters:
         self._counters[name] = PartitionCounters(name, directory)

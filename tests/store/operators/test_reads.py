@@ -44,6 +44,17 @@ async def test_agents_come_with_their_load(store: SqlStore) -> None:
     assert first == await store.operators.agent(AGENT)
 
 
+async def test_shards_are_counted_by_environment_and_as_unserved_without_a_live_agent(store: SqlStore) -> None:
+    await placed(store)
+    await add_agent(store, "agent-2", ttl_seconds=-1.0)
+    await add_shard(store, "shard-2", project_id="other", acting_agent_id="agent-2")
+    await add_shard(store, "shard-3", project_id="third", acting_agent_id=None)
+
+    (counted,) = await store.operators.shard_counts()
+
+    assert (counted.environment, counted.total, counted.unserved) == ("prod", 3, 2)
+
+
 @pytest.mark.parametrize(("ttl_seconds", "alive"), [(600.0, True), (-1.0, False), (None, False)])
 async def test_an_agent_is_alive_while_its_session_stands(
     store: SqlStore, ttl_seconds: float | None, alive: bool

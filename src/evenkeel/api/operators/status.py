@@ -76,10 +76,10 @@ async def _summary(services: Services) -> StatusView:
     broker = services.broker_problem()
     agents = await services.operators.agents()
     alive = frozenset(row.id for row in agents if row.alive)
-    rows = await services.operators.shards()
+    counts = await services.operators.shard_counts()
     environments = await services.operators.environments()
     groups = await services.operators.out_of_reach()
-    unserved = sum(row.acting_agent_id not in alive for row in rows)
+    unserved = sum(count.unserved for count in counts)
     load_balancers = await services.operators.summary()
     expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
     unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
@@ -89,7 +89,7 @@ async def _summary(services: Services) -> StatusView:
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=dict(load_balancers.by_status),
         oldest_pending_seconds=round(load_balancers.oldest_pending_seconds, 1),
-        shards=views.ShardCounts(total=len(rows), unserved=unserved),
+        shards=views.ShardCounts(total=sum(count.total for count in counts), unserved=unserved),
         halted=[views.halted_view(row) for row in halted],
         devices=[views.devices_view(row) for row in groups],
         problems=[

@@ -9,6 +9,7 @@ from evenkeel.cmd import (
     identity_options,
     key_manager_options,
     limit_options,
+    metrics_options,
     network_options,
     options,
     quota_options,
@@ -33,6 +34,11 @@ CONTROLLER: OptionGroups = {
     "vault": vault_options.VAULT,
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
+    "metrics": metrics_options.METRICS,
 }
-AGENT: OptionGroups = {None: options.COMMON + options.AGENT}
-HAPROXYD: OptionGroups = {None: LOGGING, "haproxyd": haproxyd_options.HAPROXYD}
+AGENT: OptionGroups = {None: options.COMMON + options.AGENT, "metrics": metrics_options.METRICS}
+HAPROXYD: OptionGroups = {
+    None: LOGGING,
+    "haproxyd": haproxyd_options.HAPROXYD,
+    "metrics": metrics_options.METRICS,
+}

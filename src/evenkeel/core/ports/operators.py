@@ -17,6 +17,7 @@ from evenkeel.core.control import (
     OrphanedPartition,
     Page,
     Shard,
+    ShardCount,
 )
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
@@ -140,6 +141,10 @@ class OperatorStore(Protocol):
 
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         """Shards, by environment, group and tenant."""
+        ...
+
+    async def shard_counts(self) -> tuple[ShardCount, ...]:
+        """Of each environment with shards, by name; one query."""
         ...
 
     async def events(

@@ -12,6 +12,7 @@ import structlog
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.numbering import numbers_from
+from evenkeel.metrics.haproxyd import WRITES
 
 log = structlog.get_logger(__name__)
 
@@ -52,6 +53,7 @@ class WriteJournal:
             request_ids=request_ids,
         )
         self._entries.append(entry)
+        WRITES.labels("yes" if accepted else "no", how).inc()
         _log(entry)
 
     def after(self, number: int) -> wire.Journal:

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer
 from evenkeel.haproxyd.api.http_settings import HttpSettings
-from evenkeel.haproxyd.api.protocol import BoundedHandler
 from evenkeel.haproxyd.api.refusals import STATUS, DaemonRefused, refusal_of
 from evenkeel.serving.accepting import Acceptor, fitting
+from evenkeel.serving.bounded_handler import BoundedHandler
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.refusal_log import RefusalLog
 
@@ -111,13 +112,24 @@ class HttpsServer:
         server = self._runner.server
         if server is None:
             raise RuntimeError("connections are taken before the server is set up")
-        return BoundedHandler(server, connection, self._settings, self._tally, loop=asyncio.get_running_loop())
+        return BoundedHandler(
+            server,
+            connection,
+            self._settings,
+            self._tally,
+            loop=asyncio.get_running_loop(),
+            bad_request=_bad_request,
+        )
 
     async def stop(self) -> None:
         """Finish requests in progress, then close."""
         while self._acceptors:
             self._acceptors.pop().close()
         await self._runner.cleanup()
+
+
+def _bad_request(status: int) -> web.Response:
+    return answer(wire.DaemonRefusal(code="invalid", reason="not an HTTP request that is understood"), status=status)
 
 
 async def _bind(host: str, port: int) -> list[socket.socket]:

@@ -24,6 +24,7 @@ from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.drift import kept_states
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
 from evenkeel.haproxyd.ports import FrontendCounters
+from evenkeel.metrics.haproxyd import RELOAD_DURATION
 
 log = structlog.get_logger(__name__)
 
@@ -123,7 +124,8 @@ class Reloader:
         await self._process.wait_for_old_workers()
         await self._counters.carry_over(self._process.cli)
         await self._keep_server_states(config)
-        await self._process.reload()
+        with RELOAD_DURATION.time():
+            await self._process.reload()
 
     async def _replace_process(self, config: HaproxyConfig) -> None:
         """If the old process does not answer, its server states and what it counted since the last read are lost."""

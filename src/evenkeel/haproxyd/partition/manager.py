@@ -231,6 +231,11 @@ class PartitionManager:
             problem=supervisor.problem,
         )
 
+    @property
+    def problem_count(self) -> int:
+        """How many partitions have a problem."""
+        return sum(bool(each.problem or each.name in self._broken) for each in self._supervisors.values())
+
     # -- writes
 
     async def guard(self, name: str, wanted: wire.GuardState) -> wire.GuardState:

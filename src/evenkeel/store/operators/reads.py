@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, case, false, func, or_, select
 
-from evenkeel.core.control import Event, ListQuery, LoadBalancerSummary, Page, Shard
+from evenkeel.core.control import Event, ListQuery, LoadBalancerSummary, Page, Shard, ShardCount
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.engine.statements import batches
+from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import EVENT_COLUMNS, LOAD_BALANCER, SHARD_COLUMNS, event_of, shard_of
@@ -94,6 +95,17 @@ def read_shards(connection: Connection, environment: str | None, agent_id: Agent
     if agent_id is not None:
         statement = statement.where(or_(_shard.c.acting_agent_id == agent_id, _shard.c.home_agent_id == agent_id))
     return tuple(shard_of(row) for row in connection.execute(statement))
+
+
+def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
+    """Numbers of shards by environment. One query."""
+    rows = connection.execute(
+        select(_shard.c.environment, func.count(), func.sum(case((live(), 0), else_=1)))
+        .select_from(_shard.outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id))
+        .group_by(_shard.c.environment)
+        .order_by(_shard.c.environment)
+    )
+    return tuple(ShardCount(environment=row[0], total=row[1], unserved=int(row[2])) for row in rows)
 
 
 def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tuple[str, ...]]:

@@ -19,6 +19,7 @@ from evenkeel.core.control import (
     OrphanedPartition,
     Page,
     Shard,
+    ShardCount,
 )
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
@@ -120,6 +121,9 @@ class SqlOperators:
 
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
         return await self._db.read(lambda connection: reads.read_shards(connection, environment, agent_id))
+
+    async def shard_counts(self) -> tuple[ShardCount, ...]:
+        return await self._db.read(reads.read_shard_counts)
 
     async def events(
         self, *, after: int = 0, limit: int = 100, newest: bool = False, object_id: str | None = None

@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Delete,
+    Row,
     Select,
     Table,
     Update,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     delete,
     exists,
     false,
+    func,
     literal,
     not_,
     or_,
@@ -35,6 +37,7 @@ from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.capacity import confirm, is_limited
@@ -73,12 +76,15 @@ class Recorded(NamedTuple):
     """How it proves that the database lost commits; empty: it does not."""
     leaves_networks: bool = False
     """It removed load balancers, VIPs or members, and devices have networks for the shard."""
+    seconds_to_active: tuple[float, ...] = ()
+    """Of each load balancer that became ACTIVE: since its last change was accepted."""
 
 
 def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
     """Write the new statuses."""
     lost: list[str] = []
     left = False
+    seconds: list[float] = []
     shard = connection.execute(
         select(
             _shard.c.environment,
@@ -97,18 +103,21 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
     if shard is None:
         return Recorded(ReportReceipt(stale=True))
     for batch in batches(newest_outcomes(report.outcomes)):
-        states = _states(connection, report, batch)
+        rows = _states(connection, report, batch)
+        states = [state_of(row) for row in rows]
+        waited = {row.id: float(row.waited_seconds) for row in rows}
         if shard.history and report.history == shard.history:
             lost += _contradictions(states, batch)
         changes = _status_changes(states, report, batch)
         members_left = write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
+        seconds += [waited[each.was.id] for each in changes if _became_active(each)]
         left = left or members_left or any(each.removed or each.vip_left for each in changes)
         if shard.limited and (made := [each.was.id for each in changes if each.first]):
             confirm(connection, made)
         record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
     if report.repaired:
         record_events(connection, _repaired_events(connection, shard.environment, report))
-    return Recorded(ReportReceipt(), next(iter(lost), ""), left and bool(shard.attached))
+    return Recorded(ReportReceipt(), next(iter(lost), ""), left and bool(shard.attached), tuple(seconds))
 
 
 def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:
@@ -141,10 +150,11 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     return [newest[id_] for id_ in sorted(newest)]
 
 
-def _states(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> list[LoadBalancerState]:
+def _states(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> Sequence[Row[Any]]:
     ids = [outcome.load_balancer_id for outcome in outcomes]
-    statement = locked_states().where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
-    return [state_of(row) for row in connection.execute(statement)]
+    waited = db_now() - func.coalesce(_root.c.updated_at, _root.c.created_at)
+    statement = locked_states().add_columns(waited.label("waited_seconds"))
+    return connection.execute(statement.where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)).all()
 
 
 def _contradictions(states: Iterable[LoadBalancerState], outcomes: Sequence[Applied]) -> Iterator[str]:
@@ -176,6 +186,17 @@ def state_of(row: Any) -> LoadBalancerState:
     values["provisioning_status"] = ProvisioningStatus(row.provisioning_status)
     values["operating_status"] = OperatingStatus(row.operating_status)
     return LoadBalancerState(**values)
+
+
+def _became_active(change: StatusChange) -> bool:
+    """By a change of a user: not by a new history, which sets all at once."""
+    was, now = change.was, change.now
+    return (
+        not change.removed
+        and was.provisioning_status in PENDING
+        and now.provisioning_status is ProvisioningStatus.ACTIVE
+        and was.status_reason != CONFIRMED_ANEW
+    )
 
 
 def _events(change: StatusChange, environment: str, report: ReportApplied) -> Iterable[EventRow]:

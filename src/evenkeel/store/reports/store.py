@@ -2,6 +2,7 @@
 
 from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
+from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
@@ -17,6 +18,8 @@ class SqlReports:
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
         recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
+        for seconds in recorded.seconds_to_active:
+            TIME_TO_ACTIVE.observe(seconds)
         if recorded.lost:
             await self._histories.begin(report.history, f"agent {report.agent_id}: {recorded.lost}")
         if recorded.leaves_networks:  # not in the same transaction: only a later one is sure to see new load balancers

@@ -7,28 +7,61 @@ sends.
 """
 
 import asyncio
+from collections.abc import Callable
+from typing import Protocol
 
 from aiohttp import web
 
-from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.api.handlers import answer
-from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.serving.connections import Connection
 from evenkeel.serving.refusal_log import RefusalLog
 from evenkeel.serving.stalled_writes import StalledWrites
 
 
+class HandlerLimits(Protocol):
+    """Time-outs of a connection, seconds."""
+
+    @property
+    def keep_alive_seconds(self) -> float:
+        """How long an idle connection is kept."""
+        ...
+
+    @property
+    def unread_seconds(self) -> float:
+        """How long the rest of a request's body is read after the response was sent."""
+        ...
+
+    @property
+    def write_seconds(self) -> float:
+        """How long the client may take to read a part of the response."""
+        ...
+
+    @property
+    def login_seconds(self) -> float:
+        """How long it may stay unauthenticated; 0: for ever, as nobody logs in."""
+        ...
+
+    @property
+    def header_seconds(self) -> float:
+        """For each request's header."""
+        ...
+
+
+def _plain(status: int) -> web.Response:
+    return web.Response(status=status, text="not an HTTP request that is understood")
+
+
 class BoundedHandler(web.RequestHandler):
-    """A connection to the daemon."""
+    """A connection. ``bad_request``: answers with this status what is not HTTP."""
 
     def __init__(
         self,
         server: web.Server,
         connection: Connection,
-        settings: HttpSettings,
+        settings: HandlerLimits,
         tally: RefusalLog,
         *,
         loop: asyncio.AbstractEventLoop,
+        bad_request: Callable[[int], web.Response] = _plain,
     ) -> None:
         super().__init__(
             server,
@@ -41,6 +74,7 @@ class BoundedHandler(web.RequestHandler):
         self.stranger = connection
         self._settings = settings
         self._tally = tally
+        self._bad_request = bad_request
         self._header_timer: asyncio.TimerHandle | None = None
         self._login_timer: asyncio.TimerHandle | None = None
         self._writing: StalledWrites | None = None
@@ -52,7 +86,8 @@ class BoundedHandler(web.RequestHandler):
         self._writing = StalledWrites(
             transport, self._settings.write_seconds, lambda: self._count("its answer is not taken")
         )
-        self._login_timer = self._loop.call_later(self._settings.login_seconds, self._look_for_login)
+        if self._settings.login_seconds:
+            self._login_timer = self._loop.call_later(self._settings.login_seconds, self._look_for_login)
         self._expect_header()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -119,7 +154,6 @@ class BoundedHandler(web.RequestHandler):
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         self._count("no HTTP request")
-        refusal = wire.DaemonRefusal(code="invalid", reason="not an HTTP request that is understood")
-        told = answer(refusal, status=status)
+        told = self._bad_request(status)
         told.force_close()
         return told

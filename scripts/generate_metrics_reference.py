@@ -1,0 +1,95 @@
+"""Writes docs/reference/metrics.md from the registry of metrics. ``--check``: only compares."""
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prometheus_client.metrics import MetricWrapperBase
+
+from evenkeel.metrics.system import SystemCollector
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
+PARTS = {
+    "Controllers: the API": "api",
+    "Controllers: agents' messages and background work": "controller",
+    "Agents": "agent",
+    "Agents: requests to devices": "device_requests",
+    "evenkeel-haproxyd": "haproxyd",
+}
+"""Heading -> module that declares the metrics."""
+SYSTEM = "Controllers: the whole system"
+HEAD = """# Metrics
+
+Made by `scripts/generate_metrics_reference.py`. [How to collect them](../how-to/monitor.md).
+
+Every process serves `/metrics` in the formats of Prometheus and OpenMetrics, if `bind_port` of `[metrics]` is set. The
+metrics of its Python process (`process_*`, `python_*`) are there as well. A histogram `x` has the series `x_bucket`,
+`x_sum` and `x_count`.
+"""
+WHOLE = "Every controller reads these from the database, at most every 10 s. Take one of them, `max`, not their sum.\n"
+
+
+class MetricLine(NamedTuple):
+    """A metric, as the page shows it."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    text: str
+
+
+def declared(module: str) -> Iterator[MetricLine]:
+    """The metrics of a module, in its order."""
+    for each in vars(import_module(f"evenkeel.metrics.{module}")).values():
+        if isinstance(each, MetricWrapperBase):
+            (family,) = each.describe()
+            yield line_of(family, tuple(each._labelnames))
+
+
+def of_system() -> Iterator[MetricLine]:
+    """The metrics of the whole system."""
+    collector = SystemCollector(None, lambda: "")  # type: ignore[arg-type]  # nothing is read
+    for family in collector.describe():
+        yield line_of(family, tuple(family._labelnames))  # type: ignore[attr-defined]
+
+
+def line_of(family: Any, labels: tuple[str, ...]) -> MetricLine:
+    """``family``: without samples."""
+    name = f"{family.name}_total" if family.type == "counter" else family.name
+    return MetricLine(name, family.type, labels, family.documentation)
+
+
+def catalogue() -> dict[str, list[MetricLine]]:
+    """All metrics, by heading."""
+    return {SYSTEM: list(of_system())} | {heading: list(declared(module)) for heading, module in PARTS.items()}
+
+
+def page() -> str:
+    """The page."""
+    parts = [HEAD]
+    for heading, lines in catalogue().items():
+        parts.append(f"## {heading}\n")
+        if heading == SYSTEM:
+            parts.append(WHOLE)
+        rows = [f"| `{one.name}` | {one.kind} | {labels(one)} | {one.text} |" for one in lines]
+        parts.append("\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def labels(line: MetricLine) -> str:
+    """Its labels, in order."""
+    return ", ".join(f"`{name}`" for name in line.labels)
+
+
+def main() -> int:
+    """Write or compare."""
+    if "--check" in sys.argv[1:]:
+        return int(PAGE.read_text() != page())
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

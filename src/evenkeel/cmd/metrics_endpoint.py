@@ -1,0 +1,80 @@
+"""The server of ``/metrics`` as ``[metrics]`` describes it."""
+
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
+
+import structlog
+from oslo_config import cfg
+
+from evenkeel.cmd.server_tls import server_tls
+from evenkeel.metrics.server import ScrapeServer
+
+log = structlog.get_logger(__name__)
+
+METRICS_CERTIFICATE_OPTIONS = ("metrics.ssl_cert_file", "metrics.ssl_key_file", "metrics.ssl_client_ca_file")
+
+
+async def _nothing() -> None:
+    """There is nothing to read first."""
+
+
+class MetricsEndpoint:
+    """``/metrics`` as the options say; without a port it does nothing. Listens from the beginning, so that an address
+    that is taken is told at the start. Raises :class:`ValueError`."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._server: ScrapeServer | None = None
+        self._tls = metrics_tls(conf)
+        self._listening = _listen(conf) if conf.metrics.bind_port else None
+        if self._listening is not None and self._tls is None and not is_loopback(conf.metrics.bind_host):
+            log.warning("metrics are served without TLS", bind_host=conf.metrics.bind_host)
+
+    async def start(self, before: Callable[[], Awaitable[None]] = _nothing) -> None:
+        """Serve. ``before``: awaited before each exposition."""
+        if self._listening is not None:
+            self._server = ScrapeServer(self._listening, tls=self._tls, before=before)
+            await self._server.start()
+
+    def reload(self, changed: cfg.ConfigOpts) -> None:
+        """Use the certificate that the files hold now. Raises :class:`ValueError`."""
+        tls = metrics_tls(changed)
+        if (tls is None) != (self._tls is None):
+            raise ValueError("metrics.ssl_cert_file: HTTPS is turned on and off by a restart")
+        if tls is not None and self._server is not None:
+            self._server.use(tls)
+
+    async def stop(self) -> None:
+        """Stop serving."""
+        if self._server is not None:
+            await self._server.stop()
+        elif self._listening is not None:
+            self._listening.close()
+
+
+def metrics_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
+    """None: plain HTTP. Raises :class:`ValueError`."""
+    files = conf.metrics.ssl_cert_file, conf.metrics.ssl_key_file, conf.metrics.ssl_client_ca_file
+    return server_tls("metrics", *files)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only processes of this host reach the address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listen(conf: cfg.ConfigOpts) -> socket.socket:
+    host, port = conf.metrics.bind_host, conf.metrics.bind_port
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise ValueError(f"metrics.bind_host, metrics.bind_port: {host}:{port}: {error.strerror or error}") from error
+    return listening

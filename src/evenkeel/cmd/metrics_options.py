@@ -1,0 +1,18 @@
+"""The options of ``[metrics]``, the same for controllers, agents and the daemon."""
+
+from oslo_config import cfg
+
+METRICS = [
+    cfg.HostAddressOpt(
+        "bind_host",
+        default="127.0.0.1",
+        help="Address that serves /metrics for Prometheus; nobody has to log in.",
+    ),
+    cfg.PortOpt("bind_port", default=0, help="Port that serves /metrics; 0: metrics are not served."),
+    cfg.StrOpt("ssl_cert_file", help="Serve HTTPS with this certificate (PEM, with its chain)."),
+    cfg.StrOpt("ssl_key_file", help="Its private key (PEM)."),
+    cfg.StrOpt(
+        "ssl_client_ca_file",
+        help="Answer only clients with a certificate signed by one of these CAs (PEM): mutual TLS.",
+    ),
+]

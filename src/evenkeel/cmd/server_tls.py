@@ -1,0 +1,23 @@
+"""TLS of the servers whose certificate is named by ``ssl_cert_file``, ``ssl_key_file`` and ``ssl_client_ca_file``."""
+
+import ssl
+
+
+def server_tls(
+    section: str, certificate: str | None, key: str | None, authorities: str | None
+) -> ssl.SSLContext | None:
+    """The certificate that the options of ``section`` name, for TLS 1.2 and newer; None: plain HTTP. Raises
+    :class:`ValueError`."""
+    if not certificate:
+        if key or authorities:
+            raise ValueError(f"{section}.ssl_cert_file: it is needed with ssl_key_file and ssl_client_ca_file")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key)
+        if authorities:
+            context.load_verify_locations(authorities)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except OSError as error:  # ssl.SSLError is one
+        raise ValueError(f"{section}.ssl_cert_file, ssl_key_file, ssl_client_ca_file: {error}") from error
+    return context

@@ -1,0 +1,26 @@
+"""Metrics of a controller's API."""
+
+from prometheus_client import Counter, Histogram
+
+from evenkeel.metrics.buckets import REQUEST_SECONDS
+
+NO_ROUTE = "none"
+"""The label of requests to paths that are not served."""
+
+REQUESTS = Counter(
+    "evenkeel_api_requests_total",
+    "Requests answered, by method, route and HTTP status.",
+    ["method", "route", "status"],
+)
+REQUEST_DURATION = Histogram(
+    "evenkeel_api_request_duration_seconds",
+    "Time from the arrival of a request to its answer, by method and route.",
+    ["method", "route"],
+    buckets=REQUEST_SECONDS,
+)
+
+
+def answered(method: str, route: str, status: int, seconds: float) -> None:
+    """Count one request. ``route``: the path with its parameters as placeholders."""
+    REQUESTS.labels(method, route, status).inc()
+    REQUEST_DURATION.labels(method, route).observe(seconds)

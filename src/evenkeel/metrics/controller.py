@@ -1,0 +1,33 @@
+"""Metrics of a controller besides its API."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from evenkeel.metrics.buckets import REQUEST_SECONDS, WORK_SECONDS
+
+MESSAGE_DURATION = Histogram(
+    "evenkeel_controller_message_duration_seconds",
+    "Time to answer a message of an agent, by type of message.",
+    ["type"],
+    buckets=REQUEST_SECONDS,
+)
+MESSAGES_REFUSED = Counter(
+    "evenkeel_controller_messages_refused_total",
+    "Messages of agents that were refused, by type of message and code: session_lost and stale are fenced agents.",
+    ["type", "code"],
+)
+TIME_TO_ACTIVE = Histogram(
+    "evenkeel_load_balancer_time_to_active_seconds",
+    "Time from the acceptance of a change to the report that the devices have it.",
+    buckets=WORK_SECONDS,
+)
+LOOP_FAILURES = Counter(
+    "evenkeel_controller_loop_failures_total",
+    "Failed runs of the controller's background loops, by loop. unavailable: the database or the broker; "
+    "error: anything else.",
+    ["loop", "kind"],
+)
+LOOP_SUCCESS = Gauge(
+    "evenkeel_controller_loop_last_success_timestamp_seconds",
+    "When a background loop last ended a run without failure, by loop.",
+    ["loop"],
+)

@@ -1,0 +1,26 @@
+"""Metrics of requests to devices."""
+
+from prometheus_client import Counter, Histogram
+
+from evenkeel.metrics.buckets import REQUEST_SECONDS
+
+NO_ANSWER = "none"
+"""The status of requests without an answer."""
+
+REQUESTS = Counter(
+    "evenkeel_device_requests_total",
+    "HTTPS requests to a device, by method and HTTP status; none: no answer.",
+    ["device", "method", "status"],
+)
+REQUEST_DURATION = Histogram(
+    "evenkeel_device_request_duration_seconds",
+    "Time of an HTTPS request to a device, with the wait for its turn.",
+    ["device", "method"],
+    buckets=REQUEST_SECONDS,
+)
+
+
+def answered(device: str, method: str, status: int, seconds: float) -> None:
+    """Count one request; ``status`` 0: no answer."""
+    REQUESTS.labels(device, method, status or NO_ANSWER).inc()
+    REQUEST_DURATION.labels(device, method).observe(seconds)

@@ -1,0 +1,18 @@
+"""Metrics of the daemon beside HAProxy."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from evenkeel.metrics.buckets import REQUEST_SECONDS
+
+WRITES = Counter(
+    "evenkeel_haproxyd_writes_total",
+    "Writes of agents, by outcome: how an accepted one was applied (guard, reload, runtime, unchanged), or the code of "
+    "the refusal; stale_owner is an agent that the daemon fenced.",
+    ["accepted", "outcome"],
+)
+RELOAD_DURATION = Histogram(
+    "evenkeel_haproxyd_reload_duration_seconds", "Time of a reload of one HAProxy.", buckets=REQUEST_SECONDS
+)
+PARTITIONS = Gauge("evenkeel_haproxyd_partitions", "Partitions on this host; each has an HAProxy of its own.")
+PARTITION_PROBLEMS = Gauge("evenkeel_haproxyd_partition_problems", "Partitions with a problem.")
+USABLE = Gauge("evenkeel_haproxyd_haproxy_usable", "Whether an HAProxy can be started and reloaded on this host.")

@@ -1,0 +1,109 @@
+"""Serves ``/metrics`` over HTTP or HTTPS.
+
+Connections are limited and have time-outs, as those of the other servers. Nobody logs in: Prometheus proves itself by a
+client certificate if the server asks for one.
+"""
+
+import asyncio
+import resource
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+
+import structlog
+from aiohttp import web
+from prometheus_client import REGISTRY, CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from evenkeel.core.values import Value
+from evenkeel.serving.accepting import Acceptor, fitting
+from evenkeel.serving.bounded_handler import BoundedHandler
+from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
+from evenkeel.serving.refusal_log import RefusalLog
+
+log = structlog.get_logger(__name__)
+
+PATH = "/metrics"
+CONNECTIONS_MAX = 32
+STOP_SECONDS = 1.0
+
+
+class ScrapeLimits(Value):
+    """Time-outs of a connection; see :class:`evenkeel.serving.bounded_handler.HandlerLimits`."""
+
+    keep_alive_seconds: float = 120.0
+    unread_seconds: float = 1.0
+    write_seconds: float = 15.0
+    login_seconds: float = 0.0
+    header_seconds: float = 10.0
+
+
+async def _nothing() -> None:
+    """There is nothing to read first."""
+
+
+class ScrapeServer:
+    """The listening server. ``before``: awaited before each exposition."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        *,
+        tls: ssl.SSLContext | None = None,
+        before: Callable[[], Awaitable[None]] = _nothing,
+        registry: CollectorRegistry = REGISTRY,
+        limits: ScrapeLimits = ScrapeLimits(),  # noqa: B008  # frozen
+    ) -> None:
+        self._listening = listening
+        self._tls = tls
+        self._before = before
+        self._registry = registry
+        self._limits = limits
+        self._tally = RefusalLog("metrics")
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._connections = Connections(
+            ConnectionLimits(connections_max=fitting(CONNECTIONS_MAX, files)), self._tally.add
+        )
+        app = web.Application()
+        app.router.add_get(PATH, self._metrics)
+        self._runner = web.AppRunner(app, shutdown_timeout=STOP_SECONDS)
+        self._acceptor: Acceptor | None = None
+
+    async def start(self) -> None:
+        """Accept connections."""
+        await self._runner.setup()
+        host, port = self._listening.getsockname()[:2]
+        self._acceptor = Acceptor(
+            self._listening,
+            self._connections,
+            self._protocol,
+            tls=self._tls,
+            handshake_seconds=self._limits.header_seconds,
+        )
+        self._acceptor.start()
+        log.info("metrics listening", host=host, port=port, path=PATH, tls=self._tls is not None)
+
+    def use(self, tls: ssl.SSLContext) -> None:
+        """New connections use this certificate."""
+        self._tls = tls
+        if self._acceptor is not None:
+            self._acceptor.use(tls)
+
+    async def stop(self) -> None:
+        """Stop accepting, and close."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+        await self._runner.cleanup()
+
+    def _protocol(self, connection: Connection) -> BoundedHandler:
+        server = self._runner.server
+        if server is None:
+            raise RuntimeError("connections are taken before the server is set up")
+        return BoundedHandler(server, connection, self._limits, self._tally, loop=asyncio.get_running_loop())
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        await self._before()
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        # in a thread: some thousand series take tens of milliseconds
+        body = await asyncio.to_thread(encode, self._registry)
+        return web.Response(body=body, headers={"Content-Type": content_type})

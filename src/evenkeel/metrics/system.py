@@ -1,0 +1,250 @@
+"""Metrics of the whole system, which every controller reads from the database: in queries take one of them (``max``),
+not their sum.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import structlog
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from evenkeel.core.agent_state import AgentState, agent_state
+from evenkeel.core.certificates import ReferenceQuery
+from evenkeel.core.control import Agent, Environment, GroupReach, LoadBalancerSummary, ShardCount
+from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.ports import OperatorStore
+from evenkeel.core.values import Value
+
+log = structlog.get_logger(__name__)
+
+READ_EVERY_SECONDS = 10.0
+"""The database is read at most so often, however many scrape."""
+READ_TIMEOUT_SECONDS = 8.0
+EVENTS_PER_READ = 1000
+EXPIRING_DAYS = 7
+REFERENCES_MAX = 1000
+
+
+class SystemFigures(Value):
+    """What the database says of the system."""
+
+    environments: tuple[Environment, ...]
+    agents: tuple[Agent, ...]
+    load_balancers: LoadBalancerSummary
+    shards: tuple[ShardCount, ...]
+    out_of_reach: tuple[GroupReach, ...]
+    certificates_expiring: int
+    certificates_unreadable: int
+
+
+NOTHING = SystemFigures(
+    environments=(),
+    agents=(),
+    load_balancers=LoadBalancerSummary(by_status={}, waiting=0, oldest_pending_seconds=0.0),
+    shards=(),
+    out_of_reach=(),
+    certificates_expiring=0,
+    certificates_unreadable=0,
+)
+
+
+async def read_figures(operators: OperatorStore) -> SystemFigures:
+    """A constant number of queries. Raises :class:`StoreUnavailable`."""
+    expiring = await operators.references(ReferenceQuery(expiring_days=EXPIRING_DAYS), limit=REFERENCES_MAX)
+    unreadable = await operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
+    return SystemFigures(
+        environments=await operators.environments(),
+        agents=await operators.agents(),
+        load_balancers=await operators.summary(),
+        shards=await operators.shard_counts(),
+        out_of_reach=await operators.out_of_reach(),
+        certificates_expiring=len(expiring),
+        certificates_unreadable=len(unreadable),
+    )
+
+
+class SystemCollector(Collector):
+    """Exports the figures of the last successful read. If a read fails, all of them are absent, but
+    ``evenkeel_database_up`` is 0."""
+
+    def __init__(
+        self,
+        operators: OperatorStore,
+        broker_problem: Callable[[], str],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``broker_problem``: why this process cannot send messages now; empty if it can."""
+        self._operators = operators
+        self._broker_problem = broker_problem
+        self._now = now
+        self._figures: SystemFigures | None = None
+        self._read_at = float("-inf")
+        self._read_seconds = 0.0
+        self._events: Counter[str] = Counter()
+        self._newest_event: int | None = None
+        self._reading = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Read the database, unless that was done moments ago."""
+        async with self._reading:
+            begun = self._now()
+            if begun - self._read_at < READ_EVERY_SECONDS:
+                return
+            try:
+                async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                    await self._count_events()
+                    self._figures = await read_figures(self._operators)
+            except (EvenKeelError, TimeoutError) as error:
+                self._figures = None
+                log.warning("metrics of the system not read", error=str(error) or "time-out")
+            self._read_at = self._now()
+            self._read_seconds = self._read_at - begun
+
+    async def _count_events(self) -> None:
+        """Those since the last read; at first only where they end."""
+        if self._newest_event is None:
+            newest = await self._operators.events(limit=1, newest=True)
+            self._newest_event = newest[-1].id if newest else 0
+            return
+        while found := await self._operators.events(after=self._newest_event, limit=EVENTS_PER_READ):
+            self._events.update(event.kind for event in found)
+            self._newest_event = found[-1].id
+
+    def describe(self) -> Iterable[Metric]:
+        """All families, empty."""
+        return self._families(NOTHING)
+
+    def collect(self) -> Iterator[Metric]:
+        """The families, for one exposition."""
+        return self._families(self._figures)
+
+    def _families(self, figures: SystemFigures | None) -> Iterator[Metric]:
+        yield gauge("evenkeel_database_up", "Whether this controller could read the database.", figures is not None)
+        yield gauge(
+            "evenkeel_database_read_seconds", "Time of the last read of the system's state.", self._read_seconds
+        )
+        yield gauge(
+            "evenkeel_message_broker_up",
+            "Whether this controller is connected to the message broker.",
+            not self._broker_problem(),
+        )
+        events = CounterMetricFamily(
+            "evenkeel_events",
+            "Events of the system since this controller began, by kind: takeovers, handovers, faults.",
+            labels=["kind"],
+        )
+        for kind, count in sorted(self._events.items()):
+            events.add_metric([kind], count)
+        yield events
+        if figures is not None:
+            yield from _load_balancers(figures)
+            yield from _agents(figures.agents)
+            yield from _shards(figures.shards)
+            yield from _devices(figures)
+
+
+def gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    """A family with one value and no labels."""
+    return GaugeMetricFamily(name, text, value=float(value))
+
+
+def labelled(
+    name: str, text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> GaugeMetricFamily:
+    """A family with labels."""
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for names, value in values:
+        family.add_metric(names, float(value))
+    return family
+
+
+def _load_balancers(figures: SystemFigures) -> Iterator[Metric]:
+    counts = figures.load_balancers
+    yield labelled(
+        "evenkeel_load_balancers",
+        "Load balancers, by provisioning status.",
+        ("provisioning_status",),
+        (((status,), count) for status, count in sorted(counts.by_status.items())),
+    )
+    yield gauge(
+        "evenkeel_load_balancers_waiting",
+        "PENDING load balancers with a reason: more than time is needed.",
+        counts.waiting,
+    )
+    yield gauge(
+        "evenkeel_pending_oldest_seconds",
+        "How long ago the oldest change was accepted that is still PENDING; 0: there is none.",
+        counts.oldest_pending_seconds,
+    )
+    yield gauge(
+        "evenkeel_certificates_expiring",
+        f"Certificates in use that expire within {EXPIRING_DAYS} days, at most {REFERENCES_MAX}.",
+        figures.certificates_expiring,
+    )
+    yield gauge(
+        "evenkeel_certificates_unreadable",
+        f"References to certificates in use that cannot be read, at most {REFERENCES_MAX}.",
+        figures.certificates_unreadable,
+    )
+
+
+def _agents(agents: tuple[Agent, ...]) -> Iterator[Metric]:
+    place = ("environment", "group", "host")
+
+    def named(agent: Agent) -> tuple[str, ...]:
+        return (agent.environment, str(agent.group_number), agent.host)
+
+    yield labelled(
+        "evenkeel_agent_state",
+        "1 for the state that an agent is in, else 0.",
+        (*place, "state"),
+        (((*named(agent), state.value), agent_state(agent) is state) for agent in agents for state in AgentState),
+    )
+    yield labelled(
+        "evenkeel_agent_reported_queue_depth",
+        "Load balancers that wait at an agent, as it last reported.",
+        place,
+        ((named(agent), agent.queue_depth) for agent in agents),
+    )
+    yield labelled(
+        "evenkeel_agent_acting_shards",
+        "Shards that an agent serves, by the database.",
+        place,
+        ((named(agent), agent.acting_shards) for agent in agents),
+    )
+    yield labelled(
+        "evenkeel_agent_capacity_score",
+        "How full an agent's devices are: the highest of its metrics' shares of their limits; 1: full.",
+        place,
+        ((named(agent), agent.capacity_score) for agent in agents),
+    )
+
+
+def _shards(counts: tuple[ShardCount, ...]) -> Iterator[Metric]:
+    yield labelled(
+        "evenkeel_shards", "Shards, by environment.", ("environment",), (((c.environment,), c.total) for c in counts)
+    )
+    yield labelled(
+        "evenkeel_shards_unserved",
+        "Shards for which no live agent acts, by environment.",
+        ("environment",),
+        (((c.environment,), c.unserved) for c in counts),
+    )
+
+
+def _devices(figures: SystemFigures) -> Iterator[Metric]:
+    yield labelled(
+        "evenkeel_devices_out_of_reach",
+        "Devices of a group that no agent reaches; only groups with such devices, or without an observer.",
+        ("environment", "group"),
+        (((each.environment, str(each.number)), len(each.reach.away)) for each in figures.out_of_reach),
+    )
+    yield labelled(
+        "evenkeel_environment_halted",
+        "Whether the circuit breaker of an environment is open.",
+        ("environment",),
+        (((each.name,), each.halted_at is not None) for each in figures.environments),
+    )
