@@ -166,6 +166,7 @@ class Controller:
     ) -> None:
         """Run ``work`` and pause, repeatedly, whatever it raises."""
         down = False
+        failures = {kind: LOOP_FAILURES.labels(name, kind) for kind in ("unavailable", "error")}
         while True:
             try:
                 await work()
@@ -174,15 +175,15 @@ class Controller:
                     log.info("recovered", part=name)
                 down = False
             except Unavailable as error:
-                LOOP_FAILURES.labels(name, "unavailable").inc()
+                failures["unavailable"].inc()
                 if not down:
                     log.warning("dependency unavailable; trying again", part=name, error=str(error))
                 down = True
             except EvenKeelError:
-                LOOP_FAILURES.labels(name, "error").inc()
+                failures["error"].inc()
                 log.exception("unexpected refusal", part=name)
             except Exception:  # a loop that ended silently would leave this controller half working
-                LOOP_FAILURES.labels(name, "error").inc()
+                failures["error"].inc()
                 log.exception("unexpected error", part=name)
             await pause()
 

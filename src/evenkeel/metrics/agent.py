@@ -26,6 +26,8 @@ REPAIRED = Counter(
     "evenkeel_agent_drift_repaired_total",
     "Load balancers repaired because devices differed from what was applied.",
 )
+for _reason in ("session_lost", "newer_owner", "guard_lost"):
+    FENCED.labels(_reason)  # so that the first one is seen as an increase
 QUEUE_DEPTH = Gauge("evenkeel_agent_queue_depth", "Load balancers that wait for a pass.")
 SHARDS = Gauge("evenkeel_agent_shards", "Shards that this agent serves.")
 SESSIONS = Counter("evenkeel_agent_sessions_opened_total", "Sessions opened since the process began.")

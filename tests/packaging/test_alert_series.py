@@ -1,0 +1,69 @@
+"""Alerts whose causes are defects, or take long: they fire for series that show them, and not for others."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.packaging.metric_names import ROOT
+
+RULES = ROOT / "packaging" / "prometheus" / "alerts.yml"
+REQUESTS = "evenkeel_api_request_duration_seconds_bucket"
+
+
+def slow(le: str, values: str) -> dict[str, str]:
+    return {"series": f'{REQUESTS}{{instance="c:1",method="GET",route="/v2",le="{le}"}}', "values": values}
+
+
+FAILURES = 'evenkeel_controller_loop_failures_total{instance="c:1",loop="sweeper",kind="error"}'
+PROBLEMS = 'evenkeel_haproxyd_partition_problems{instance="h:1"}'
+CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
+    "EvenKeelApiSlow": (
+        [slow("2.5", "0+1x40"), slow("5.0", "0+100x40"), slow("+Inf", "0+100x40")],
+        [slow("2.5", "0+100x40"), slow("1.0", "0+100x40"), slow("+Inf", "0+100x40")],
+    ),
+    "EvenKeelBackgroundWorkFails": (
+        [{"series": FAILURES, "values": "0+1x40"}],
+        [{"series": FAILURES, "values": "0 1 1+0x38"}],
+    ),
+    "EvenKeelPartitionProblems": (
+        [{"series": PROBLEMS, "values": "0 1+0x39"}],
+        [{"series": PROBLEMS, "values": "0 1 0+0x38"}],
+    ),
+}
+"""Name -> series that make it fire, and series that do not. A value a minute."""
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("fires", [True, False])
+def test_an_alert_fires_for_its_cause_only(tmp_path: Path, name: str, fires: bool) -> None:
+    program = shutil.which("promtool")
+    if program is None:
+        pytest.skip("promtool is not installed: it comes with Debian's package prometheus")
+    (tmp_path / "rules.yml").write_text(_without_annotations())
+    series = CASES[name][0 if fires else 1]
+    labels = {"severity": "warning", "instance": {"h": "h:1"}.get("h" if "Partition" in name else "", "c:1")}
+    if "Background" in name:
+        labels["loop"] = "sweeper"
+    expected: dict[str, Any] = {"eval_time": "40m", "alertname": name}
+    expected["exp_alerts"] = [{"exp_labels": labels}] if fires else []
+    test = {
+        "rule_files": ["rules.yml"],
+        "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": [expected]}],
+    }
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(test))
+    done = subprocess.run(
+        [program, "test", "rules", "test.yml"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _without_annotations() -> str:
+    """They hold values, and are not what is tried here."""
+    rules = yaml.safe_load(RULES.read_text())
+    for rule in rules["groups"][0]["rules"]:
+        del rule["annotations"]
+    return str(yaml.safe_dump(rules))
