@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy import binary
-from evenkeel.haproxyd.haproxy.binary import BinaryUnusable, find_binary, parse_version
+from evenkeel.haproxyd.haproxy.binary import BinaryFinder, BinaryUnusable, find_binary, parse_version
 from tests.demo.test_processes import is_there
 from tests.waiting import eventually
 
@@ -71,3 +72,22 @@ async def test_one_that_says_nothing_ends_with_those_who_asked_it(tmp_path):
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert not is_there(int(said.read_text()))
+
+
+async def test_a_program_that_is_removed_is_told_and_one_that_is_back_is_used(tmp_path: Path) -> None:
+    program = tmp_path / "haproxy"
+
+    def install() -> None:
+        program.write_text("#!/bin/sh\necho HAProxy version 2.8.25\n")
+        program.chmod(0o755)
+
+    install()
+    finder = BinaryFinder(program)
+    assert (await finder.find()).version == "2.8.25"
+    program.unlink()
+    with pytest.raises(HaproxyDown, match="no such program"):
+        await finder.find()
+    assert finder.problem and not finder.version
+    install()
+    assert (await finder.find()).path == program
+    assert not finder.problem

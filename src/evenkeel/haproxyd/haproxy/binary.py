@@ -67,7 +67,7 @@ FindBinary = Callable[[], Awaitable[Binary]]
 
 
 class BinaryFinder:
-    """Looks for a usable HAProxy until there is one, then remembers it."""
+    """Looks for a usable HAProxy until there is one, then remembers it for as long as its file is there."""
 
     def __init__(self, configured: Path | None) -> None:
         self._configured = configured
@@ -82,6 +82,8 @@ class BinaryFinder:
 
     async def find(self) -> Binary:
         """The HAProxy to run. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""
+        if self._binary is not None and not _is_program(self._binary.path):
+            self._binary = None
         if self._binary is None:
             try:
                 self._binary = await find_binary(self._configured)
