@@ -40,6 +40,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_commands(built: Path
     folders = {"evenkeel", "icontrol_emulator", f"{NAME}.dist-info", f"{NAME}.data"}
     assert {name.partition("/")[0] for name in names} == folders
     assert f"{NAME}.data/data/share/evenkeel/systemd/evenkeel-agent.service" in names
+    assert f"{NAME}.data/data/share/evenkeel/prometheus/alerts.yml" in names
     assert all(f"{name} = {place}" in scripts for name, place in PROJECT["scripts"].items())
     assert f"Name: {PROJECT['name']}\n" in metadata and f"Version: {__version__}\n" in metadata
 
