@@ -166,8 +166,9 @@ def galera() -> Iterator[maria.Galera]:
 def logging_as_before() -> Iterator[None]:
     """A command run in the test's own process sets up logging to a stream that ends with the test."""
     root = logging.getLogger()
-    level = root.level
+    level, configuration = root.level, structlog.get_config()
     yield
+    structlog.configure(**configuration)
     log_handlers.remove()
     root.setLevel(level)
 
