@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
@@ -34,3 +36,16 @@ def test_only_one_environment_is_asked(stub: Stub, evenkeel: Run) -> None:
     stub.on("POST", "/shards/c-1/orphans", {"orphans": [], "more": 0})
     ran = evenkeel("orphan", "list", "--environment", "dev", "-f", "json")
     assert (ran.code, json.loads(ran.out)) == (0, [])
+
+
+def test_a_table_needs_80_columns(stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shard = {"id": "s1", "project_id": "", "environment": "production", "group_number": 12}
+    stub.on("GET", "/shards", {"shards": [shard]})
+    row = {
+        "load_balancer_id": "5b1f2f0e-0000-4000-8000-000000000001",
+        "devices": ["bigip-1.example", "bigip-2.example"],
+    }
+    stub.on("POST", "/shards/s1/orphans", {"orphans": [row | {"seconds": 86400}], "partitions": [], "more": 0})
+    lines = evenkeel("orphan", "list").out.splitlines()
+    assert len(lines) == 5 and max(map(len, lines)) <= 80

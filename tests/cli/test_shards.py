@@ -76,6 +76,14 @@ AGENT |= {"acting_shards": 1000, "load_balancers": 10000, "queue_depth": 100, "i
 NETWORK = {"id": SHARD, "name": "tenant-net", "network_type": "vxlan", "segmentation_id": 16777215, "mtu": 1450}
 SUBNET = {"id": SHARD, "name": "tenant-subnet", "cidr": "255.255.255.255/32"}
 PLACE = {"name": "production", "device_driver": "haproxy", "failback": "manual", "halted": "", "description": "d" * 20}
+CERTIFICATE = {"reference": f"https://key-manager.example:9311/v1/secrets/{SHARD}", "kind": "revocation_list"}
+CERTIFICATE |= {
+    "subject": "CN=www.example.org",
+    "not_after": "2027-01-01T00:00:00",
+    "dns_names": ["a"],
+    "sha256": "0" * 64,
+}
+REFERENCE = CERTIFICATE | {"project_id": SHARD, "load_balancers": [SHARD], "problem": "it expires"}
 LOAD_BALANCER = {"id": SHARD, "name": "web-frontend", "vip_address": "255.255.255.255"}
 LOAD_BALANCER |= {"provisioning_status": "PENDING_CREATE", "operating_status": "NO_MONITOR"}
 
@@ -87,6 +95,8 @@ LOAD_BALANCER |= {"provisioning_status": "PENDING_CREATE", "operating_status": "
         (("network", "list"), "networks", NETWORK, "/evenkeel/v1/networks"),
         (("subnet", "list"), "subnets", SUBNET, "/evenkeel/v1/subnets"),
         (("environment", "list"), "environments", PLACE, "/evenkeel/v1/environments"),
+        (("certificate", "list"), "certificates", CERTIFICATE, "/evenkeel/v1/certificates"),
+        (("certificate", "list", "--expiring"), "references", REFERENCE, "/evenkeel/v1/references?expiring_days=30"),
         (("loadbalancer", "list"), "loadbalancers", LOAD_BALANCER, "/v2/lbaas/loadbalancers?limit=1000"),
     ],
 )

@@ -43,6 +43,8 @@ class ListCommand(ApiCommand, Lister):
     narrow: ClassVar[Mapping[str, str]] = {}
     """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all of them."""
     short_ids: ClassVar[frozenset[str]] = frozenset()
+    last_segments: ClassVar[frozenset[str]] = frozenset()
+    """Columns with URLs of which a narrow table shows what is behind the last slash."""
     """Columns whose UUIDs such a table cuts to eight characters, by which commands find them."""
 
     def get_parser(self, prog_name: str) -> Any:
@@ -62,8 +64,12 @@ class ListCommand(ApiCommand, Lister):
         """Print them in the chosen format."""
         rows = [formatted(row, parsed_args.formatter) for row in data]
         if self.narrow and parsed_args.formatter == "table" and not (parsed_args.long or parsed_args.columns):
-            rows = [tuple(narrowed(row, column_names, self.narrow, self.short_ids)) for row in rows]
-            column_names = tuple(self.narrow.values())
+            narrow = {name: title for name, title in self.narrow.items() if name in column_names}
+            rows = [
+                tuple(narrowed(row, column_names, narrow, self.short_ids, last_segments=self.last_segments))
+                for row in rows
+            ]
+            column_names = tuple(narrow.values())
         result: int = super().produce_output(parsed_args, column_names, rows)
         return result
 

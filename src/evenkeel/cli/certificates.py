@@ -11,6 +11,14 @@ from evenkeel.cli.columns import Columns, listed, shown
 
 LIST_COLUMNS = ("reference", "kind", "subject", "dns_names", "not_after", "sha256")
 EXPIRING_COLUMNS = ("reference", "project_id", "subject", "not_after", "load_balancers", "problem")
+NARROW = {
+    "reference": "name",
+    "kind": "kind",
+    "project_id": "project",
+    "subject": "subject",
+    "not_after": "not_after",
+    "problem": "problem",
+}
 EXPIRING_DAYS = 30
 KINDS = ("certificate", "authority", "revocation_list")
 FILE_BYTES_MAX = 1024 * 1024
@@ -19,6 +27,10 @@ SCHEME = "directory://"
 
 class ListCertificates(ListCommand):
     """List certificates, CA certificates and revocation lists."""
+
+    narrow = NARROW
+    short_ids = frozenset({"reference", "project_id"})
+    last_segments = frozenset({"reference"})
 
     def get_parser(self, prog_name: str) -> Any:
         """Whose."""

@@ -54,12 +54,20 @@ def formatted(values: Iterable[Any], formatter: str) -> tuple[Any, ...]:
 
 
 def narrowed(
-    row: Sequence[Any], columns: Sequence[str], narrow: Iterable[str], short_ids: Container[str]
+    row: Sequence[Any],
+    columns: Sequence[str],
+    narrow: Iterable[str],
+    short_ids: Container[str],
+    *,
+    last_segments: Container[str] = (),
 ) -> Iterator[Any]:
-    """The values of the columns ``narrow`` of a row that has ``columns``."""
+    """The values of the columns ``narrow`` of a row that has ``columns``. ``last_segments``: of URLs there, what is
+    behind the last slash."""
     values = dict(zip(columns, row, strict=True))
     for name in narrow:
         value = values[name]
+        if name in last_segments and isinstance(value, str):
+            value = value.rpartition("/")[2]
         cut = name in short_ids and isinstance(value, str) and _ID.fullmatch(value)
         yield value[:SHORT_ID_CHARACTERS] if cut else value
 

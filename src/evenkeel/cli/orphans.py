@@ -8,6 +8,7 @@ from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import listed
 from evenkeel.cli.plans import ANSWER_SECONDS
 
+NARROW = {"kind": "kind", "id": "id", "environment": "environment", "group_number": "group", "seconds": "seconds"}
 COLUMNS = ("kind", "id", "environment", "group_number", "devices", "seconds")
 
 
@@ -15,6 +16,9 @@ class ListOrphans(ListCommand):
     """List load balancers whose objects carry our mark on the devices, and which are not in the database; and
     partitions of tenants without a shard there (id: the project's). Changes nothing.
     """
+
+    narrow = NARROW
+    short_ids = frozenset({"id"})
 
     def get_parser(self, prog_name: str) -> Any:
         """The filter."""
