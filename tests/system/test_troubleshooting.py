@@ -1,16 +1,25 @@
 """What operators and tenants are told in each state: the table of docs/how-to/troubleshoot.md."""
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
+from structlog.testing import capture_logs
 
 from evenkeel.api.app import create_app
+from evenkeel.api.identity.caller import Authenticator
+from evenkeel.api.identity.password_file import PasswordFileIdentity
+from evenkeel.api.identity.users import User
 from evenkeel.cli.explain import NOTHING, explanation
+from evenkeel.core.control import DueWork
+from evenkeel.core.errors import StoreUnavailable
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api.client import Client, Sink
+from tests.api.subnet import SUBNET
+from tests.clock import HandClock
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
@@ -150,7 +159,7 @@ def rows() -> dict[str, list[str]]:
     found = {}
     for line in PAGE.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if line.startswith("|") and cells[0] in SITUATIONS:
+        if line.startswith("|"):
             found[cells[0]] = cells[1:]
     return found
 
@@ -162,7 +171,7 @@ def says(cell: str, text: str) -> bool:
 
 
 def test_the_page_has_every_situation() -> None:
-    assert rows().keys() == SITUATIONS.keys()
+    assert rows().keys() >= {*SITUATIONS, *OTHERS}
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -202,3 +211,101 @@ async def _events_are(world: World, kinds: frozenset[str]) -> bool:
     seen = {event.kind for event in await world.store.operators.events(after=0, limit=100)} - BEFORE
     assert seen <= kinds
     return seen == kinds
+
+
+# -- the page's second table: what is told where no load balancer is concerned
+
+
+async def quota_met(world: World) -> list[str]:
+    await world.start(agents=1)
+    async with client_of(world) as client:
+        await client.http.put("/v2/lbaas/quotas/p", json={"quota": {"load_balancer": 0}})
+        new = {"loadbalancer": {"vip_subnet_id": SUBNET.id, "project_id": "p"}}
+        await world.store.operators.add_subnet(SUBNET)
+        answer = await client.http.post("/v2/lbaas/loadbalancers", json=new)
+        status = (await client.http.get("/evenkeel/v1/status")).json()["status"]
+    assert status["problems"] == []
+    return [str(answer.status_code), answer.json()["faultstring"]]
+
+
+async def database_gone(world: World) -> list[str]:
+    await world.start(agents=1)
+    await applied(world)
+    with capture_logs() as logs, pytest.MonkeyPatch.context() as patch:
+        for name in ("read", "write", "query"):
+            patch.setattr(world.store.database, name, _unreachable)
+        async with client_of(world) as client:
+            answers = [await client.http.get(path) for path in ("/v2/lbaas/loadbalancers", "/evenkeel/v1/status")]
+        event = "dependency unavailable; trying again"
+        await eventually(lambda: any(entry["event"] == event for entry in logs))
+    assert not [entry for entry in logs if entry["log_level"] == "error"]
+    return [*{str(answer.status_code) for answer in answers}, event]
+
+
+async def _unreachable(*_: object, **__: object) -> None:
+    raise StoreUnavailable("the database is gone")
+
+
+async def wrong_password(world: World) -> list[str]:
+    await world.start(agents=0)
+
+    class OneUser:
+        """Nobody is in the file."""
+
+        content: Mapping[str, User] = {}
+
+    with capture_logs() as logs:
+        async with client_of(world, identity=PasswordFileIdentity(OneUser(), HandClock())) as client:
+            answer = await client.http.get("/v2/lbaas/loadbalancers", auth=("alice", "wrong"))
+    (event,) = [entry for entry in logs if entry["event"].startswith("login")]
+    assert event["user"] == "alice" and event["address"]
+    assert event["request_id"] == answer.headers["x-openstack-request-id"]
+    return [str(answer.status_code), event["event"]]
+
+
+async def clock_jumps(world: World) -> list[str]:
+    """An hour ahead: nobody is taken for dead."""
+    real = world.store.scheduling.read_due_work
+    jumped_seconds = 0.0
+
+    async def read(**options: Any) -> DueWork:
+        work = await real(**options)
+        return structs.replace(work, now_seconds=work.now_seconds + jumped_seconds)
+
+    with capture_logs() as logs, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.store.scheduling, "read_due_work", read)
+        await world.start(controllers=1, agents=1)
+        found = await applied(world)
+        jumped_seconds = 3600.0
+        await eventually(lambda: any("jumped" in entry["event"] for entry in logs))
+    assert await world.acting(found) == "h0"
+    return [next(entry["event"] for entry in logs if "jumped" in entry["event"])]
+
+
+OTHERS: dict[str, Callable[[World], Awaitable[list[str]]]] = {
+    "the quota of a project is met": quota_met,
+    "the database is gone": database_gone,
+    "a wrong password": wrong_password,
+    "the database's clock jumps": clock_jumps,
+}
+
+
+def client_of(world: World, identity: Authenticator | None = None) -> Client:
+    """Of a controller's API over this world."""
+    app = create_app(
+        store=world.store,
+        network=BuiltinNetwork(world.store.operators),
+        driver=Sink(),
+        default_provider=ENVIRONMENT,
+        identity=identity,
+    )
+    return Client.of(app)
+
+
+@pytest.mark.parametrize("what", OTHERS)
+async def test_what_else_is_told(what: str, world: World) -> None:
+    how, *_ = rows()[what]
+    quoted = re.findall(r"`([^`]+)`", how)
+    told = await OTHERS[what](world)
+    assert [text for text in told if not any(says(each, text) for each in quoted)] == []
+    assert len(told) <= len(quoted)
