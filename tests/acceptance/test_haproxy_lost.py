@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import re
 import shutil
 import signal
 from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create, website
+from tests.system.test_troubleshooting import rows, says, told_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(900)]
@@ -61,6 +63,9 @@ async def test_a_host_that_died_is_shown_and_one_that_came_back_empty_is_filled_
         assert (await cluster.ask("/status"))["status"]["problems"] == []
 
         side.kill_daemon()
+        await all_are(tenants, "OFFLINE")
+        await asyncio.gather(*(serves(http, f"http://{address}:{place.port}/") for address in addresses))
+        await is_told(cluster, tenants[0], "the daemon beside HAProxy is dead")
         for pid in side.haproxy_pids():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -83,6 +88,28 @@ async def test_a_host_that_died_is_shown_and_one_that_came_back_empty_is_filled_
         await eventually(nothing_is_wrong, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
         kinds = [event["kind"] for event in (await cluster.ask("/events", limit=1000))["events"]]
         assert {"device_unreachable", "device_group_unreachable", "device_reachable"} <= set(kinds)
+
+
+async def is_told(cluster: Cluster, tenant: Tenant, state: str) -> None:
+    """What the documentation's table says of this state."""
+    *cells, events = rows()[state]
+
+    wrong: list[tuple[str, str]] = []
+
+    async def so() -> bool:
+        nonlocal wrong
+        hosting = (await cluster.ask(f"/loadbalancers/{tenant.load_balancer_id}/agent"))["hosting"]
+        status = (await cluster.ask("/status"))["status"]
+        shown = await tenant.surely("GET", f"{LBAAS}/loadbalancers/{tenant.load_balancer_id}")
+        told = told_of(hosting, status, shown["loadbalancer"])
+        kinds = {event["kind"] for event in (await cluster.ask("/events", limit=1000))["events"]}
+        wrong = [(cell, text) for cell, text in zip(cells, told, strict=True) if not says(cell, text)]
+        return not wrong and set(re.findall(r"`(\w+)`", events)) <= kinds
+
+    try:
+        await eventually(so, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+    except AssertionError:
+        pytest.fail(f"the page says something else: {wrong}")
 
 
 async def all_are(tenants: list[Tenant], status: str) -> None:

@@ -170,6 +170,17 @@ def says(cell: str, text: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
+def told_of(hosting: Any, status: Any, shown: Any) -> tuple[str, ...]:
+    """The cells of a row but the last one: of ``explain``, of the tenant's view and of ``status``."""
+    explained = explanation(hosting)
+    tenant = f"{shown['provisioning_status']}, {shown['operating_status']}"
+    if shown["status_reason"]:
+        tenant += f": {shown['status_reason']}"
+    problems = "; ".join(f"{problem['text']}; {problem['remedy']}" for problem in status["problems"])
+    exit_codes = f"{int(bool(problems))}, {int(explained.action != NOTHING)}"
+    return explained.state, explained.action, tenant, problems or "–", exit_codes
+
+
 def test_the_page_has_every_situation() -> None:
     assert rows().keys() >= {*SITUATIONS, *OTHERS}
 
@@ -192,13 +203,7 @@ async def test_what_is_told(situation: str, world: World) -> None:
         hosting = (await ask(f"/evenkeel/v1/loadbalancers/{found}/agent"))["hosting"]
         status = (await ask("/evenkeel/v1/status"))["status"]
         shown = (await ask(f"/v2/lbaas/loadbalancers/{found}"))["loadbalancer"]
-    explained = explanation(hosting)
-    tenant = f"{shown['provisioning_status']}, {shown['operating_status']}"
-    if shown["status_reason"]:
-        tenant += f": {shown['status_reason']}"
-    problems = "; ".join(f"{problem['text']}; {problem['remedy']}" for problem in status["problems"])
-    exit_codes = f"{int(bool(problems))}, {int(explained.action != NOTHING)}"
-    told = (explained.state, explained.action, tenant, problems or "–", exit_codes)
+    told = told_of(hosting, status, shown)
     *cells, events = rows()[situation]
     wrong = [(cell, text) for cell, text in zip(cells, told, strict=True) if not says(cell, text)]
     assert wrong == []
