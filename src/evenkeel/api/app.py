@@ -28,6 +28,7 @@ from evenkeel.api.neutron.style import without_format
 from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
+from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
@@ -130,7 +131,7 @@ def create_app(
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
     return Application(
-        route_handlers=list(_route_handlers(routes, services, gatekeeper)),
+        route_handlers=[*_route_handlers(routes, services, gatekeeper), *page_handlers()],
         exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
         openapi_config=None,
         logging_config=None,

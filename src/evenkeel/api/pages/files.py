@@ -1,0 +1,87 @@
+"""Serves the dashboard's files."""
+
+import hashlib
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from litestar import Request
+from litestar.enums import HttpMethod
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp, Receive, Scope, Send
+
+from evenkeel.api.answers import problem
+from evenkeel.core.values import Value
+
+PREFIX = "/ui"
+INDEX = "index.html"
+TYPES = {
+    "html": b"text/html; charset=utf-8",
+    "css": b"text/css; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+}
+HEADERS = (
+    # nothing from elsewhere, nothing inline, in nobody's frame
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-cache"),
+)
+
+
+class PageFile(Value):
+    """A file as it is sent."""
+
+    content: bytes
+    media_type: bytes
+    etag: bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, or 304 if the client has it."""
+        headers = [*HEADERS, (b"etag", self.etag)]
+        known = dict(scope["headers"]).get(b"if-none-match") == self.etag  # type: ignore[typeddict-item]
+        if not known:
+            headers += [(b"content-type", self.media_type), (b"content-length", b"%d" % len(self.content))]
+        await send({"type": "http.response.start", "status": 304 if known else 200, "headers": headers})
+        body = b"" if known or scope["method"] == "HEAD" else self.content  # type: ignore[typeddict-item]
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def read_files() -> dict[str, PageFile]:
+    """All files, by name; they are small."""
+    found = {}
+    for file in files(__package__).joinpath("static").iterdir():
+        content = file.read_bytes()
+        suffix = file.name.rpartition(".")[2]
+        if suffix in TYPES:
+            etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'.encode()
+            found[file.name] = PageFile(content=content, media_type=TYPES[suffix], etag=etag)
+    return found
+
+
+def page_handlers() -> Iterator[HTTPRouteHandler]:
+    """The handlers of ``/ui`` and of the files below it."""
+    served = read_files()
+
+    async def page(request: Request[Any, Any, Any]) -> ASGIApp:
+        name = request.scope["path_params"].get("name", INDEX)
+        return served.get(name) or problem(404, f"/ui/{name[:64]} is not a file of the dashboard.")
+
+    async def folder(request: Request[Any, Any, Any]) -> ASGIApp:
+        # relative, for gateways with a prefix; the router takes /ui and /ui/ for the same path
+        return served[INDEX] if request.scope["raw_path"].endswith(b"/") else _to_folder
+
+    methods = [HttpMethod.GET, HttpMethod.HEAD]
+    yield HTTPRouteHandler(PREFIX, http_method=methods, include_in_schema=False)(folder)
+    yield HTTPRouteHandler(f"{PREFIX}/{{name:str}}", http_method=methods, include_in_schema=False)(page)
+
+
+async def _to_folder(scope: Scope, receive: Receive, send: Send) -> None:
+    headers = [*HEADERS, (b"location", b"ui/"), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 307, "headers": headers})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,92 @@
+import { html, render } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { OPERATORS, get, isLoggedIn, logOut } from "./api.js";
+import { useEvents } from "./live.js";
+import { Agents } from "./views/agents.js";
+import { Environments } from "./views/environments.js";
+import { Events } from "./views/events.js";
+import { LoadBalancer } from "./views/loadbalancer.js";
+import { LoadBalancers } from "./views/loadbalancers.js";
+import { Login } from "./views/login.js";
+import { Overview } from "./views/overview.js";
+import { Topology } from "./views/topology.js";
+
+const VIEWS = {
+  "": ["Overview", Overview],
+  topology: ["Topology", Topology],
+  agents: ["Agents", Agents],
+  environments: ["Environments", Environments],
+  loadbalancers: ["Load balancers", LoadBalancers],
+  events: ["Events", Events],
+};
+
+function useRoute() {
+  const read = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [route, setRoute] = useState(read);
+  useEffect(() => {
+    const changed = () => setRoute(read());
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return route;
+}
+
+function App() {
+  const [access, setAccess] = useState({ state: "asking", reason: "" });
+  async function ask() {
+    try {
+      await get(`${OPERATORS}/events?limit=1&newest=true`);
+      setAccess({ state: "in", reason: "" });
+    } catch (error) {
+      const login = error.status === 401 || error.status === 403;
+      setAccess({ state: login ? "out" : "away", reason: isLoggedIn() || !login ? error.message : "" });
+    }
+  }
+  useEffect(() => {
+    ask();
+  }, []);
+  useEffect(() => {
+    if (access.state !== "away") return undefined;
+    const timer = setTimeout(ask, 2000);
+    return () => clearTimeout(timer);
+  }, [access]);
+  if (access.state === "asking") return html`<main><p>Loading…</p></main>`;
+  if (access.state === "out") return html`<${Login} reason=${access.reason} done=${ask} />`;
+  if (access.state === "away") return html`<main><p class="failure" role="alert">${access.reason}</p></main>`;
+  return html`<${Inside}
+    leave=${(reason) => {
+      logOut();
+      setAccess({ state: "out", reason });
+    }}
+  />`;
+}
+
+function Inside({ leave }) {
+  const live = useEvents(true);
+  const [name, id] = useRoute();
+  const main = useRef(null);
+  const [title, View] = VIEWS[name] || VIEWS[""];
+  useEffect(() => {
+    document.title = `${title} · Even Keel`;
+    if (main.current && document.activeElement !== document.body) main.current.focus();
+  }, [name, id]);
+  useEffect(() => {
+    if (live.error && live.error.status === 401) leave(live.error.message);
+  }, [live.error]);
+  return html`<a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), main.current.focus())}>Skip to content</a>
+    <header>
+      <span class="brand">Even Keel</span>
+      <nav aria-label="Views">
+        ${Object.entries(VIEWS).map(
+          ([key, [label]]) => html`<a href="#/${key}" aria-current=${key === (VIEWS[name] ? name : "") ? "page" : null}>${label}</a>`,
+        )}
+      </nav>
+      ${isLoggedIn() && html`<button type="button" onClick=${() => leave("")}>Log out</button>`}
+    </header>
+    ${live.error && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
+    <main id="main" tabindex="-1" ref=${main}>
+      ${name === "loadbalancers" && id ? html`<${LoadBalancer} key=${id} id=${id} live=${live} />` : html`<${View} live=${live} />`}
+    </main>`;
+}
+
+render(html`<${App} />`, document.getElementById("app"));

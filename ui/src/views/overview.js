@@ -1,0 +1,52 @@
+import { html } from "htm/preact";
+import { OPERATORS, get } from "../api.js";
+import { useData } from "../live.js";
+import { Also, Failure, Status } from "../parts.js";
+import { EventList } from "./events.js";
+
+export function Overview({ live }) {
+  const { data, error } = useData(async () => (await get(`${OPERATORS}/status`)).status, live.newest);
+  return html`<h1>Overview</h1>
+    <${Failure} error=${error} />
+    ${data && html`<${Problems} problems=${data.problems} /><${Counts} status=${data} />`}
+    <h2>Latest events</h2>
+    <${EventList} events=${live.events.slice(0, 8)} />
+    <${Also} command="evenkeel status" path="${OPERATORS}/status" />`;
+}
+
+function Problems({ problems }) {
+  if (!problems.length) return html`<p class="fine"><${Status} value="ACTIVE" /> Nothing is wrong.</p>`;
+  return html`<section class="problems" aria-label="Problems">
+    <h2>${problems.length} ${problems.length === 1 ? "problem" : "problems"}</h2>
+    <ul>
+      ${problems.map(
+        (each) => html`<li>
+          <strong>${each.text}</strong>
+          <span class="remedy">What helps: <code>${each.remedy}</code></span>
+        </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+function Counts({ status }) {
+  const balancers = Object.entries(status.load_balancers).filter(([, count]) => count);
+  const all = balancers.reduce((sum, [, count]) => sum + count, 0);
+  const cards = [
+    ["Load balancers", all, balancers.map(([name, count]) => html`<li><${Status} value=${name} /> ${count}</li>`), "#/loadbalancers"],
+    ["Agents up", status.agents.up, status.agents.down ? html`<li>${status.agents.down} down</li>` : null, "#/agents"],
+    ["Shards", status.shards.total, status.shards.unserved ? html`<li><${Status} value="unserved" /> ${status.shards.unserved}</li>` : null, "#/topology"],
+    ["Oldest PENDING", `${status.oldest_pending_seconds} s`, null, "#/loadbalancers"],
+    ["Message broker", status.message_broker === "connected" ? "connected" : "away", null, "#/topology"],
+  ];
+  return html`<ul class="cards">
+    ${cards.map(
+      ([title, value, more, href]) => html`<li>
+        <a href=${href}><span class="title">${title}</span> <span class="value">${value}</span></a>
+        <ul>
+          ${more}
+        </ul>
+      </li>`,
+    )}
+  </ul>`;
+}
