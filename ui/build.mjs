@@ -1,6 +1,7 @@
 // Bundles src/ into ../src/evenkeel/api/pages/static. The same input makes the same bytes.
 import { build } from "esbuild";
-import { copyFile, mkdir } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 
 const target = "../src/evenkeel/api/pages/static";
 await mkdir(target, { recursive: true });
@@ -15,3 +16,14 @@ await build({
   charset: "utf8",
 });
 await copyFile("src/index.html", `${target}/index.html`);
+
+// what the bundle was made of, so that a test notices sources that were changed without it
+const sources = (await readdir("src", { recursive: true, withFileTypes: true }))
+  .filter((entry) => entry.isFile())
+  .map((entry) => `${entry.parentPath}/${entry.name}`);
+const digest = createHash("sha256");
+for (const name of [...sources, "build.mjs", "package.json", "package-lock.json"].sort()) {
+  digest.update(`${name}\0`);
+  digest.update(await readFile(name));
+}
+await writeFile(`${target}/sources.sha256`, `${digest.digest("hex")}\n`);

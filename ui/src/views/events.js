@@ -7,7 +7,7 @@ export function EventList({ events }) {
   return html`<ol class="events">
     ${events.map(
       (event) => html`<li key=${event.id}>
-        <time>${event.at.replace("T", " ").slice(0, 19)}</time> <span class="kind">${event.kind}</span>
+        <time>${event.at.replace("T", " ").slice(0, 19)}</time>${" "}<span class="kind">${event.kind}</span>${" "}
         <span>${event.load_balancer_id ? html`<a href="#/loadbalancers/${event.load_balancer_id}">${event.text}</a>` : event.text}</span>
       </li>`,
     )}

@@ -55,7 +55,7 @@ function Tree({ node, kind }) {
   const address = node.address ? ` ${node.address}:${node.protocol_port}` : "";
   return html`<ul class="tree">
     <li>
-      <span class="kind">${kind}</span> ${node.name || node.type || short(node.id)}${address}
+      <span class="kind">${kind}</span> ${node.name || node.type || short(node.id)}${address}${" "}
       <${Status} value=${node.provisioning_status} />${node.operating_status && html` <${Status} value=${node.operating_status} />`}
       ${children.map(([name, each]) => html`<${Tree} node=${each} kind=${name} />`)}
     </li>

@@ -15,7 +15,7 @@ export function Overview({ live }) {
 }
 
 function Problems({ problems }) {
-  if (!problems.length) return html`<p class="fine"><${Status} value="ACTIVE" /> Nothing is wrong.</p>`;
+  if (!problems.length) return html`<p class="status good"><span aria-hidden="true">●</span> Nothing is wrong.</p>`;
   return html`<section class="problems" aria-label="Problems">
     <h2>${problems.length} ${problems.length === 1 ? "problem" : "problems"}</h2>
     <ul>

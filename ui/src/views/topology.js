@@ -81,7 +81,7 @@ function Group({ group, broker }) {
   const summary = lines.map((line) => `${hostOf(group, line.agent)}: ${line.text}`).join("; ");
   return html`<figure class="topology">
     <figcaption><h2>${group.name}</h2></figcaption>
-    <svg viewBox="0 0 900 ${height}" role="img" aria-label="Who may write to the devices of ${group.name}: ${summary || "no shards"}">
+    <svg viewBox="0 0 940 ${height}" role="img" aria-label="Who may write to the devices of ${group.name}: ${summary || "no shards"}">
       ${group.agents.map(
         (agent) => html`<line class=${agent.alive ? "link" : "link cut"} x1="110" y1=${middle} x2="190" y2=${agentY.get(agent.id)} />
           <g class="box ${agent.state}" transform="translate(190 ${agentY.get(agent.id) - 13})">
@@ -99,11 +99,11 @@ function Group({ group, broker }) {
         return html`${from !== undefined &&
           html`<path class="owner ${line.served ? "" : "cut"}" d="M360 ${from} C 420 ${from} 420 ${at} 470 ${at}" />`}
           <text class="shard" x="476" y=${at + 4}>${line.text}${from === undefined ? " · no agent" : ""}</text>
-          ${devices.map((device, number) => html`<path class="reach" d="M650 ${at} C 690 ${at} 690 ${y(number, devices.length)} 730 ${y(number, devices.length)}" />`)}`;
+          ${devices.map((device, number) => html`<path class="reach" d="M640 ${at} C 680 ${at} 680 ${y(number, devices.length)} 720 ${y(number, devices.length)}" />`)}`;
       })}
       ${devices.map(
-        (device, index) => html`<g class="box ${device.reachable ? "up" : "silent"}" transform="translate(730 ${y(index, devices.length) - 13})">
-          <rect width="170" height="26" rx="5" />
+        (device, index) => html`<g class="box ${device.reachable ? "up" : "silent"}" transform="translate(720 ${y(index, devices.length) - 13})">
+          <rect width="218" height="26" rx="5" />
           <text x="8" y="17">${device.name}${device.failover_state ? ` · ${device.failover_state}` : ""}</text>
         </g>`,
       )}
