@@ -28,8 +28,8 @@ from evenkeel.api.neutron.style import without_format
 from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
-from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
+from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.ports import ChangeSink

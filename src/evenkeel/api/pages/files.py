@@ -44,7 +44,7 @@ class PageFile(Value):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, or 304 if the client has it."""
         headers = [*HEADERS, (b"etag", self.etag)]
-        known = dict(scope["headers"]).get(b"if-none-match") == self.etag  # type: ignore[typeddict-item]
+        known = dict(scope["headers"]).get(b"if-none-match") == self.etag
         if not known:
             headers += [(b"content-type", self.media_type), (b"content-length", b"%d" % len(self.content))]
         await send({"type": "http.response.start", "status": 304 if known else 200, "headers": headers})
