@@ -32,7 +32,7 @@ from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.ports import ChangeSink
+from evenkeel.api.ports import ChangeSink, NoTraffic, TrafficSource
 from evenkeel.api.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.request_log import RequestLog
 from evenkeel.api.routing import Operation, RouteMap
@@ -103,6 +103,7 @@ def create_app(
     tls: TlsRules = ANY_TLS,
     new_id: Callable[[], str] | None = None,
     broker_problem: Callable[[], str] = lambda: "",
+    traffic: TrafficSource | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
@@ -112,7 +113,8 @@ def create_app(
     addresses that tenants may use. ``certificates``: the key manager that operators add to; None: none.
     ``key_manager``: reads references of listeners and pools; None: references are not read. ``tls``: the allowed
     versions and ciphers. ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may
-    call it. Raises :class:`ValueError` for a route without a policy rule.
+    call it. ``traffic``: load balancers' traffic over time; None: no series are kept. Raises :class:`ValueError` for a
+    route without a policy rule.
     """
     services = Services(
         store=store,
@@ -127,6 +129,7 @@ def create_app(
         tls=tls,
         new_id=new_id,
         broker_problem=broker_problem,
+        traffic=traffic or NoTraffic(),
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)

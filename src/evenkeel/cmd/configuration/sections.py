@@ -13,6 +13,7 @@ from evenkeel.cmd import (
     network_options,
     options,
     quota_options,
+    series_options,
     tls_options,
     vault_options,
 )
@@ -34,7 +35,8 @@ CONTROLLER: OptionGroups = {
     "vault": vault_options.VAULT,
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
-    "metrics": metrics_options.METRICS,
+    "series": series_options.SERIES,
+    "metrics": metrics_options.CONTROLLER_METRICS,
 }
 AGENT: OptionGroups = {None: options.COMMON + options.AGENT, "metrics": metrics_options.METRICS}
 HAPROXYD: OptionGroups = {
