@@ -18,6 +18,7 @@ PARTS = {
     "Agents": "agent",
     "Agents: requests to devices": "device_requests",
     "evenkeel-haproxyd": "haproxyd",
+    "All processes: traces": "tracing",
 }
 """Heading -> module that declares the metrics."""
 SYSTEM = "Controllers: the whole system"

@@ -15,6 +15,7 @@ from evenkeel.cmd import (
     quota_options,
     series_options,
     tls_options,
+    tracing_options,
     vault_options,
 )
 from evenkeel.cmd.logs import LOGGING
@@ -37,10 +38,16 @@ CONTROLLER: OptionGroups = {
     "limits": limit_options.LIMITS,
     "series": series_options.SERIES,
     "metrics": metrics_options.CONTROLLER_METRICS,
+    "tracing": tracing_options.TRACING,
 }
-AGENT: OptionGroups = {None: options.COMMON + options.AGENT, "metrics": metrics_options.METRICS}
+AGENT: OptionGroups = {
+    None: options.COMMON + options.AGENT,
+    "metrics": metrics_options.METRICS,
+    "tracing": tracing_options.TRACING,
+}
 HAPROXYD: OptionGroups = {
     None: LOGGING,
     "haproxyd": haproxyd_options.HAPROXYD,
     "metrics": metrics_options.METRICS,
+    "tracing": tracing_options.TRACING,
 }

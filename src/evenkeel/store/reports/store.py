@@ -2,6 +2,7 @@
 
 from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
+from evenkeel.core.tracing import tracer
 from evenkeel.core.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
@@ -19,7 +20,9 @@ class SqlReports:
         self._histories = histories
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
-        recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
+        with tracer().work("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
+            recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
+            work.concerns(recorded.settled)
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
         if recorded.lost:
