@@ -28,6 +28,7 @@ from evenkeel.metrics.agent import (
     KEEPALIVE_FAILURES,
     LEASE_REMAINING,
     QUEUE_DEPTH,
+    QUEUE_OLDEST,
     SESSIONS,
     SHARDS,
 )
@@ -241,6 +242,7 @@ class AgentService:
         """Set the gauges of ``/metrics``: what changes with time alone."""
         session, ownership = self._session, self._ownership
         QUEUE_DEPTH.set(ownership.queue_depth if ownership else 0)
+        QUEUE_OLDEST.set(ownership.queue_oldest_seconds if ownership else 0.0)
         SHARDS.set(len(ownership.serving) if ownership else 0)
         LEASE_REMAINING.set(session.writable_seconds if session else -1.0)
         KEEPALIVE_AGE.set(session.keepalive_age_seconds if session else -1.0)
