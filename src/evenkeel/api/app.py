@@ -45,7 +45,7 @@ from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.request_context import PREFIX, begin_request
 from evenkeel.core.tls import ANY_TLS, TlsRules
 from evenkeel.core.tracing import HEADER as TRACE_HEADER
-from evenkeel.core.tracing import Span, tracer
+from evenkeel.core.tracing import NOTHING, Span, tracer
 from evenkeel.metrics.api import NO_ROUTE, answered
 
 ROUTES: tuple[RouteMap, ...] = (
@@ -208,6 +208,8 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
 
 def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
     """The span of a request."""
+    if not tracer().on:
+        return NOTHING
     method = METHOD_LABELS.get(scope["method"], NO_ROUTE)
     client = next((value for name, value in scope["headers"] if name == _TRACE_HEADER), b"")
     return tracer().request(
