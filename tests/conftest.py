@@ -23,6 +23,7 @@ structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
 
 SLOW = {
     "acceptance": "whole processes, killed for real",
+    "api/cloud": "a Keystone, a controller and an agent, and suites of others",
     "api/identity/test_real_keystone.py": "a Keystone",
     "api/neutron/test_neutron_shell_v1.py": "a process for each command of the stock client",
     "api/neutron/test_neutron_shell_v2.py": "the same",
