@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.cloud import sdk_runner
-from tests.api.cloud.cloud import ADMIN, DEMO, DOMAINS, OTHER, Cloud
+from tests.api.cloud.cloud import ADMIN, DEMO, OTHER, Cloud
 from tests.api.cloud.conftest import IN_A_CLOUD
 from tests.services.installation import NotInstallable, environment
 
