@@ -23,7 +23,6 @@ structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
 
 SLOW = {
     "acceptance": "whole processes, killed for real",
-    "api/cloud": "a Keystone, a controller and an agent, and suites of others",
     "api/identity/test_real_keystone.py": "a Keystone",
     "api/neutron/test_neutron_shell_v1.py": "a process for each command of the stock client",
     "api/neutron/test_neutron_shell_v2.py": "the same",
@@ -34,6 +33,7 @@ SLOW = {
     "api/test_personas.py": "every route, by every persona",
     "api/test_query_counts.py": "every route, with little and much in the database",
     "api/test_sdk_clients.py": "the SDK against a whole controller",
+    "cloud": "a Keystone, a controller and an agent, and suites of others",
     "cmd/test_certificates.py": "a controller's and an agent's processes",
     "demo": "the demo's processes",
     "devices/bigip/test_reach.py": "time-outs of devices that are away",

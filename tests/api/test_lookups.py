@@ -24,6 +24,12 @@ async def test_there_are_no_ports(api: Client) -> None:
     assert await api.get("/v2/ports?name=x") == {"ports": []}
 
 
+async def test_no_vip_has_a_floating_ip(api: Client) -> None:
+    for path in ("/v2.0/floatingips", "/neutron/v2.0/floatingips?port_id=p&fixed_ip_address=10.10.0.10"):
+        assert await api.get(path) == {"floatingips": []}
+    await api.get("/v2.0/floatingips/x", 404)
+
+
 async def test_each_policy_and_group_that_is_named_is_there_for_nobody_knows_better(api: Client) -> None:
     for path, plural in (("/v2.0/qos/policies", "policies"), ("/v2/security-groups", "security_groups")):
         assert await api.get(path) == {plural: []}

@@ -2,7 +2,8 @@
 
 ``openstack loadbalancer`` resolves names of subnets, networks, ports and projects at Neutron and Keystone. If the
 endpoint has neither, these answers let it work: subnets and networks are those from which this controller allocates
-VIPs, and a 403 for projects makes the client use the given name as the id.
+VIPs, and a 403 for projects makes the client use the given name as the id. Ansible's ``loadbalancer`` asks whether the
+VIP has a floating IP: with the built-in network none has.
 """
 
 from typing import Any
@@ -26,10 +27,14 @@ _KINDS: dict[str, tuple[LookUp, str]] = {
     "/ports": ("ports", "port"),
     "/qos/policies": ("policies", "policy"),
     "/security-groups": ("security_groups", "security_group"),
+    "/floatingips": ("floatingips", "floatingip"),
 }
 """By path: the kind that it lists, and its singular."""
 
-FILTERS = frozenset({"id", "name", "network_id"})
+_COMMON = frozenset({"id", "name", "network_id"})
+FILTERS: dict[LookUp, frozenset[str]] = {
+    "floatingips": frozenset({"id", "port_id", "fixed_ip_address", "floating_ip_address", "floating_network_id"})
+}
 """Query parameters that filter; others (``fields``, paging) are ignored in these small responses."""
 
 
@@ -39,9 +44,10 @@ async def _known(services: Services, call: Call, plural: LookUp, filters: dict[s
 
 def _listing(path: str) -> Operation:
     plural, _ = _KINDS[path]
+    known = FILTERS.get(plural, _COMMON)
 
     async def handle(services: Services, call: Call) -> Answer:
-        filters = {name: value for name, value in call.query if name in FILTERS}
+        filters = {name: value for name, value in call.query if name in known}
         return json_answer({plural: await _known(services, call, plural, filters)})
 
     return Operation(method="GET", path=path, handle=handle, summary=f"Look {plural} up", rule=RULE, hidden=True)

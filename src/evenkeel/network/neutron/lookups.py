@@ -21,6 +21,7 @@ _PATHS: dict[LookUp, str] = {
     "ports": "/ports",
     "policies": "/qos/policies",
     "security_groups": "/security-groups",
+    "floatingips": "/floatingips",
 }
 _ALWAYS = frozenset({"id", "name", "description", "project_id", "tenant_id", "shared"})
 _SHOWN: dict[LookUp, frozenset[str]] = {
@@ -29,6 +30,8 @@ _SHOWN: dict[LookUp, frozenset[str]] = {
     "ports": _ALWAYS | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner"},
     "policies": _ALWAYS,
     "security_groups": _ALWAYS,
+    "floatingips": _ALWAYS
+    | {"floating_ip_address", "floating_network_id", "fixed_ip_address", "port_id", "router_id", "status"},
 }
 Document = dict[str, Any]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.cloud import sdk_runner
-from tests.api.cloud.cloud import ADMIN, DEMO, OTHER, Cloud
-from tests.api.cloud.conftest import IN_A_CLOUD
+from tests.cloud import sdk_runner
+from tests.cloud.cloud import ADMIN, DEMO, OTHER, Cloud
+from tests.cloud.conftest import IN_A_CLOUD
 from tests.services.installation import NotInstallable, environment
 
 pytestmark = IN_A_CLOUD

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.api.cloud.cloud import Cloud
+from tests.cloud.cloud import Cloud
 from tests.services.installation import NotInstallable
 from tests.services.keystone import installed
 
