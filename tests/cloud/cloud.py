@@ -64,6 +64,18 @@ class Cloud:
         """openstacksdk's."""
         return openstack.connect(load_envvars=False, load_yaml_config=False, auth=self.auth(login), region_name=REGION)
 
+    @property
+    def region(self) -> str:
+        """All of it is in one."""
+        return REGION
+
+    def offer(self, kind: str, url: str) -> None:
+        """A service of the catalogue."""
+        with self.connection(ADMIN) as admin:
+            service = admin.identity.create_service(type=kind, name=kind)
+            for interface in ("public", "internal", "admin"):
+                admin.identity.create_endpoint(service_id=service.id, interface=interface, region_id=REGION, url=url)
+
     def clouds_yaml(self, **logins: Mapping[str, Any]) -> Path:
         """A file of these clouds, each with the ``auth`` of a login (JSON is YAML)."""
         path = self.folder / "clouds.yaml"
@@ -79,12 +91,10 @@ class Cloud:
 
     def _populate(self) -> None:
         """What an operator does once: the catalogue, projects and people."""
+        for kind in ("load-balancer", "network"):
+            self.offer(kind, self.url)
         with self.connection(ADMIN) as admin:
             identity = admin.identity
-            for kind in ("load-balancer", "network"):
-                service = identity.create_service(type=kind, name="evenkeel")
-                for interface in ("public", "internal", "admin"):
-                    identity.create_endpoint(service_id=service.id, interface=interface, region_id=REGION, url=self.url)
             role = identity.find_role("member")
             for login in (DEMO, OTHER):
                 project = identity.create_project(name=login.project, domain_id="default")
