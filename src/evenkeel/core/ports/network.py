@@ -92,6 +92,6 @@ class Network(Protocol):
     ) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind that the project may use (None: of every project), as Neutron's API shows them.
 
-        ``filters``: values of ``id``, ``name``, ``network_id``; of floating IPs, of their addresses and ports.
-        Raises :class:`NetworkUnavailable`."""
+        ``filters``: values of ``id``, ``name``, ``network_id``; of ports, of their devices; of floating IPs, of their
+        addresses and ports. Raises :class:`NetworkUnavailable`."""
         ...
