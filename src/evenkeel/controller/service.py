@@ -20,6 +20,7 @@ from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.traffic import TrafficRecorder
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
@@ -85,6 +86,7 @@ class Controller:
         self._facts = (
             None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
         )
+        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic)
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
@@ -118,6 +120,8 @@ class Controller:
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))
         if self._ports is not None:
             loops.append(self._every(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
+        if settings.traffic.points:
+            loops.append(self._every(self._until_next_point, self.traffic.look, "traffic"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
@@ -137,6 +141,9 @@ class Controller:
 
     async def _until_next_tick(self) -> None:
         await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))
+
+    async def _until_next_point(self) -> None:
+        await self._clock.sleep(self.traffic.interval_seconds)
 
     async def _until_ports_are_due(self) -> None:
         if self._ports is not None:

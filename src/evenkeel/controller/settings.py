@@ -4,6 +4,16 @@ from evenkeel.core.messages import CERTIFICATES_SECONDS_MAX
 from evenkeel.core.values import Value
 
 
+class TrafficSettings(Value):
+    """Of the series of load balancers' traffic, which a controller keeps in memory."""
+
+    interval_seconds: float = 60.0
+    """Between two points."""
+    points: int = 0
+    """Of each load balancer; 0: no series are kept."""
+    load_balancers_max: int = 10_000
+
+
 class ControllerSettings(Value):
     """Intervals and limits of a controller."""
 
@@ -56,3 +66,4 @@ class ControllerSettings(Value):
     orphan_grace_seconds: float = 86_400.0
     """From the first report of an orphaned partition to its removal; 0: never."""
     events_kept: int = 10_000
+    traffic: TrafficSettings = TrafficSettings()
