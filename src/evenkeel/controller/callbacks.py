@@ -41,6 +41,7 @@ class Callbacks:
         certificates: CertificateCallback,
         definitions: DefinitionReader,
         on_unserved: Callable[[], None] = lambda: None,
+        on_departure: Callable[[m.Departure], None] = lambda _: None,
     ) -> None:
         self._ownership = ownership
         self._reports = reports
@@ -49,6 +50,7 @@ class Callbacks:
         self._certificates = certificates
         self._definitions = definitions
         self._on_unserved = on_unserved
+        self._on_departure = on_departure
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
         """Handle one message; raises only errors that a redelivery may overcome (store unavailable)."""
@@ -109,6 +111,9 @@ class Callbacks:
                 return m.Done()
             case m.RaiseEpoch():
                 return await self._raise_epoch(message)
+            case m.Departure():
+                self._on_departure(message)
+                return None
             case m.EndSession():
                 await ownership.end_session(message.agent_id, message.session_id)
                 self._on_unserved()

@@ -64,7 +64,7 @@ class Controller:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
-        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
+        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake, clock)
         self._definitions = DefinitionReader(store.ownership, store.attachments, network, settings)
         self._callbacks = Callbacks(
             store.ownership,
@@ -74,6 +74,7 @@ class Controller:
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
             definitions=self._definitions,
             on_unserved=self._scheduler.wake,
+            on_departure=self._failure_detector.departed,
         )
         self._releases: list[PortReleases] = []
         if network is not None:
@@ -97,13 +98,8 @@ class Controller:
             self._every(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
         ]
         if settings.suspicion_interval_seconds > 0:
-            loops.append(
-                self._every(
-                    self._pause(self._failure_detector.interval_seconds),
-                    self._failure_detector.look,
-                    "failure detector",
-                )
-            )
+            detector = self._failure_detector
+            loops.append(self._every(lambda: detector.pause(self._jittered), detector.look, "failure detector"))
         loops.append(
             self._every(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
         )

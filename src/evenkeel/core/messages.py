@@ -281,6 +281,15 @@ class Repaired(Wire):
     found: tuple[str, ...]
 
 
+class Departure(Message, tag="departure"):
+    """The connection that announced a session's presence has ended. The message broker sends it on behalf of the
+    process (:class:`evenkeel.core.ports.Will`); nothing answers it. It is a reason to probe, no proof.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+
+
 class ReportApplied(Message, tag="report_applied"):
     """Outcomes of one reconcile pass over a shard."""
 
@@ -524,7 +533,7 @@ Call = (
 )
 Hint = WorkHint | AssignmentsHint | PlanHint
 AnyReply = Done | Refused | ReplyPart | SessionState | Assignments | ServiceDefinitions | Certificates | ReportReceipt
-AnyMessage = Call | Hint | AnyReply
+AnyMessage = Call | Departure | Hint | AnyReply
 
 
 _CALLBACK = "evenkeel-process-on-controller_"
