@@ -119,13 +119,13 @@ class AmqpAnnouncement:
         await self._link.close()
 
     async def _open(self, connection: AbstractConnection) -> _Announced:
+        if self._will is not None:
+            await self._will.leave(connection)  # first: a name that is present has left its will
         channel, queue = await self._declare(connection)
         channel.close_callbacks.add(lambda *_: self._restart())
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
         await queue.consume(_dropped, no_ack=True, exclusive=True)
-        if self._will is not None:
-            await self._will.leave(connection)
         return _Announced(queue)
 
     async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
