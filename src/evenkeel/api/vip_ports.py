@@ -27,7 +27,9 @@ async def vip_ports(services: Services, call: Call, filters: Mapping[str, str]) 
     ids = {value.removeprefix(_PREFIXES[name]) for name, value in filters.items() if name in _PREFIXES}
     if len(ids) > 1 or any(not filters[name].startswith(_PREFIXES[name]) for name in filters.keys() & _PREFIXES.keys()):
         return []
-    wanted = {_COLUMNS[name]: (value,) for name, value in filters.items() if name in _COLUMNS}
+    wanted: dict[str, tuple[str, ...]] = {
+        _COLUMNS[name]: (value,) for name, value in filters.items() if name in _COLUMNS
+    }
     if ids:
         wanted["id"] = tuple(ids)
     query = ListQuery(filters=wanted, project_id=call.caller.scope, limit=services.limits.page_items)

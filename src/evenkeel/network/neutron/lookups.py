@@ -28,7 +28,8 @@ _SHOWN: dict[LookUp, frozenset[str]] = {
     "subnets": _ALWAYS | {"network_id", "cidr", "ip_version", "gateway_ip", "allocation_pools", "enable_dhcp"},
     "networks": _ALWAYS | {"admin_state_up", "status", "subnets", "mtu", "router:external"},
     "ports": _ALWAYS
-    | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner", "device_id"},
+    | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner", "device_id"}
+    | {"security_groups"},
     "policies": _ALWAYS,
     "security_groups": _ALWAYS,
     "floatingips": _ALWAYS
