@@ -29,6 +29,7 @@ SLOW = {
     "api/test_clients.py": "stock clients in processes of their own",
     "api/test_command_line_clients.py": "the same",
     "api/test_openapi_stateful.py": "thousands of generated requests",
+    "api/test_horizon.py": "a Horizon and a Keystone",
     "api/test_isolation.py": "every route, by strangers to a project",
     "api/test_personas.py": "every route, by every persona",
     "api/test_query_counts.py": "every route, with little and much in the database",
