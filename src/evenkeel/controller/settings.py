@@ -38,8 +38,10 @@ class ControllerSettings(Value):
     placements_per_tick: int = 100
     callback_concurrency: int = 16
     """Messages of one environment handled at a time."""
-    keepalive_concurrency: int = 4
+    keepalive_concurrency: int = 400
     """Keepalives of one environment handled at a time, in addition."""
+    keepalive_round_seconds: float = 0.1
+    """Keepalives that arrive within this time are answered together."""
     renewal_interval_seconds: float = 2.0
     """Between two checks for references to key managers that are due to be read again."""
     certificate_calls_at_once: int = 4
