@@ -20,6 +20,7 @@ from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
@@ -34,6 +35,8 @@ LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 FACTS_LOOKS = 10
 """In the time after which facts of networks are read again."""
+SEARCH_LOOKS = 10
+"""In the time after which ports are looked for again."""
 EVENTS_PER_SWEEP = 1000
 CERTIFICATES_PER_SWEEP = 500
 ORPHANS_PER_SWEEP = 1
@@ -80,10 +83,15 @@ class Controller:
             self._releases = [PortReleases(each, network) for each in (store.claims, store.device_ports)]
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._ports = None if network is None else VipPortUpdates(store.ports, network)
+        self._ports = None if network is None else VipPortUpdates(store.ports, store.lost_ports, network)
         self.driver = Driver(self._scheduler, self._hints, self._ports)
         self._facts = (
             None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
+        )
+        self._search = (
+            None
+            if network is None or self._ports is None
+            else VipPortSearch(store.lost_ports, network, self._ports, settings)
         )
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
@@ -113,6 +121,9 @@ class Controller:
         if self._facts is not None:
             pause = self._pause(lambda: settings.network_facts_seconds / FACTS_LOOKS)
             loops.append(self._every(pause, self._facts.look, "facts of networks"))
+        if self._search is not None:
+            pause = self._pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
+            loops.append(self._every(pause, self._search.look, "lost ports of VIPs"))
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))

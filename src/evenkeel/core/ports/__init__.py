@@ -20,7 +20,7 @@ from evenkeel.core.ports.reports import ReportStore
 from evenkeel.core.ports.scheduling import SchedulingStore
 from evenkeel.core.ports.store import Store
 from evenkeel.core.ports.tenants import TenantStore
-from evenkeel.core.ports.vips import ClaimStore, PortStore
+from evenkeel.core.ports.vips import ClaimStore, LostPortStore, PortStore
 
 __all__ = [
     "AttachmentStore",
@@ -35,6 +35,7 @@ __all__ = [
     "KeyManager",
     "LbaasV1Store",
     "LookUp",
+    "LostPortStore",
     "Network",
     "OperatorStore",
     "OwnershipStore",
