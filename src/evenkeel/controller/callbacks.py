@@ -41,7 +41,9 @@ class Callbacks:
         certificates: CertificateCallback,
         definitions: DefinitionReader,
         on_unserved: Callable[[], None] = lambda: None,
+        on_moved: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_moved``: an agent heard that ports of networks are elsewhere."""
         self._ownership = ownership
         self._reports = reports
         self._hints = hints
@@ -49,6 +51,7 @@ class Callbacks:
         self._certificates = certificates
         self._definitions = definitions
         self._on_unserved = on_unserved
+        self._on_moved = on_moved
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
         """Handle one message; raises only errors that a redelivery may overcome (store unavailable)."""
@@ -99,6 +102,8 @@ class Callbacks:
                 return m.Done()
             case m.ReportState():
                 await ownership.record_state(message)
+                if message.moved_networks:
+                    self._on_moved()
                 return m.Done()
             case m.Register():
                 opened = await ownership.register(message, ttl_seconds=ttl)

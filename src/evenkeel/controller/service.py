@@ -77,6 +77,7 @@ class Controller:
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
             definitions=self._definitions,
             on_unserved=self._scheduler.wake,
+            on_moved=self._networks_moved,
         )
         self._releases: list[PortReleases] = []
         if network is not None:
@@ -119,8 +120,7 @@ class Controller:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, releases.look, "ports to be given back"))
         if self._facts is not None:
-            pause = self._pause(lambda: settings.network_facts_seconds / FACTS_LOOKS)
-            loops.append(self._every(pause, self._facts.look, "facts of networks"))
+            loops.append(self._every(self._until_facts_are_due, self._facts.look, "facts of networks"))
         if self._search is not None:
             pause = self._pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
             loops.append(self._every(pause, self._search.look, "lost ports of VIPs"))
@@ -152,6 +152,14 @@ class Controller:
     async def _until_ports_are_due(self) -> None:
         if self._ports is not None:
             await self._ports.pause(self._jittered(self._settings.release_interval_seconds))
+
+    async def _until_facts_are_due(self) -> None:
+        if self._facts is not None:
+            await self._facts.pause(self._jittered(self._settings.network_facts_seconds / FACTS_LOOKS))
+
+    def _networks_moved(self) -> None:
+        if self._facts is not None:
+            self._facts.wake()
 
     def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
         return lambda: self._clock.sleep(self._jittered(seconds()))

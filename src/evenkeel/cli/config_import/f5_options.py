@@ -62,7 +62,7 @@ OPTIONS: dict[str, F5Option] = {
     "vlan_binding_driver": _dropped(_NO_NETWORKS, "none"),
     "interface_port_static_mappings": _dropped(_NO_NETWORKS, "none"),
     "f5_populate_static_arp": F5Option("replaced", "members on tunnels always have static ARP entries"),
-    "l2_population": F5Option("replaced", "facts_interval of the controllers: members' hosts are read from Neutron"),
+    "l2_population": F5Option("replaced", "facts_interval of the controllers, and [neutron_agent] of the agents"),
     "f5_network_segment_physical_network": _dropped(_NO_NETWORKS, "none", ""),
     "f5_network_segment_polling_interval": _dropped(_NOT_READ),
     "f5_network_segment_gross_timeout": _dropped(_NOT_READ),

@@ -11,6 +11,7 @@ from evenkeel.cmd import (
     limit_options,
     metrics_options,
     network_options,
+    neutron_agent_options,
     options,
     quota_options,
     tls_options,
@@ -36,7 +37,11 @@ CONTROLLER: OptionGroups = {
     "limits": limit_options.LIMITS,
     "metrics": metrics_options.METRICS,
 }
-AGENT: OptionGroups = {None: options.COMMON + options.AGENT, "metrics": metrics_options.METRICS}
+AGENT: OptionGroups = {
+    None: options.COMMON + options.AGENT,
+    neutron_agent_options.SECTION: neutron_agent_options.NEUTRON_AGENT,
+    "metrics": metrics_options.METRICS,
+}
 HAPROXYD: OptionGroups = {
     None: LOGGING,
     "haproxyd": haproxyd_options.HAPROXYD,

@@ -109,6 +109,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         async with self.reached():
             return await self._capacity.read(metrics)
 
+    async def end_point(self) -> str:
+        """The address at which its tunnels end; empty: it has none. Raises :class:`DeviceUnavailable`."""
+        async with self.reached():
+            return (await self._attachment()).vtep
+
     async def common_objects(self, types: Collection[str]) -> Common:
         """What of these types is in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         async with self.reached():

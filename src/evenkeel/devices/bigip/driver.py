@@ -12,6 +12,7 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.core.device import (
+    Attachments,
     DeviceState,
     EnhancedServices,
     Observation,
@@ -264,6 +265,19 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """What the batch would change on each device."""
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
+
+    async def attachments(self) -> Attachments:
+        """By the options; the tunnels' end points as the devices have them. Raises :class:`DeviceUnavailable`."""
+        options = self._options.attachment
+        if not options.adjacent:
+            return Attachments()
+        mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
+        if not options.tunnel_types:
+            return Attachments(adjacent=True, mappings=mappings)
+        done, _ = await on_all(self._devices, lambda device: device.end_point())
+        found = tuple(done[device.host] for device in self._devices if done.get(device.host))
+        types = tuple(each.value for each in options.tunnel_types)
+        return Attachments(adjacent=True, mappings=mappings, tunnel_types=types, end_points=found)
 
     async def tenants(self) -> frozenset[ProjectId]:
         """The tenants of partitions with our mark."""
