@@ -29,6 +29,7 @@ from evenkeel.cmd.runtime import (
 )
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
+from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
@@ -62,6 +63,7 @@ class AgentParts(NamedTuple):
     device: Device
     bus: Bus
     metrics: MetricsEndpoint
+    end_traces: Callable[[], None]
     moved: MovedNetworks
     neutron: "NeutronAgent | None" = None
 
@@ -70,6 +72,7 @@ class AgentParts(NamedTuple):
         if self.neutron is not None:
             await self.neutron.stop()
         await self.metrics.stop()
+        await asyncio.to_thread(self.end_traces)
         await self.bus.close()
         await self.device.close()
 
@@ -141,7 +144,8 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
         metrics = problems.of(lambda: MetricsEndpoint(conf))
         moved = MovedNetworks()
         neutron = None if device is None else problems.of(lambda: open_neutron_agent(conf, device, moved))
-    return AgentParts(settings, policy, device, bus, metrics, moved, neutron)
+        end_traces = problems.of(lambda: open_tracing(conf, NAME))
+    return AgentParts(settings, policy, device, bus, metrics, end_traces, moved, neutron)
 
 
 def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:

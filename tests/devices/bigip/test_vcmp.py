@@ -10,7 +10,7 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.vcmp import guest as guests
 from evenkeel.devices.bigip.vcmp.host import MARK
 from icontrol_emulator import Emulator
-from icontrol_emulator.vcmp import VcmpHost
+from icontrol_emulator.vcmp import deploy
 from tests.devices.bigip.networks import balancer, hosts_of, network, subnet
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands
 from tests.devices.owner import Owner
@@ -24,10 +24,9 @@ class Chassis:
 
     def __init__(self, hosts: Emulator, pair: Emulator, single: Emulator) -> None:
         self.emulator = hosts
-        self.vcmp = {name: VcmpHost(device) for name, device in hosts.devices.items()}
-        for number, (host, device) in enumerate(zip(self.vcmp.values(), pair.devices.values(), strict=True), 1):
-            host.deploy(f"pair-{number}", device, managementIp=f"192.0.2.1{number}/24")
-        self.vcmp["host-1"].deploy("single", single.devices["alone"], managementIp="192.0.2.11/24")
+        first, second = pair.devices.values()
+        guests = {"host-1": [first, single.devices["alone"]], "host-2": [second]}
+        self.vcmp = {name: deploy(device, guests[name]) for name, device in hosts.devices.items()}
         self.hands = {name: Hands(hosts, name) for name in hosts.devices}
         self.pair = BigIpRig(pair, "pair")
         self.single = BigIpRig(single, "standalone")
@@ -86,7 +85,7 @@ async def test_vlans_are_made_at_each_host_and_given_to_its_guest_until_nobody_n
         (vlan,) = (await chassis.vlans(host)).values()
         assert (vlan["name"], vlan["tag"], vlan["partition"], vlan["description"]) == ("vlan-101", 101, "Common", MARK)
         assert [item["name"] for item in vlan["interfacesReference"]["items"]] == ["1.1"]
-        assert await chassis.given(host, f"pair-{number}") == ["/Common/vlan-101"]
+        assert await chassis.given(host, f"bigip-{number}") == ["/Common/vlan-101"]
         hands = Hands(chassis.pair.emulator, f"bigip-{number}")
         vlans = {**await hands.items("net/vlan"), **await hands.items("net/vlan", "Common")}
         assert [(vlan["partition"], vlan["tag"]) for vlan in vlans.values()] == [(PARTITION, 101)]
@@ -97,7 +96,7 @@ async def test_vlans_are_made_at_each_host_and_given_to_its_guest_until_nobody_n
 
     assert await errors_of(owner, gone()) == [""]
     for number, host in enumerate(chassis.vcmp, 1):
-        assert await chassis.vlans(host) == {} and await chassis.given(host, f"pair-{number}") == []
+        assert await chassis.vlans(host) == {} and await chassis.given(host, f"bigip-{number}") == []
 
 
 async def test_guests_of_different_groups_share_a_vlan_of_their_host_until_the_last_one_is_done(
@@ -111,7 +110,7 @@ async def test_guests_of_different_groups_share_a_vlan_of_their_host_until_the_l
 
     assert await errors_of(first, gone()) == [""]
     assert list(await chassis.vlans()) == ["vlan-101"] and await chassis.vlans("host-2") == {}
-    assert await chassis.given("host-1", "pair-1") == [] and await chassis.given("host-1", "single")
+    assert await chassis.given("host-1", "bigip-1") == [] and await chassis.given("host-1", "alone")
     assert await errors_of(second, gone()) == [""]
     assert await chassis.vlans() == {}
 
@@ -138,7 +137,7 @@ async def test_a_vlan_that_does_not_appear_is_the_load_balancers_problem_and_tri
     chassis.vcmp["host-1"].delay_seconds = 3600.0
     owner = own(chassis.single, chassis)
     (refused,) = await errors_of(owner, on_vlan(chassis.single))
-    assert "VLAN 101 has not appeared on device" in refused and "given it to guest single" in refused
+    assert "VLAN 101 has not appeared on device" in refused and "given it to guest alone" in refused
 
     hands = Hands(chassis.single.emulator, "alone")
     await hands.call("POST", "net/vlan", {"name": "vlan-101", "partition": "Common", "tag": 101})
@@ -151,13 +150,13 @@ async def test_what_operators_made_at_the_host_stays_theirs(chassis: Chassis) ->
     owner = own(chassis.single, chassis)
     wanted = on_vlan(chassis.single)
     (refused,) = await errors_of(owner, wanted)
-    assert "VLAN /Common/by-hand with tag 101 was made by somebody else and is not given to guest single" in refused
+    assert "VLAN /Common/by-hand with tag 101 was made by somebody else and is not given to guest alone" in refused
 
-    await chassis.hands["host-1"].call("PATCH", "vcmp/guest/single", {"vlans": ["/Common/by-hand"]})
+    await chassis.hands["host-1"].call("PATCH", "vcmp/guest/alone", {"vlans": ["/Common/by-hand"]})
     assert await errors_of(owner, wanted) == [""]
     assert await errors_of(owner, gone()) == [""]
     assert list(await chassis.vlans()) == ["by-hand"]
-    assert await chassis.given("host-1", "single") == ["/Common/by-hand"]
+    assert await chassis.given("host-1", "alone") == ["/Common/by-hand"]
 
 
 async def test_bad_mappings_and_networks_without_tags_are_said(chassis: Chassis) -> None:
@@ -171,7 +170,7 @@ async def test_bad_mappings_and_networks_without_tags_are_said(chassis: Chassis)
 
 
 async def test_a_device_that_is_no_guest_of_any_host_is_said(chassis: Chassis) -> None:
-    for guest in ("single", "pair-1"):
+    for guest in ("alone", "bigip-1"):
         await chassis.hands["host-1"].call("PATCH", f"vcmp/guest/{guest}", {"managementIp": "192.0.2.99/24"})
     owner = own(chassis.single, chassis)
     (refused,) = await errors_of(owner, on_vlan(chassis.single))
@@ -187,15 +186,15 @@ async def test_what_a_dead_agent_left_and_what_others_lost_is_put_right(
     left = {"name": "vlan-150", "partition": "Common", "tag": 150, "description": MARK}
     await hands.call("POST", "net/vlan", left)
     # an agent of another group wrote the list that it had read before, and died before it took its own back
-    await hands.call("PATCH", "vcmp/guest/single", {"vlans": ["/Common/vlan-150"]})
+    await hands.call("PATCH", "vcmp/guest/alone", {"vlans": ["/Common/vlan-150"]})
     monkeypatch.setattr(guests, "LOOK_SECONDS", 0.0)
 
     await owner.observe()
-    assert sorted(await chassis.given("host-1", "single")) == ["/Common/vlan-101", "/Common/vlan-150"]
+    assert sorted(await chassis.given("host-1", "alone")) == ["/Common/vlan-101", "/Common/vlan-150"]
     assert sorted(await chassis.vlans()) == ["vlan-101", "vlan-150"], "it may be in use in a moment"
     monkeypatch.setattr(guests, "LEFTOVER_SECONDS", 0.0)
     await owner.observe()
-    assert await chassis.given("host-1", "single") == ["/Common/vlan-101"]
+    assert await chassis.given("host-1", "alone") == ["/Common/vlan-101"]
     assert list(await chassis.vlans()) == ["vlan-101"]
     shown = await Hands(chassis.single.emulator, "alone").call("GET", "net/vlan")
     assert [vlan["name"] for vlan in shown["items"]] == ["vlan-101"]
