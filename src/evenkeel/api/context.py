@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 import structlog
 
 from evenkeel.api.errors import BadList
+from evenkeel.api.events.feed import EventFeed
 from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
@@ -79,6 +80,7 @@ class Services:
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.broker_problem = broker_problem
         self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
+        self.event_feed = EventFeed(store.operators.events)
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import structlog
@@ -138,7 +138,7 @@ async def serve(
         server = server_of(app, conf)
         servers.append(server)
         try:
-            await serve_until(stop, server, listening, conf, systemd)
+            await serve_until(stop, server, listening, conf, systemd, app.end_streams)
         finally:
             beating.cancel()
             their_keys.close()
@@ -190,12 +190,18 @@ def reloading(
 
 
 async def serve_until(
-    stop: asyncio.Event, server: Server, listening: socket.socket, conf: cfg.ConfigOpts, systemd: ServiceManager
+    stop: asyncio.Event,
+    server: Server,
+    listening: socket.socket,
+    conf: cfg.ConfigOpts,
+    systemd: ServiceManager,
+    end_streams: Callable[[], None],
 ) -> None:
     """Serve, log the address, and finish requests in progress when stopped."""
 
     async def end() -> None:
         await stop.wait()
+        end_streams()
         server.should_exit = True
 
     ending = asyncio.create_task(end())

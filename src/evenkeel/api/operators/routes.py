@@ -403,8 +403,9 @@ _OTHERS = (
         method="GET",
         path="/events",
         handle=handlers.events,
-        summary="List events, oldest first",
+        summary="List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
         rule=own("event", "get"),
+        streams=True,
         answer=defstruct("EventList", [("events", list[views.EventView])], kw_only=True),
         parameters=(
             Parameter(name="after", description="Only those with a greater id", type=int),
