@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from evenkeel.api.events import feed as module
-from evenkeel.api.events.feed import BUFFER_MAX, GAP_SECONDS, LISTENERS_MAX, EventFeed, Listener, TooManyListeners
+from evenkeel.api.events.feed import BUFFER_MAX, GAP_SECONDS, LISTENERS_MAX, EventFeed, EventListener, TooManyListeners
 from evenkeel.core.control import Event
 from tests.waiting import eventually
 
@@ -48,7 +48,7 @@ async def feed(database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 class Client:
     """A listener, with what it got: numbers of events, and the last id of the stream."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: EventListener) -> None:
         self.listener = listener
         self.got: list[int] = []
         self.last = 0
@@ -74,7 +74,8 @@ async def joined(feed: EventFeed, after: int | None) -> Client:
     await feed.start()
     backlog = b""
     if after is not None:
-        async for after, frames in feed.backlog(after):  # noqa: B020  # as the stream does
+        async for until, frames in feed.backlog(after):
+            after = until
             backlog += frames
     client = Client(feed.join(after))
     client.read(backlog)

@@ -54,7 +54,7 @@ class TooManyListeners(Unavailable):
     """This controller has as many as it may have."""
 
 
-class Listener:
+class EventListener:
     """Frames for one client. ``ended``: it is to be told no more: too slow, gone, or the process stops."""
 
     __slots__ = ("_frames", "_wake", "ended")
@@ -103,7 +103,7 @@ class EventFeed:
         self._starting = asyncio.Lock()
         self._backlogs = asyncio.Semaphore(BACKLOGS_MAX)
         self._task: asyncio.Task[None] | None = None
-        self._listeners: set[Listener] = set()
+        self._listeners: set[EventListener] = set()
         self._settled = 0
         self._seen: dict[int, float] = {}
         """Ids above ``settled`` that were passed on, and when."""
@@ -140,7 +140,7 @@ class EventFeed:
         if self._task is not None:
             self._task.cancel()
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: EventListener) -> None:
         """It listens no more."""
         self._listeners.discard(listener)
 
@@ -154,12 +154,12 @@ class EventFeed:
             after = rows[-1].id
             yield after, b"".join(frame(row, min(row.id, self._settled)) for row in rows)
 
-    def join(self, after: int | None) -> Listener:
+    def join(self, after: int | None) -> EventListener:
         """A listener to events with a greater id, or to those from now on. What the ring does not have is not sent:
         see :meth:`backlog`. End it with :meth:`leave`.
         """
         missed = [] if after is None else [kept for id_, kept in self._ring if id_ > after]
-        listener = Listener(missed)
+        listener = EventListener(missed)
         if self._closed:
             listener.end()
         self._listeners.add(listener)

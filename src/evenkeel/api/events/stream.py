@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from litestar.types import Receive, Scope, Send
 
 from evenkeel.api.answers import Answer
-from evenkeel.api.events.feed import EventFeed, Listener
+from evenkeel.api.events.feed import EventFeed, EventListener
 from evenkeel.core.errors import Unavailable
 
 MEDIA_TYPE = b"text/event-stream"
@@ -66,7 +66,7 @@ class EventStream(Answer):
         finally:
             self._feed.leave(listener)
 
-    async def _live(self, listener: Listener) -> AsyncIterator[bytes]:
+    async def _live(self, listener: EventListener) -> AsyncIterator[bytes]:
         deadline = time.monotonic() + STREAM_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             taken = await listener.take(min(left, KEEPALIVE_SECONDS))
