@@ -1,6 +1,7 @@
 import { html, render } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { OPERATORS, get, isLoggedIn, logOut } from "./api.js";
+import { Demo } from "./demo.js";
 import { useEvents } from "./live.js";
 import { Agent, Agents } from "./views/agents.js";
 import { Controllers, Devices } from "./views/devices.js";
@@ -93,6 +94,7 @@ function Inside({ leave }) {
       </nav>
       ${isLoggedIn() && html`<button type="button" onClick=${() => leave("")}>Log out</button>`}
     </header>
+    <${Demo} />
     ${live.error && live.error.status !== 401 && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
     <main id="main" tabindex="-1" ref=${main}>
       ${shown()}

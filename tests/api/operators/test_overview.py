@@ -6,7 +6,7 @@ from evenkeel.core.messages import Applied, DeviceState, ReportApplied, ReportSt
 from evenkeel.core.overview import SeenController
 from evenkeel.core.ports import Store
 from tests.api.client import Client
-from tests.api.operators.conftest import BASE, Join
+from tests.api.operators.conftest import BASE
 
 
 async def test_who_may_write_to_which_devices(api: Client, store: Store, pair: dict[str, Any]) -> None:
