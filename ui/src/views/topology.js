@@ -4,8 +4,8 @@ import { useData } from "../live.js";
 import { Also, Failure, short } from "../parts.js";
 
 const ROW = 34;
-const X = { controller: 0, bus: 190, agent: 330, shard: 570, device: 790 };
-const WIDE = { controller: 150, bus: 100, agent: 170, device: 210 };
+const X = { controller: 0, bus: 180, agent: 310, shard: 540, device: 740 };
+const WIDE = { controller: 150, bus: 100, agent: 170, device: 260 };
 const WIDTH = X.device + WIDE.device + 2;
 
 const read = async () => (await get(`${OPERATORS}/topology`)).topology;

@@ -126,8 +126,14 @@ async def history(services: Services, call: Call) -> Answer:
 
 async def topology(services: Services, call: Call) -> Answer:
     """Controllers, device groups with their agents and devices, and the shards between them."""
-    options = options_of(call, ("environment",))
-    known = await services.operators.ownership(environment=options.get("environment"))
+    environment = options_of(call, ("environment",)).get("environment")
+    if environment is not None:
+        return await _topology(services, environment)
+    return await services.topology.get(lambda: _topology(services, None))
+
+
+async def _topology(services: Services, environment: str | None) -> Answer:
+    known = await services.operators.ownership(environment=environment)
     halted = halted_reasons(await services.operators.environments())
     alive = frozenset(agent.id for agent in known.agents if agent.alive)
     agents: dict[tuple[str, int], list[Agent]] = defaultdict(list)

@@ -219,7 +219,7 @@ var le,w,Be,tn,j,Fe,qe,Ve,Ge,be,$e,ge,nn,X={},Ke=[],on=/acit|ex(?:s|g|n|p|$)|rph
           ${s}
         </ul>
       </li>`)}
-  </ul>`}var Un=34,P={controller:0,bus:190,agent:330,shard:570,device:790},M={controller:150,bus:100,agent:170,device:210},Wn=P.device+M.device+2,Bn=async()=>(await g(`${h}/topology`)).topology;function en({live:e}){let{data:t,error:n}=D(Bn,e.newest);return c`<h1>Topology</h1>
+  </ul>`}var Un=34,P={controller:0,bus:180,agent:310,shard:540,device:740},M={controller:150,bus:100,agent:170,device:260},Wn=P.device+M.device+2,Bn=async()=>(await g(`${h}/topology`)).topology;function en({live:e}){let{data:t,error:n}=D(Bn,e.newest);return c`<h1>Topology</h1>
     <p>A line is a shard: the agent that may write to the devices, with its epoch. At a takeover the line moves and the epoch grows.</p>
     <${S} error=${n} loading=${!t} />
     ${t&&!t.groups.length&&c`<p class="empty">No agent has registered yet.</p>`}
