@@ -287,9 +287,12 @@ def main() -> int:
                 time.sleep(10)
                 idle = (cpu_seconds(pid) - cpu) / (time.perf_counter() - began) * 100
                 rows = answers(api)
-                with sync_playwright() as playwright, closing(
-                    playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(ARGUMENTS))
-                ) as browser:
+                with (
+                    sync_playwright() as playwright,
+                    closing(
+                        playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(ARGUMENTS))
+                    ) as browser,
+                ):
                     rows.append(("first paint", first_paint(browser, api)))
                     rows.append(
                         (

@@ -16,6 +16,7 @@ from evenkeel.api.operators import (
     plans,
     references,
     requests,
+    series,
     status,
     views,
 )
@@ -292,6 +293,15 @@ _OTHERS = (
         rule=own("topology", "get"),
         answer=wrapped("topology", overview.TopologyView),
         parameters=(Parameter(name="environment", description="Of this environment"),),
+    ),
+    Operation(
+        method="GET",
+        path="/loadbalancers/{id}/series",
+        handle=series.traffic,
+        summary="Show the traffic of a load balancer over the last hours, as far as this controller knows it",
+        rule=own("loadbalancer", "get_series"),
+        answer=series.SeriesView,
+        errors=(404,),
     ),
     Operation(
         method="POST",

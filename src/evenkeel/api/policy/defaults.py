@@ -104,6 +104,7 @@ _OWN = (
     ("loadbalancer", "get_history", _OPERATOR, "List the last revisions of a load balancer, with who asked for them"),
     ("controller", "get", _WATCHER, "List controllers"),
     ("topology", "get", _WATCHER, "Show agents, devices and the shards between them"),
+    ("loadbalancer", "get_series", _OPERATOR, "Show the traffic of a load balancer over the last hours"),
     ("loadbalancer", "plan", _OPERATOR, "Show what the next pass over a load balancer would change on its devices"),
     ("environment", "get", _WATCHER, "List and show environments"),
     ("environment", "create", _OPERATOR, "Create an environment"),
