@@ -22,7 +22,7 @@ export function Traffic({ id, turn }) {
   const begin = data.points[0].at.slice(11, 16);
   return html`<h2>Traffic since ${begin} UTC</h2>
     <div class="charts">${LINES.map(([title, names]) => html`<${Chart} title=${title} names=${names} points=${data.points} />`)}</div>
-    <${Also} command="evenkeel loadbalancer show ${id}" path=${path} />`;
+    <${Also} command="evenkeel loadbalancer series ${id}" path=${path} />`;
 }
 
 function Chart({ title, names, points }) {
