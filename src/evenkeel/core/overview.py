@@ -59,7 +59,7 @@ class AgentShards(Value):
     newest_epoch: int
 
 
-class Ownership(Value):
+class Owners(Value):
     """Who may write to which devices. ``shards``: of device groups that have few of them."""
 
     agents: tuple[Agent, ...]

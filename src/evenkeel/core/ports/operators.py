@@ -22,7 +22,7 @@ from evenkeel.core.control import (
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork
-from evenkeel.core.overview import Ownership, Revision, SeenController
+from evenkeel.core.overview import Owners, Revision, SeenController
 from evenkeel.core.plans import PlanAnswer
 
 
@@ -152,7 +152,7 @@ class OperatorStore(Protocol):
         """Those seen lately, by host and start. One query."""
         ...
 
-    async def ownership(self, *, environment: str | None = None) -> Ownership:
+    async def ownership(self, *, environment: str | None = None) -> Owners:
         """Agents, and the tenants' shards that they act for: few of a device group one by one, many by their number.
         Constant number of queries."""
         ...

@@ -4,7 +4,7 @@ from sqlalchemy import Connection, and_, func, select
 
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
-from evenkeel.core.overview import AgentShards, Ownership, Revision, SeenController
+from evenkeel.core.overview import AgentShards, Owners, Revision, SeenController
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.operators.agents import read_agents
@@ -28,7 +28,7 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
     return tuple(SeenController(**row._mapping) for row in rows)
 
 
-def read_ownership(connection: Connection, environment: str | None) -> Ownership:
+def read_ownership(connection: Connection, environment: str | None) -> Owners:
     """Agents, and the tenants' shards that they act for. Five queries."""
     of_tenants = [_shard.c.project_id != COMMON_PROJECT]
     if environment is not None:
@@ -47,7 +47,7 @@ def read_ownership(connection: Connection, environment: str | None) -> Ownership
         .where(*of_tenants)
         .order_by(*place, _shard.c.project_id)
     )
-    return Ownership(
+    return Owners(
         agents=read_agents(connection, environment),
         lines=tuple(
             AgentShards(

@@ -25,7 +25,7 @@ from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork
-from evenkeel.core.overview import Ownership, Revision, SeenController
+from evenkeel.core.overview import Owners, Revision, SeenController
 from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks import declared
@@ -129,7 +129,7 @@ class SqlOperators:
     async def controllers(self) -> tuple[SeenController, ...]:
         return await self._db.query(overview.read_controllers)
 
-    async def ownership(self, *, environment: str | None = None) -> Ownership:
+    async def ownership(self, *, environment: str | None = None) -> Owners:
         return await self._db.read(lambda connection: overview.read_ownership(connection, environment))
 
     async def revisions(self, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
