@@ -64,9 +64,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     """Opens windows; afterwards they must have had no error, and have asked nobody but their controller."""
     windows: list[Window] = []
 
-    def opened(
-        world: World, *, controller: int = 1, width: int = 1280, height: int = 800, dark: bool = False
-    ) -> Window:
+    def opened(world: World, *, url: str = "", width: int = 1280, height: int = 800, dark: bool = False) -> Window:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
@@ -74,7 +72,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         )
         page: Page = context.new_page()
         images = Path(os.environ["EVENKEEL_IMAGES"]) if "EVENKEEL_IMAGES" in os.environ else tmp_path
-        windows.append(Window(page, world.cluster.url(controller), images))
+        windows.append(Window(page, url or world.cluster.url(1), images))
         return windows[-1]
 
     yield opened

@@ -14,6 +14,14 @@ export function useEvents() {
   const [state, setState] = useState({ events: [], error: null, newest: 0, connected: false });
   useEffect(() => {
     const leaving = new AbortController();
+    let stream = null;
+    // browsers open six connections to a host at a time, for all tabs: hidden ones leave theirs to the others
+    const hide = () => document.hidden && stream && stream.abort();
+    document.addEventListener("visibilitychange", hide);
+    leaving.signal.addEventListener("abort", () => {
+      document.removeEventListener("visibilitychange", hide);
+      if (stream) stream.abort();
+    });
     let place = null;
     let failures = 0;
     const told = (found) => {
@@ -22,6 +30,9 @@ export function useEvents() {
     };
     async function follow() {
       while (!leaving.signal.aborted) {
+        await visible();
+        if (leaving.signal.aborted) return;
+        stream = new AbortController();
         try {
           if (place === null) {
             const found = (await get(`${OPERATORS}/events?limit=${FIRST}&newest=true`)).events;
@@ -32,11 +43,12 @@ export function useEvents() {
           await listen(`${OPERATORS}/events`, place, {
             told,
             at: (id) => (place = id),
-            signal: leaving.signal,
+            signal: stream.signal,
             silentMs: SILENT_MS,
           });
         } catch (error) {
           if (leaving.signal.aborted) return;
+          if (stream.signal.aborted) continue;
           setState((was) => ({ ...was, error, connected: false }));
           if (error.status === 401 || error.status === 403) return;
         }
@@ -47,6 +59,12 @@ export function useEvents() {
     return () => leaving.abort();
   }, []);
   return state;
+}
+
+/** Resolves when the page can be seen. */
+function visible() {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
 }
 
 function merged(was, found) {
