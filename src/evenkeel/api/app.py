@@ -20,6 +20,7 @@ from evenkeel.api.bodies import check_content_type, read_body
 from evenkeel.api.context import NOBODY, Call, Limits, Services
 from evenkeel.api.discovery import DISCOVERY_ROUTES
 from evenkeel.api.errors import Refusal
+from evenkeel.api.events.stream import MEDIA_TYPE as EVENT_STREAM
 from evenkeel.api.gatekeeper import Gatekeeper
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.none import NoAuthentication
@@ -70,6 +71,9 @@ _TRACE_HEADER = TRACE_HEADER.encode()
 
 class Application(Litestar):
     """Litestar with a request id on every response, including those not from a handler."""
+
+    end_streams: Callable[[], None]
+    """Ends the answers that go on for as long as their clients listen: the process stops."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or the lifespan."""
@@ -137,7 +141,7 @@ def create_app(
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
-    return Application(
+    application = Application(
         route_handlers=[*_route_handlers(routes, services, gatekeeper), *page_handlers()],
         exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
         openapi_config=None,
@@ -145,6 +149,8 @@ def create_app(
         request_max_body_size=None,  # bodies.read_body has the limit
         etag=None,
     )
+    application.end_streams = services.event_feed.close
+    return application
 
 
 def _error_handler(styles: ApiStyles) -> ErrorHandler:
@@ -231,7 +237,8 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
-        check_accept(headers.get(b"accept"))
+        if not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
+            check_accept(headers.get(b"accept"))
         call = Call(
             caller=NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope),
             headers=headers,

@@ -4,6 +4,7 @@ Each loop survives failures of other services: it logs, waits and continues.
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
@@ -17,6 +18,7 @@ from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.network_facts import NetworkFactsUpdates
 from evenkeel.controller.port_releases import PortReleases
+from evenkeel.controller.presence import Presence
 from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
@@ -26,6 +28,7 @@ from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
 from evenkeel.core.messages import callback_queue, keepalive_queue, light_keepalive_queue
+from evenkeel.core.overview import CONTROLLER_SEEN_SECONDS
 from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
 from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 
@@ -46,7 +49,7 @@ ORPHANS_PER_SWEEP = 1
 
 class Controller:
     """Everything a controller does besides serving HTTP. ``network``: a network service with ports for VIPs.
-    ``key_manager``: where certificates are read; None: nowhere."""
+    ``key_manager``: where certificates are read; None: nowhere. ``presence``: None: operators do not see it."""
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class Controller:
         settings: ControllerSettings,
         network: Network | None = None,
         key_manager: KeyManager | None = None,
+        presence: Presence | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
@@ -97,6 +101,7 @@ class Controller:
             else VipPortSearch(store.lost_ports, network, self._ports, settings)
         )
         self.traffic = TrafficRecorder(store.reports, clock, settings.traffic)
+        self._presence = presence
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
@@ -125,6 +130,9 @@ class Controller:
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))
+        if self._presence is not None:
+            pause = self._pause(lambda: CONTROLLER_SEEN_SECONDS)
+            loops.append(self._every(pause, self._presence.look, "presence"))
         if self._ports is not None:
             loops.append(self._every(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
         if settings.traffic.points:
@@ -215,6 +223,9 @@ class Controller:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._presence is not None:
+            with contextlib.suppress(Unavailable):
+                await self._presence.end()
         await self._definitions.close()
         closing = [asyncio.create_task(subscription.close()) for subscription in self._subscriptions.values()]
         if closing:

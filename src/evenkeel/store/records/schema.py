@@ -619,6 +619,37 @@ history = Table(  # one row: see ownership/histories.py
     Column("begun_at", Double, nullable=False),
 )
 
+# the last revisions of each load balancer: see writing/revisions.py
+load_balancer_revision = Table(
+    "load_balancer_revision",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("accepted_at", Double, nullable=False),
+    Column("user_name", String(255), nullable=False),
+    Column("project_id", NAME, nullable=False),
+    Column("request_id", String(64), nullable=False),
+    Column("applied_at", Double),  # NULL: not on the device yet
+    Column("agent_id", ID, nullable=False),
+    Column("host", String(255), nullable=False),
+    Column("epoch", BigInteger),
+    Column("problem", Text, nullable=False),
+)
+
+# processes that serve the API, for operators to see; nothing depends on it
+controller = Table(
+    "controller",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("host", String(255), nullable=False),
+    Column("url", String(255), nullable=False),
+    Column("version", String(64), nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("seen_at", Double, nullable=False),
+    Column("message_broker", Text, nullable=False),  # empty: connected
+)
+
 event = Table(
     "event",
     metadata,

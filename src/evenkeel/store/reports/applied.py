@@ -46,6 +46,7 @@ from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
+from evenkeel.store.writing.revisions import note_outcomes
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -94,6 +95,7 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
             exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
             history_id().label("history"),
+            select(schema.agent.c.host).where(schema.agent.c.id == report.agent_id).scalar_subquery().label("host"),
         )
         .where(
             _shard.c.id == report.shard_id,
@@ -113,6 +115,7 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
             lost += _contradictions(states, batch)
         changes = _status_changes(states, report, batch)
         members_left = write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
+        note_outcomes(connection, changes, agent_id=report.agent_id, host=shard.host or "", epoch=report.epoch)
         seconds += [waited[each.was.id] for each in changes if _became_active(each)]
         settled |= _settled(changes, batch)
         left = left or members_left or any(each.removed or each.vip_left for each in changes)

@@ -32,6 +32,7 @@ from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import check_quota, has_quota, made
 from evenkeel.store.writing.revision_lock import Locked
+from evenkeel.store.writing.revisions import note_revision
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
 from evenkeel.store.writing.steps import as_new, insert_all
 
@@ -80,6 +81,7 @@ def _create(
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
     }
     insert_all(connection, _root, [row])
+    note_revision(connection, root.id, 1, now)
     take(connection, root.id, vips)
     tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)
     below: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
