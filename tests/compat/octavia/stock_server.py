@@ -112,11 +112,8 @@ def report_on(kind: str, row: Any, outcome: str, gone: set[str]) -> dict[str, st
     if row.provisioning_status == constants.PENDING_DELETE or (kind != "loadbalancers" and owner(row) in gone):
         return {"id": row.id, "provisioning_status": constants.DELETED}
     report = {"id": row.id, "provisioning_status": outcome}
-    if row.provisioning_status == constants.PENDING_CREATE:
-        if kind == "members":
-            report["operating_status"] = constants.NO_MONITOR
-        elif kind in ("healthmonitors", "l7policies", "l7rules"):
-            report["operating_status"] = constants.ONLINE if row.enabled else constants.OFFLINE
+    if kind in ("healthmonitors", "l7policies", "l7rules"):
+        report["operating_status"] = constants.ONLINE if row.enabled else constants.OFFLINE
     return report
 
 

@@ -127,7 +127,7 @@ def _changed() -> list[Line]:
     wanted: list[dict[str, Any]] = [
         {},
         {"name": "new", "tags": ["b"]},
-        {"name": None, "tags": None, "admin_state_up": None},
+        {"name": None, "tags": None},
         {"tags": []},
         {"delay": "6"},
         {"delay": None},
@@ -151,6 +151,7 @@ def _changed() -> list[Line]:
         {"domain_name": "www.example.com"},
         {"http_version": 1.0},
         {"http_version": None},
+        {"http_version": 1.1},
         {"domain_name": None},
         {"http_version": "1.0", "domain_name": "www.example.com"},
         {"admin_state_up": False},

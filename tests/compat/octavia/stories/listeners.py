@@ -153,6 +153,7 @@ def _changed() -> list[Line]:
         {"description": None},
         {"admin_state_up": False},
         {"admin_state_up": None},
+        {"admin_state_up": True},
         {"connection_limit": 7},
         {"connection_limit": None},
         {"connection_limit": -2},

@@ -213,7 +213,7 @@ def _strangers() -> list[Line]:
             post("/loadbalancers", _LB, who=who, save=""),
             post(
                 "/listeners",
-                {"listener": {"loadbalancer_id": "{lb}", "protocol": "HTTP", "protocol_port": 90}},
+                {"listener": web},
                 who=who,
             ),
             post("/pools", {"pool": {"loadbalancer_id": "{lb}", **new_pool}}, who=who),
@@ -223,10 +223,7 @@ def _strangers() -> list[Line]:
             post("/healthmonitors", {"healthmonitor": monitor}, who=who),
             post("/l7policies", {"l7policy": {"listener_id": "{listener}", "action": "REJECT"}}, who=who),
             post("/l7policies/{policy}/rules", {"rule": rule}, who=who),
-            *(
-                get(f"/{name}", who=who)
-                for name in ("loadbalancers", "listeners", "pools", "healthmonitors", "l7policies")
-            ),
+            *(get(f"/{name}", who=who) for name in lists),
         ]
     return lines
 
