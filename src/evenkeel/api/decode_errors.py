@@ -197,7 +197,7 @@ def _description(node: inspect.Type) -> str:
 def _described(node: inspect.Type, value: Any) -> str:
     """What is allowed where ``value`` is: first the rule that it breaks, in Octavia's words if it has any."""
     if description := _description(node):
-        if isinstance(node, inspect.Metadata) and (words := (node.extra or {}).get(REFUSAL)):
+        if words := _broken_text(node, value) or _refusal(node):
             return f"{words}: {description}."
         return f"Value should be: {description}."
     if isinstance(node, inspect.IntType | inspect.FloatType):
@@ -244,8 +244,23 @@ def _described_text(node: inspect.StrType, value: Any) -> str:
     most = f" of at most {node.max_length}" if node.max_length else ""
     length = f"{least}{' and' if least and most else ''}{most}{' characters' if least or most else ''}"
     whole = f"string{length}{pattern}{nul}."
-    if isinstance(value, str) and node.max_length and len(value) > node.max_length:
-        return f"Value should have a maximum character requirement of {node.max_length}: a {whole}"
-    if isinstance(value, str) and len(value) < (node.min_length or 0):
-        return f"Value should have a minimum character requirement of {node.min_length}: a {whole}"
-    return f"Value should be {whole}"
+    words = _broken_text(node, value)
+    return f"{words}: a {whole}" if words and isinstance(value, str) else f"Value should be {whole}"
+
+
+def _broken_text(node: inspect.Type, value: Any) -> str:
+    """What is wrong with the type or the length of a text, in Octavia's words; empty if nothing is."""
+    text = node.type if isinstance(node, inspect.Metadata) else node
+    if not isinstance(text, inspect.StrType):
+        return ""
+    if not isinstance(value, str):
+        return "" if _refusal(node).endswith("format") else "Value should be string"
+    if text.max_length and len(value) > text.max_length and not _refusal(node).endswith("format"):
+        return f"Value should have a maximum character requirement of {text.max_length}"
+    if len(value) < (text.min_length or 0) and not _refusal(node):
+        return f"Value should have a minimum character requirement of {text.min_length}"
+    return ""
+
+
+def _refusal(node: inspect.Type) -> str:
+    return str((node.extra or {}).get(REFUSAL, "")) if isinstance(node, inspect.Metadata) else ""

@@ -17,7 +17,7 @@ from tests.compat.octavia.stories.lines import (
 from tests.compat.table import Line
 
 _LONG = "x" * 256
-_START = [load_balancer(), pool(), pool("tcp", protocol="TCP"), pool("udp", protocol="UDP")]
+_START = [load_balancer(vip_address="198.51.100.60"), pool(), pool("tcp", protocol="TCP"), pool("udp", protocol="UDP")]
 
 
 def _created() -> list[Line]:
@@ -81,7 +81,7 @@ def _refused() -> list[Line]:
         {"protocol_port": -1},
         {"protocol_port": "http"},
         {"protocol_port": "80.5"},
-        {"protocol_port": 80.5},
+        {"protocol_port": 90.5},
         {"protocol_port": True},
         {"protocol_port": None},
         {"protocol_port": []},
@@ -232,7 +232,6 @@ def _tls() -> list[Line]:
         {"alpn_protocols": None},
         {"alpn_protocols": ["smoke"]},
         {"client_authentication": "MANDATORY"},
-        {"client_authentication": "OPTIONAL", "client_ca_tls_container_ref": _CERTIFICATE},
         {"hsts_max_age": 100},
         {"hsts_max_age": 100, "hsts_include_subdomains": True, "hsts_preload": True},
         {"hsts_preload": True},
