@@ -263,7 +263,7 @@ def check_accept(accept: bytes | None) -> None:
         return
     kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}
     if not kinds & {b"*/*", b"application/*", b"application/json", b""}:
-        raise Refusal(406, "Only application/json is available.")
+        raise Refusal(406, "Only content type application/json is accepted.")
 
 
 __all__ = ["ROUTES", "Application", "create_app"]

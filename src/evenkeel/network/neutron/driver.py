@@ -114,7 +114,7 @@ class NeutronNetwork:
             more = more_on_port(port, found, additional)
             return replace(found, tell_network=changed, additional=more, claim=_borrowed(load_balancer_id, port_id))
         if not (subnet_id or network_id):
-            raise Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
+            raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         subnet = await self._read(lambda: self._subnet(project_id, subnet_id, network_id, wanted))
         others = [await self._more(project_id, each) for each in additional]
         check_subnets([subnet, *(other for other, _ in others)])
