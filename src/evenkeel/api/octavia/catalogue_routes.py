@@ -37,9 +37,9 @@ QUOTA_ROUTES = (
             handle=quotas.defaults,
             summary="Show the default quotas",
             rule=octavia("quota", "get_defaults"),
-            answer=wrapped("quota", bodies.QuotaView),
+            answer=wrapped("quota", view),
         )
-        for path in ("/quotas/defaults", f"{_QUOTA}/default")
+        for path, view in (("/quotas/defaults", bodies.QuotaView), (f"{_QUOTA}/default", bodies.ProjectQuotaView))
     ),
     Operation(
         method="GET",
