@@ -83,6 +83,7 @@ class EmulatorProcess:
             "f5_ha_type": "standalone",
             "ca_file": self.endpoints["ca_file"],
             "save_interval": "0",
+            "connect_timeout": "60",  # a machine with other work on it may be silent for long
             **changes,
         }
         return Owner(open_group(options, environment=ENVIRONMENT, group_number=1, host="host-1"))
