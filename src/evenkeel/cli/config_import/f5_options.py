@@ -76,7 +76,9 @@ OPTIONS: dict[str, F5Option] = {
     "l3_binding_static_mappings": _dropped(_NO_NETWORKS, "none"),
     "f5_bigip_lbaas_device_driver": F5Option("replaced", "device_driver = bigip"),
     "icontrol_hostname": F5Option("kept", "icontrol_hostname"),
-    "icontrol_vcmp_hostname": _dropped("VLANs are made on the guests; hosts are not spoken to", "", "none"),
+    "icontrol_vcmp_hostname": _dropped(
+        "vCMP hosts are not spoken to: on guests, networks are tunnels, or routed", "", "none"
+    ),
     "icontrol_username": F5Option("kept", "icontrol_username"),
     "icontrol_password": F5Option("kept", "icontrol_password_file, a file with mode 0600"),
     "icontrol_connection_timeout": F5Option("replaced", "connect_timeout; F5's agent does not read it"),
