@@ -29,7 +29,7 @@ import structlog
 from msgspec.structs import replace
 from tests.devices.bigip.rig import ENVIRONMENT
 from tests.devices.owner import Owner
-from tests.devices.services import batch, gone, listener, member, pool, service
+from tests.devices.services import PROJECT, batch, gone, listener, member, pool, service, session_of
 from tests.waiting import eventually
 
 from evenkeel.core.device import PartitionBatch, PartitionOutcome
@@ -83,6 +83,7 @@ class EmulatorProcess:
             "f5_ha_type": "standalone",
             "ca_file": self.endpoints["ca_file"],
             "save_interval": "0",
+            "connect_timeout": "60",  # a machine with other work on it may be silent for long
             **changes,
         }
         return Owner(open_group(options, environment=ENVIRONMENT, group_number=1, host="host-1"))
@@ -165,6 +166,9 @@ async def small_and_large(emulator: EmulatorProcess, repeats: int) -> None:
             one = weighted(one, 2 + turn)
             await rows[2].measure(emulator, driver.apply(batch(one)))
             await delete.measure(emulator, driver.apply(batch(gone(1, revision=99))))
+            await driver.apply(batch(complete=True))
+            left = await driver.retire(PROJECT, 1, session_of(1))  # or the next turn's would not be the first
+            assert not left.left, left
             await driver.close()
         for row in (first, *rows, delete):
             row.print()

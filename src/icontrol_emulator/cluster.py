@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from icontrol_emulator.config.model import Obj
+from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.store import ChangeSet
 from icontrol_emulator.config_sync import ConfigSync
 from icontrol_emulator.device import ACTIVE, OFFLINE, STANDBY, Device
@@ -17,6 +17,7 @@ from icontrol_emulator.errors import configuration_error
 
 TRAFFIC_GROUP = "cm/traffic-group"
 ROLES = ("cm/device-group", TRAFFIC_GROUP)
+ROOT = Key("sys/folder", "", "/")
 DEVICES_MAX = 4
 
 
@@ -42,11 +43,35 @@ class Cluster:
         """Config-sync of the trust domain that contains the device."""
         return self._sync_of[name]
 
+    def join(self, name: str, newcomer: str) -> None:
+        """A device is added to the trust domain of another one."""
+        self._sync_of[name].admit(self.devices[newcomer])
+        self._sync_of[newcomer] = self._sync_of[name]
+
+    def part(self, name: str, other: str) -> None:
+        """A device trusts another one no longer, which is alone from then on, and is not told."""
+        domain = self._sync_of[name]
+        if domain is self._sync_of[other]:
+            domain.expel(other)
+            alone = self._sync_of[other] = ConfigSync({other: self.devices[other]})
+            alone.lost.add(name)
+        domain.lost.discard(other)
+
     def _note(self, name: str, changes: ChangeSet) -> None:
         self._sync_of[name].note(name, changes)
         if any(key.type.startswith(ROLES) for key in changes.before):
+            self._give_root_a_group(name)
             self._settle()
             self.roles_changed()
+
+    def _give_root_a_group(self, name: str) -> None:
+        """The first sync-failover group becomes the root folder's, on each of its devices."""
+        for device in (self.devices[name], *self.peers(name)):
+            root = device.engine.store.get(ROOT)
+            own = [group for group in self._sync_of[name].groups(device.name) if _fails_over(device, group)]
+            if root is not None and own and device.engine.props(root).get("deviceGroup", "none") == "none":
+                with device.engine.unit():
+                    device.engine.modify(ROOT, {"deviceGroup": own[0].key.path})
 
     def peers(self, name: str) -> list[Device]:
         """The other devices of the device's failover group."""
@@ -121,3 +146,7 @@ class Cluster:
         members = self._sync_of[name].failover_group(name)
         order = [str(one).rpartition("/")[2] for one in self.devices[name].engine.props(group).get("haOrder") or ()]
         return sorted(members, key=lambda one: (order.index(one) if one in order else len(order), one))
+
+
+def _fails_over(device: Device, group: Obj) -> bool:
+    return device.engine.props(group).get("type") == "sync-failover"

@@ -63,6 +63,21 @@ class ConfigSync:
         self._copying = False
         self._pushed: dict[str, CommitId] = {}
         """By device group: the commit id that was pushed last."""
+        self.lost: set[str] = set()
+        """Devices that removed the others from their trust, which were not told."""
+
+    def __len__(self) -> int:
+        """The number of devices of the trust domain."""
+        return len(self._devices)
+
+    def admit(self, device: Device) -> None:
+        """Another device is trusted."""
+        self._devices[device.name] = device
+        self.lost.discard(device.name)
+
+    def expel(self, name: str) -> None:
+        """A device is not trusted any more."""
+        del self._devices[name]
 
     # -- who is in which group
 
@@ -208,6 +223,8 @@ class ConfigSync:
     def state(self, name: str) -> SyncState:
         """`cm/sync-status` of a device."""
         others = [device for device in self._devices.values() if device.name != name]
+        if self.lost:
+            return SyncState("Disconnected", "red", f"There is no connection to {_joined(sorted(self.lost))}")
         if not others:
             return ALONE
         links = tuple(f"{each.name}: {'connected' if each.reachable else 'disconnected'}" for each in others)

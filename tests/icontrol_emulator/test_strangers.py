@@ -30,7 +30,7 @@ def installed() -> tuple[Path, Path]:
 
 @pytest.fixture
 async def port() -> AsyncIterator[int]:
-    async with Emulator(["bigip-1"], data_plane=False) as running:
+    async with Emulator(["bigip-1", "bigip-2"], data_plane=False) as running:
         yield int(running.devices["bigip-1"].url.rpartition(":")[2])
 
 

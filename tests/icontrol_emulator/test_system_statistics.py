@@ -55,3 +55,16 @@ async def test_client_ssl_profiles_count_their_connections(device: Client) -> No
     counted = entry["nestedStats"]["entries"]
     assert counted["common.totNativeConns"] == {"value": 0} == counted["common.totCompatConns"]
     assert counted["tmName"] == {"description": "/Common/clientssl"}
+
+
+async def test_traffic_managers_share_what_the_device_counted(device: Client, backend: Start) -> None:
+    port = await site(device, [await backend("a")], ["tcp"])
+    await fetch(VIP, port)
+    total = await traffic(device)
+    shown = await device.get("sys/tmm-traffic")
+    assert shown["kind"] == "tm:sys:tmm-traffic:tmm-trafficstats"
+    first, second = (one["nestedStats"]["entries"] for one in shown["entries"].values())
+    assert (first["tmmId"]["description"], second["tmmId"]["description"]) == ("0.0", "0.1")
+    assert first.keys() == second.keys() and len(first) == 32
+    name = "clientSideTraffic.totConns"
+    assert first[name]["value"] + second[name]["value"] == total[name] > 0

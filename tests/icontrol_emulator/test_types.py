@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from icontrol_emulator import Emulator
 from icontrol_emulator.config.schema import Scope
 from tests.icontrol_emulator.client import Client
@@ -79,3 +83,20 @@ async def test_certificates_are_listed_as_tmsh_does(device: Client) -> None:
     assert (shown["commonName"], shown["apiRawValues"]["publicKeyType"]) == ("localhost.localdomain", "RSA")
     key = await device.get("sys/crypto/key/~Common~default.key")
     assert (key["kind"], key["keyType"]) == ("tm:sys:crypto:key:keystate", "rsa-private")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("1.1.1.1", ["1.1.1.1/32"]),
+        (["10.0.0.0/8", "1.1.1.1"], ["1.1.1.1/32", "10.0.0.0/8"]),
+        ([{"name": "2001:db8::/64"}], ["2001:db8::/64"]),
+    ],
+)
+async def test_origins_of_a_snat_are_networks(device: Client, given: Any, shown: list[str]) -> None:
+    made = await device.post("ltm/snat", {"name": "s", "automap": True, "origins": given})
+    assert made["origins"] == [{"name": name} for name in shown]
+    assert (await device.put("ltm/snat/s", made))["origins"] == made["origins"]
+    refused = await device.send("PATCH", "ltm/snat/s", {"origins": []})
+    assert refused.status == 400 and "one of the following must be specified" in refused.message
+    assert (await device.send("PATCH", "ltm/snat/s", {"origins": ["x"]})).status == 400

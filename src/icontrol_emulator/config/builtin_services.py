@@ -30,6 +30,7 @@ ROWS: list[Row] = [
     *_log_rows(),
     *(("sys/service", name, {}) for name in _SERVICES),
     ("sys/feature-module", "cgnat", {}),
+    ("ltm/eviction-policy", "/Common/default-eviction-policy", {}),
     ("sys/disk/logical-disk", "HD1", {}),
     ("sys/software/volume", "HD1.1", {"active": True, "basebuild": "0.0.18", "build": "0.0.18", "media": _MEDIA,
                                       "version": "16.1.2"}),

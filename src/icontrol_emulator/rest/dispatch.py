@@ -17,7 +17,7 @@ from icontrol_emulator.rest.message import WRITES, Call, Reply
 from icontrol_emulator.rest.route import resolve
 
 UNPROVISIONED = {"vcmp": "vcmp", "gtm": "gtm", "security": "afm", "asm": "asm", "apm": "apm", "pem": "pem"}
-MEASURED = frozenset({"sys/traffic", "ltm/persistence/persist-records"})
+MEASURED = frozenset({"sys/traffic", "sys/tmm-traffic", "ltm/persistence/persist-records"})
 """Paths without configuration: what is there is measured."""
 StatsSource = Callable[[Device, Call, list[str]], dict[str, Any] | None]
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from icontrol_emulator import errors
+from icontrol_emulator import errors, trust
 from icontrol_emulator.cluster import Cluster
 from icontrol_emulator.config.model import Key
 from icontrol_emulator.config.names import split_path
@@ -126,6 +126,8 @@ COMMANDS: dict[str, Command] = {
     "sys/failover": _failover,
     "cm": _cm,
     "cm/config-sync": _config_sync_task,
+    "cm/add-to-trust": trust.add,
+    "cm/remove-from-trust": trust.remove,
     archives.PATH: archives.run,
     "util/bash": _bash,
     "util/unix-ls": file_tools.ls,

@@ -11,6 +11,7 @@ from icontrol_emulator.dataplane.plane import DataPlane
 from icontrol_emulator.device import Device
 from icontrol_emulator.rest.config_api import find
 from icontrol_emulator.rest.message import Call
+from icontrol_emulator.rest.resources import PROCESSORS
 from icontrol_emulator.rest.route import Route, resolve
 from icontrol_emulator.stats import entries, objects, persist_records, scripts, system
 
@@ -24,8 +25,8 @@ class StatsDocuments:
     def document(self, device: Device, call: Call, segments: list[str]) -> dict[str, Any] | None:
         """The response to a path ending in `stats`, and to the device's own totals; None if there is no such type."""
         path = "/".join(segments).removesuffix("/stats")
-        if path == system.PATH:
-            return self._traffic(device)
+        if path in (system.PATH, system.BY_TMM):
+            return self._traffic(device, path)
         if path == persist_records.PATH:
             return persist_records.records_document(device, self._planes[device.name].records.records())
         route = resolve(device.engine.registry, segments)
@@ -41,13 +42,12 @@ class StatsDocuments:
         found = dict(pair for obj in chosen for pair in self._entries(device, obj))
         return {**shown, "entries": found} if found else shown
 
-    def _traffic(self, device: Device) -> dict[str, Any]:
-        entries = system.traffic_entries(self._planes[device.name].counters)
-        return {
-            "kind": "tm:sys:traffic:trafficstats",
-            "selfLink": device.renderer.link(system.PATH),
-            "entries": entries,
-        }
+    def _traffic(self, device: Device, path: str) -> dict[str, Any]:
+        counters = self._planes[device.name].counters
+        by_tmm = path == system.BY_TMM
+        found = system.tmm_entries(counters, PROCESSORS) if by_tmm else system.traffic_entries(counters)
+        kind = f"tm:{path.replace('/', ':')}:{path.partition('/')[2]}stats"
+        return {"kind": kind, "selfLink": device.renderer.link(path), "entries": found}
 
     def _objects(self, device: Device, route: Route, call: Call) -> list[Obj]:
         if route.key is not None:

@@ -1,4 +1,4 @@
-"""sys/traffic: the totals of the device, of the client side (virtual servers) and the server side (pools).
+"""sys/traffic and sys/tmm-traffic: totals, of the client side (virtual servers) and the server side (pools).
 
 The names are those of a real device. Entries without a counter, averages included, are shown as 0.
 """
@@ -11,7 +11,7 @@ from icontrol_emulator.config.render import HOST
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.stats.entries import as_seen_from_pool
 
-PATH = "sys/traffic"
+PATH, BY_TMM = "sys/traffic", "sys/tmm-traffic"
 
 _SIDES = {"clientSide": "virtual", "serverSide": "pool"}
 _AVERAGES = ("fiveSecAvg", "oneMinAvg", "fiveMinAvg")
@@ -22,6 +22,8 @@ _ZEROS = (
     "tmauth.failureResults tmauth.maxSessions tmauth.successResults tmauth.totSessions tmauth.wantcredentialResults "
     "virtualServerNonSynDeny"
 )
+
+_NOT_BY_TMM = (*_AVERAGES, "hardware", "tmauth")
 
 
 def traffic_entries(counters: CounterBook) -> dict[str, Any]:
@@ -35,6 +37,19 @@ def traffic_entries(counters: CounterBook) -> dict[str, Any]:
     values["httpRequests"] = counters.sum("virtual").requests
     shown = {name: {"value": value} for name, value in sorted(values.items())}
     return {f"{HOST}/{PATH}/0": {"nestedStats": {"entries": shown}}}
+
+
+def tmm_entries(counters: CounterBook, tmms: int) -> dict[str, Any]:
+    """The same by traffic manager, of which the first one has all of the traffic."""
+    (total,) = traffic_entries(counters).values()
+    names = {name: value for name, value in total["nestedStats"]["entries"].items() if not name.startswith(_NOT_BY_TMM)}
+    every = {**names, "cmpConnRedirected": {"value": 0}}
+    found = {}
+    for number in range(tmms):
+        own = every if number == 0 else {name: {"value": 0} for name in every}
+        entries = dict(sorted({**own, "tmmId": {"description": f"0.{number}"}}.items()))
+        found[f"{HOST}/{BY_TMM}/0.{number}"] = {"nestedStats": {"entries": entries}}
+    return found
 
 
 def _side(name: str, total: Counters) -> dict[str, int]:

@@ -143,6 +143,9 @@ SYSTEM: list[Task] = [
     ("bigip_device_group", {"name": "dgroup", "type": "sync-only", "auto_sync": False}),
     ("bigip_cli_alias", {"name": "al", "scope": "shared", "command": "list ltm"}),
     ("bigip_cli_script", {"name": "scr", "content": "proc script::run {} {}"}),
+    ("bigip_device_trust", {"peer_server": "192.0.2.12", "peer_hostname": "bigip-2", "peer_user": "admin",
+                            "peer_password": "admin"}),
+    ("bigip_device_trust", {"peer_server": "192.0.2.12", "peer_hostname": "bigip-2", "state": "absent"}),
 ]  # fmt: skip
 
 TASKS: list[Task] = [("bigip_partition", {"name": "a1", "description": "own"}), *NETWORK, *MONITORS, *PROFILES,

@@ -158,6 +158,15 @@ def system(root: Any) -> None:
     assert "hello" in tm.util.bash.exec_cmd("run", utilCmdArgs="-c 'echo hello'").commandResult
 
 
+def trust(tm: Any) -> None:
+    """With the other device that there is, at its management address."""
+    told = {"name": "Root", "deviceName": "bigip-2"}
+    tm.cm.add_to_trust.exec_cmd("run", device="192.0.2.12", username="admin", password="admin", caDevice=True, **told)
+    assert sorted(one.name for one in tm.cm.devices.get_collection()) == ["bigip-1", "bigip-2"]
+    tm.cm.remove_from_trust.exec_cmd("run", **told)
+    assert [one.name for one in tm.cm.devices.get_collection()] == ["bigip-1"]
+
+
 def files(root: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         large = Path(folder) / "large"
@@ -178,6 +187,7 @@ def main() -> None:
     transactions(root)
     system(root)
     files(root)
+    trust(root.tm)
     try:
         root.tm.ltm.pools.pool.create(name="p", partition="nowhere")
     except iControlUnexpectedHTTPError as error:

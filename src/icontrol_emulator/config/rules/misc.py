@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
 from icontrol_emulator import errors
 from icontrol_emulator.config.db_variables import accepted
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.names import split_path
+from icontrol_emulator.config.names import split_path, strip_domain
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
 
@@ -42,6 +43,30 @@ class SnatPoolRules(TypeRules):
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
         text = f"Snatpool {obj.key.path} is still referenced by a virtual server."
         return errors.mcpd(400, "01070320", text)
+
+
+class SnatRules(TypeRules):
+    """`origins` are networks, which may be given as text, and are shown sorted, with their lengths."""
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        given = props.get("origins")
+        listed = given.split() if isinstance(given, str) else given or []
+        names = [str(each.get("name")) if isinstance(each, Mapping) else str(each) for each in listed]
+        if not names:
+            text = "one of the following must be specified:\nadd, delete, modify, replace-all-with"
+            raise errors.IControlError(400, text, errors.INVALID_VALUE_ERROR)
+        props["origins"] = [{"name": name} for name in sorted(map(_network_of, names))]
+
+
+def _network_of(text: str) -> str:
+    """`10.0.0.1%5` as `10.0.0.1%5/32`."""
+    host, _, length = text.partition("/")
+    bare = strip_domain(host)
+    try:
+        network = ipaddress.ip_network(f"{bare}/{length}" if length else bare, strict=False)
+    except ValueError as error:
+        raise errors.invalid_value("origins", text) from error
+    return f"{network.network_address}{host[len(bare) :]}/{network.prefixlen}"
 
 
 class AddressNamedRules(TypeRules):

@@ -41,6 +41,9 @@ SPECS = [
     open_type("sys/icall/istats-trigger", "iStats trigger"),
     open_type("sys/icall/script", "iCall script"),
     open_type("cli/script", "CLI script"),
+    settings("cli/global-settings", audit="enabled", idleTimeout="disabled", service="name"),
+    settings("cli/preference", confirmEdit="enabled", displayThreshold=100, editor="vi", pager="enabled",
+             showAliases="enabled", statUnits="default", tableIndentWidth=4, videoMode="enabled", warn="bell"),
     open_type("cli/alias/private", "CLI alias"),
     open_type("cli/alias/shared", "CLI alias"),
 ]  # fmt: skip

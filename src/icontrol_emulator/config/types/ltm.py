@@ -8,6 +8,7 @@ from icontrol_emulator.config.rules.irules import RuleRules
 from icontrol_emulator.config.rules.misc import (
     AddressNamedRules,
     SnatPoolRules,
+    SnatRules,
 )
 from icontrol_emulator.config.rules.pool import MemberRules, NodeRules, PoolRules
 from icontrol_emulator.config.rules.virtual import AddressRules, AttachedRules, VirtualRules
@@ -170,7 +171,7 @@ SNAT_TRANSLATION = TypeSpec(
     refs=(TRAFFIC_GROUP,),
 )  # fmt: skip
 SNAT = TypeSpec(
-    path="ltm/snat", word="SNAT",
+    path="ltm/snat", word="SNAT", rules=SnatRules(),
     defaults={"autoLasthop": "default", "mirror": "disabled", "sourcePort": "preserve"},
     optional=names("automap origins snatpool translation vlans"),
     flags=(("vlansDisabled", "vlansEnabled"),),

@@ -32,8 +32,21 @@ _LSN_POOL: dict[str, Any] = {
 }  # fmt: skip
 _GENERIC = "ltm/message-routing/generic"
 
+_OFF = {"enabled": "false"}
+EVICTION = open_type(
+    "ltm/eviction-policy", "eviction policy", highWater=95, lowWater=85,
+    slowFlow={"enabled": "false", "evictionType": "percent", "gracePeriod": 10, "maximum": 100, "thresholdBps": 32,
+              "throttling": "disabled"},
+    strategies={
+        **{name: {"delay": 0, **_OFF} for name in ("biasBytes", "biasFast", "biasSlow")},
+        "biasIdle": {"enabled": "true"}, "biasOldest": {"enabled": "true"},
+        **{f"lowPriority{what}": _OFF for what in ("Geographies", "Port", "RouteDomain", "VirtualServer")},
+    },
+)  # fmt: skip
+
 SPECS = [
     NAT,
+    EVICTION,
     settings("ltm/default-node-monitor", rule="none"),
     settings("ltm/persistence/global-settings", destAddrLimitMode="timeout", destAddrMax=2048, proxyGroup=
              "/Common/aol", description="none"),

@@ -102,12 +102,13 @@ async def emptied_until_refused(agent: Owner) -> bool:
 async def test_it_stays_while_a_device_is_away_and_goes_when_that_is_back(synced: BigIpRig) -> None:
     agent = synced.owner(**QUICK)
     await agent.apply(batch(service(), complete=True))
-    await synced.emulator.power_off("bigip-2")
+    peer = max(synced.emulator.devices.values(), key=lambda device: device.url).name  # the first one is written
+    await synced.emulator.power_off(peer)
     await agent.apply(batch(gone()))
     await agent.apply(batch(complete=True))
     retirement = await agent.retire(PROJECT, 1, session_of(1))
-    assert retirement.left and have_partition(synced)[0]
-    await synced.emulator.power_on("bigip-2")
+    assert retirement.left and have_partition(synced) == [True, True]
+    await synced.emulator.power_on(peer)
 
     async def removed() -> bool:
         try:
