@@ -140,9 +140,10 @@ def _note_one(connection: Connection, row: Any) -> None:
 def _tell(connection: Connection, load_balancer_id: LoadBalancerId, reason: str) -> None:
     is_it = _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
     said = connection.scalar(select(_change.c.reason).where(*is_it))
-    if said is not None and said != reason:
+    if said is not None:
         connection.execute(update(_change).where(*is_it).values(reason=reason))
-        _say(connection, load_balancer_id, said, reason)
+        for former in {said, ""}:  # a change of the tenant's may have removed it
+            _say(connection, load_balancer_id, former, reason)
 
 
 def _say(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
