@@ -1,6 +1,6 @@
 """Telling the network service of VIPs' ports: at once, again until it worked, and always what is wanted now."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 import pytest
 from msgspec.structs import replace
@@ -41,6 +41,9 @@ class Store:
     async def begin_making(self, load_balancer_id: str) -> bool:
         return load_balancer_id in self.ports
 
+    async def found_again(self, port: DuePort) -> None:
+        self.ports[port.load_balancer_id] = replace(port, lost=None)
+
     async def made_again(self, port: DuePort, port_id: str) -> bool:
         self.ports[port.load_balancer_id] = replace(port, port_id=port_id, lost=None)
         return True
@@ -57,6 +60,10 @@ class Network:
         self.error: Exception | None = None
         self.meanwhile: Callable[[], None] | None = None
         self.taken = False
+        self.there: frozenset[str] = frozenset()
+
+    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+        return frozenset(port_ids) & self.there
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
         if self.taken:
@@ -140,3 +147,10 @@ async def test_why_a_lost_port_is_not_made_is_said_and_it_is_tried_again() -> No
     network.taken = False
     await updates.look()
     assert (network.has, store.ports) == ({"again-lb": ["gold"]}, {})
+
+
+async def test_a_port_that_was_only_not_shown_for_a_while_is_kept() -> None:
+    store, network = Store(replace(due("gold"), lost=LOST)), Network()
+    store.found, network.there = ("lb",), frozenset({"port-lb"})
+    await VipPortUpdates(store, store, network).look()
+    assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})

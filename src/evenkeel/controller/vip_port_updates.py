@@ -69,6 +69,12 @@ class VipPortUpdates:
     async def _make_again(self, port: DuePort, lost: LostPort) -> bool:
         """Whether it was made. Raises :class:`NetworkUnavailable`."""
         id_ = port.load_balancer_id
+        if await self._network.ports_there([port.port_id]):
+            log.warning(
+                "VIP port is there again; does Neutron show this controller's user all ports?", port=port.port_id
+            )
+            await self._lost.found_again(port)
+            return True
         if not await self._lost.begin_making(id_):
             return False
         try:

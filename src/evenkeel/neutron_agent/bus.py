@@ -37,12 +37,12 @@ class NeutronBus:
         try:
             conf([], project="neutron", default_config_files=list(settings.config_files))
             self._transport = oslo_messaging.get_rpc_transport(conf, url=settings.transport_url or None)
+        except (cfg.Error, oslo_messaging.DriverLoadFailure) as error:
+            raise ValueError(f"neutron_agent: {type(error).__name__}: {error}") from error
         except (oslo_messaging.InvalidTransportURL, ValueError):  # its text has the URL, with the password
             raise ValueError(
                 "neutron_agent: transport_url: cannot be used; rabbit://user:password@host:port/vhost is allowed"
             ) from None
-        except (cfg.Error, oslo_messaging.DriverLoadFailure) as error:
-            raise ValueError(f"neutron_agent: {type(error).__name__}: {error}") from error
         self._server: Any = None
 
     def report(self, state: Mapping[str, Any]) -> str:

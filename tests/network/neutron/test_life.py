@@ -12,6 +12,9 @@ from openstack.connection import Connection
 
 from evenkeel.api.app import create_app
 from evenkeel.controller.port_releases import PortReleases
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.vip_port_search import VipPortSearch
+from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict
@@ -24,6 +27,7 @@ from tests.api.client import Client
 from tests.api.live import InstantAgent
 from tests.network.conftest import NEEDS_NEUTRON, session_to
 from tests.network.worlds import World, neutron_world
+from tests.waiting import eventually
 
 pytestmark = NEEDS_NEUTRON
 
@@ -50,6 +54,9 @@ class Site:
         app = create_app(store=store, network=network, driver=agent, default_provider="dev")
         self.api = Client.of(app)
         self.releases = PortReleases(store.claims, network)
+        self.updates = VipPortUpdates(store.ports, store.lost_ports, network)
+        settings = ControllerSettings(port_search_seconds=3600.0)
+        self.search = VipPortSearch(store.lost_ports, network, self.updates, settings)
 
 
 @pytest.fixture
@@ -255,3 +262,57 @@ async def test_a_port_that_something_else_needs_is_a_conflict_and_stays(world: W
         await world.driver.release_vip(claim)
     neutron.network.remove_interface_from_router(router, subnet_id=world.subnet_id)
     neutron.network.delete_router(router)
+
+
+async def octavia(site: Site, world: World) -> str:
+    """Makes a load balancer; the path that shows its VIP's port."""
+    return f"/loadbalancers/{(await site.api.post('/loadbalancers', body(world)))['loadbalancer']['id']}"
+
+
+async def lbaas_v2(site: Site, world: World) -> str:
+    wanted = {"loadbalancer": {"vip_subnet_id": world.subnet_id, "tenant_id": world.project_id}}
+    made = await site.api.post("/neutron/v2.0/lbaas/loadbalancers", wanted)
+    return f"/neutron/v2.0/lbaas/loadbalancers/{made['loadbalancer']['id']}"
+
+
+async def lbaas_v1(site: Site, world: World) -> str:
+    made = await site.api.post(f"{LB}/vips", vip_of(await new_pool(site, world), world, tenant_id=world.project_id))
+    return f"{LB}/vips/{made['vip']['id']}"
+
+
+@pytest.mark.parametrize("make", [octavia, lbaas_v2, lbaas_v1])
+async def test_by_each_api_the_port_is_bound_found_lost_and_made_again(
+    site: Site, world: World, neutron: Connection, addresses: Any, store: SqlStore, make: Any
+) -> None:
+    path = await make(site, world)
+
+    async def port_id() -> str:
+        (shown,) = (await site.api.get(path)).values()
+        return str(shown.get("vip_port_id") or shown["port_id"])
+
+    first = await port_id()
+    before = neutron.network.get_port(first)
+    assert not before.is_admin_state_up and not before.binding_host_id
+
+    async def is_bound() -> Any:
+        """At once if the controller that accepted the request does it, else by any one after some seconds."""
+        await site.updates.look()
+        port = neutron.network.get_port(first)
+        return port if port.is_admin_state_up and port.binding_host_id == "host" else None
+
+    bound = await eventually(is_bound, every_seconds=0.5)
+
+    held = addresses()
+    neutron.network.delete_port(first)
+    for _ in range(2):  # the search begins with its first look
+        await site.search.look()
+    await site.updates.look()
+    again = neutron.network.get_port(await port_id())
+    assert again.id != first and addresses() == held
+    assert (again.name, again.device_owner, again.device_id) == (bound.name, bound.device_owner, bound.device_id)
+    assert again.is_admin_state_up and again.binding_host_id == "host"
+    assert {each.kind for each in await store.operators.events()} >= {"vip_port_lost", "vip_port_made_again"}
+
+    await site.api.delete(path)
+    await site.releases.look()
+    assert addresses() == []

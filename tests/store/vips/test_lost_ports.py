@@ -148,6 +148,29 @@ async def test_a_tenants_own_port_that_is_lost_is_made_again_as_ours(store: SqlS
     assert found is not None and found.lost is not None
     assert found.lost.mark == VipPort(name=f"octavia-lb-{id_}", device_owner="Octavia", device_id=f"lb-{id_}")
 
+    assert await store.lost_ports.begin_making(id_)
+    await store.tenants.delete_load_balancer(id_, cascade=True, project_id=None)
+    (released,) = await store.claims.take_due_claims(limit=9, backoff=Backoff(initial_seconds=9.0, max_seconds=9.0))
+    assert released.claim == claim(id_)
+
+
+async def test_a_tenants_own_port_that_is_there_after_all_stays_the_tenants(store: SqlStore) -> None:
+    id_ = new_id()
+    own = PortClaim(claim_id=id_, device_owner="", device_id="", port_id="own")
+    await store.tenants.create_load_balancer(bare(id=id_), vip(address="10.0.0.9", port_id="own", claim=own))
+    await store.lost_ports.note_lost([VipPortId(load_balancer_id=id_, port_id="own")])
+    found = await store.ports.port_of(id_)
+    assert found is not None
+
+    await store.lost_ports.found_again(found)
+
+    again = await store.ports.port_of(id_)
+    assert again is not None and (again.port_id, again.lost) == ("own", None)
+    assert await store.operators.port_problem(id_) == ""
+    await store.tenants.delete_load_balancer(id_, cascade=True, project_id=None)
+    (released,) = await store.claims.take_due_claims(limit=9, backoff=Backoff(initial_seconds=9.0, max_seconds=9.0))
+    assert released.claim == own
+
 
 async def test_a_tenants_own_port_is_let_go_with_its_load_balancer(store: SqlStore) -> None:
     id_ = new_id()

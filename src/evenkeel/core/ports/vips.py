@@ -74,6 +74,10 @@ class LostPortStore(Protocol):
         """
         ...
 
+    async def found_again(self, port: DuePort) -> None:
+        """The port is there after all: it was not shown for a while."""
+        ...
+
     async def made_again(self, port: DuePort, port_id: str) -> bool:
         """The lost port was made again, and has to be bound. False: it is not needed any more."""
         ...

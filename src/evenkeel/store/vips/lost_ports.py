@@ -51,6 +51,9 @@ class SqlLostPorts:
     async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
         return await self._db.write(lambda connection: _begin(connection, load_balancer_id))
 
+    async def found_again(self, port: DuePort) -> None:
+        await self._db.write(lambda connection: _found(connection, port))
+
     async def made_again(self, port: DuePort, port_id: str) -> bool:
         return await self._db.write(lambda connection: _made(connection, port, port_id))
 
@@ -119,11 +122,8 @@ def _lost_text(port_id: str) -> str:
 
 
 def _note_one(connection: Connection, row: Any) -> None:
-    forgotten: dict[str, Any] = {"port_id": null(), "made_at": db_now()}
-    if not row.device_owner:  # a tenant's own port: as in Octavia the new one is not
-        mark = octavia_port(row.id)
-        forgotten |= {"device_owner": mark.device_owner, "device_id": mark.device_id}
-    connection.execute(update(_claim).where(_claim.c.held_by == row.id).values(forgotten))
+    forgotten = update(_claim).where(_claim.c.held_by == row.id).values(port_id=null(), made_at=db_now())
+    connection.execute(forgotten)
     lost = {
         "lost_port_id": row.vip_port_id,
         "reason": _lost_text(row.vip_port_id),
@@ -140,9 +140,10 @@ def _note_one(connection: Connection, row: Any) -> None:
 def _tell(connection: Connection, load_balancer_id: LoadBalancerId, reason: str) -> None:
     is_it = _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
     said = connection.scalar(select(_change.c.reason).where(*is_it))
-    if said is not None and said != reason:
+    if said is not None:
         connection.execute(update(_change).where(*is_it).values(reason=reason))
-        _say(connection, load_balancer_id, said, reason)
+        for former in {said, ""}:  # a change of the tenant's may have removed it
+            _say(connection, load_balancer_id, former, reason)
 
 
 def _say(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
@@ -153,8 +154,27 @@ def _say(connection: Connection, load_balancer_id: LoadBalancerId, said: str, re
 
 def _begin(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
     needed = exists().where(_root.c.id == load_balancer_id, _root.c.deleted == false())
-    statement = update(_claim).where(_claim.c.held_by == load_balancer_id, _claim.c.port_id.is_(None), needed)
-    return bool(connection.execute(statement.values(made_at=db_now())).rowcount)
+    here = _claim.c.held_by == load_balancer_id, _claim.c.port_id.is_(None), needed
+    mark = octavia_port(load_balancer_id)  # in place of a tenant's own port: as in Octavia the new one is not
+    marks = {"device_owner": mark.device_owner, "device_id": mark.device_id}
+    connection.execute(update(_claim).where(*here, _claim.c.device_owner == "").values(marks))
+    return bool(connection.execute(update(_claim).where(*here).values(made_at=db_now())).rowcount)
+
+
+def _found(connection: Connection, port: DuePort) -> None:
+    held = update(_claim).where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
+    if connection.execute(held.values(port_id=port.port_id)).rowcount:
+        _settle(connection, port.load_balancer_id)
+
+
+def _settle(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+    """The port is there, and has to be bound."""
+    _say(connection, load_balancer_id, read_problem(connection, load_balancer_id), "")
+    connection.execute(
+        update(_change)
+        .where(_change.c.load_balancer_id == load_balancer_id)
+        .values(lost_port_id=null(), reason="", due_at=AT_ONCE, attempts=0)
+    )
 
 
 def _made(connection: Connection, port: DuePort, port_id: str) -> bool:
@@ -166,12 +186,7 @@ def _made(connection: Connection, port: DuePort, port_id: str) -> bool:
         .where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
         .values(port_id=port_id)
     )
-    _say(connection, port.load_balancer_id, read_problem(connection, port.load_balancer_id), "")
-    connection.execute(
-        update(_change)
-        .where(_change.c.load_balancer_id == port.load_balancer_id)
-        .values(lost_port_id=null(), reason="", due_at=AT_ONCE, attempts=0)
-    )
+    _settle(connection, port.load_balancer_id)
     provider = connection.scalar(select(_root.c.provider).where(_root.c.id == port.load_balancer_id))
     record_events(
         connection,

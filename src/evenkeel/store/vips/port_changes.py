@@ -29,7 +29,7 @@ from sqlalchemy import (
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.network import DuePort, LostPort, PortOptions, mark_of
+from evenkeel.core.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.networks.attaching import layout_of
@@ -54,6 +54,7 @@ _PORT = (
         _root.c.vip_qos_policy_id,
         _root.c.vip_sg_ids,
         _root.c.vip_vnic_type,
+        _root.c.id,
         _root.c.project_id,
         _root.c.vip_network_id,
         _agent.c.host,
@@ -127,7 +128,8 @@ def _lost(row: Any, addresses: Sequence[Any]) -> LostPort:
         project_id=row.project_id,
         network_id=row.vip_network_id,
         addresses=tuple((each.subnet_id, each.address) for each in addresses),
-        mark=mark_of(first.device_owner, first.device_id),
+        # in place of a tenant's own port: as in Octavia the new one is not
+        mark=mark_of(first.device_owner, first.device_id) if first.device_owner else octavia_port(row.id),
     )
 
 
