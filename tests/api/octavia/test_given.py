@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from evenkeel.api.flags import LaxDecoder
 from evenkeel.api.octavia.change_requests import ListenerChange, MemberBatchItem, MemberChange
 from evenkeel.api.octavia.given import asked, given
 from evenkeel.api.octavia.requests import ListenerNew, MemberNew
@@ -12,7 +13,7 @@ from evenkeel.core.model import Listener, Member
 
 def read(cls: type[Any], **attributes: Any) -> Any:
     """A request as it would be decoded."""
-    return msgspec.json.decode(msgspec.json.encode(attributes), type=cls)
+    return LaxDecoder(cls).decode(msgspec.json.encode(attributes))
 
 
 NEW = {"loadbalancer_id": "0d1e2f3a-0000-4000-8000-0000000000ff", "protocol": "HTTP", "protocol_port": 80}
