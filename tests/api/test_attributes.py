@@ -194,7 +194,7 @@ def test_one_more_attribute_needs_the_class_the_request_and_a_column(tmp_path: P
         "created": 7,
         "created without": 5,
         "out of bounds": "Invalid input for field/attribute x_limit. Value: '10'. "
-        "Value should be an integer from 0 to 9.",
+        "Value should be lower or equal to 9: an integer from 0 to 9.",
         "changed": 8,
         "filtered": 1,
         "ordered": [5, 8],

@@ -75,7 +75,7 @@ CASES = {
         "PUT", "/healthmonitors/{monitor}", {"healthmonitor": {"url_path": "x"}}, 400, "url_path"
     ),
     "bad member of a batch": Bad("PUT", MEMBERS, {"members": [member()["member"], {"address": "x"}]}, 400, ""),
-    "same member twice in a batch": Bad("PUT", MEMBERS, {"members": [member()["member"]] * 2}, 409, "10.20.0.9"),
+    "same member twice in a batch": Bad("PUT", MEMBERS, {"members": [member()["member"]] * 2}, 400, "10.20.0.9"),
     "wrong wrapper": Bad("POST", LBS, {"balancer": {}}, 400, "balancer"),
     "no object": Bad("POST", LBS, ["loadbalancer"], 400, ""),
     "unknown filter": Bad("GET", LBS + "?colour=blue", None, 400, "colour"),

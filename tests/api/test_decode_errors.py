@@ -38,12 +38,12 @@ def test_missing_argument_and_missing_attribute_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ({"weight": -1}, "weight. Value: '-1'. Value should be an integer from 0 to 256."),
+        ({"weight": -1}, "weight. Value: '-1'. Value should be greater or equal to 0: an integer from 0 to 256."),
         ({"weight": "1"}, "weight. Value: '1'. Value should be an integer from 0 to 256."),
         ({"weight": True}, "weight. Value: 'true'. Value should be an integer from 0 to 256."),
         ({"backup": 1}, "backup. Value: '1'. Value should be true or false."),
-        ({"tags": {}}, "tags. Value: '{}'. Value should be a list of at most 50 items."),
-        ({"address": 5}, "address. Value: '5'. Value should be: An IPv4 or IPv6 address."),
+        ({"tags": {}}, "tags. Value: '{}'. Value should be a list of at most 1000 items."),
+        ({"address": 5}, "address. Value: '5'. Value should be IPv4 or IPv6 format: An IPv4 or IPv6 address."),
     ],
 )
 def test_value_of_another_type_or_out_of_bounds_is_told_with_what_is_allowed(value: Any, text: str) -> None:

@@ -89,8 +89,8 @@ async def test_address_alone_finds_the_only_subnet_that_holds_it(network: Builti
         ("10.0.0.0", "reserved"),
         ("10.0.0.255", "reserved"),
         ("10.0.0.1", "gateway"),
-        ("10.0.0.300", "should be an IPv4 or IPv6 address"),
-        ("fe80::1%eth0", "should be an IPv4 or IPv6 address"),
+        ("10.0.0.300", "should be IPv4 or IPv6 format"),
+        ("fe80::1%eth0", "should be IPv4 or IPv6 format"),
         ("2001:db8::5", "outside subnet"),
     ],
 )

@@ -44,8 +44,9 @@ Uuid = Annotated[
         extra={REFUSAL: "Value should be UUID format"},
     ),
 ]
-"""Of another object: the ids that this API and the network service make."""
-SecurityGroups = Annotated[list[Uuid], Meta(max_length=MAX_SECURITY_GROUPS)]
+"""Of another object that this API made. Ids of the network service may be others: operators choose those of the
+built-in one's subnets."""
+SecurityGroups = Annotated[list[ObjectId], Meta(max_length=MAX_SECURITY_GROUPS)]
 Address = Annotated[
     str,
     Meta(

@@ -102,10 +102,10 @@ async def test_flavors_are_filtered_ordered_and_paged(api: Client) -> None:
     async def listed(query: str) -> list[str]:
         return [row["name"] for row in (await api.get(f"/flavors?{query}"))["flavors"]]
 
-    assert await listed("") == names
+    assert sorted(await listed("")) == sorted(names)
     assert await listed("enabled=false") == ["b"]
     assert await listed("sort=name:asc&limit=2") == ["a", "b"]
-    page = await api.get("/flavors?limit=2&fields=name")
+    page = await api.get("/flavors?limit=2&fields=name&sort=name:desc")
     assert (await api.http.get(page["flavors_links"][0]["href"])).json()["flavors"] == [{"name": "a"}]
     for query in ("color=x", "tags=a", "sort=tags", "marker=nobody"):
         await api.get(f"/flavors?{query}", 400)

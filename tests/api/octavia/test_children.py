@@ -63,7 +63,7 @@ async def test_listener_has_octavias_defaults_and_its_load_balancers_project(
         ({"insert_headers": {"X-SSL-Issuer": "true"}}, 400, ["X-SSL-Issuer", "TERMINATED_HTTPS"]),
         ({"insert_headers": {"X-Other": "true"}}, 400, ["X-Other"]),
         ({"insert_headers": {"X-Forwarded-For": "maybe"}}, 400, ["X-Forwarded-For", "maybe"]),
-        ({"protocol": "TCP", "insert_headers": {"X-Forwarded-For": "true"}}, 400, ["insert_headers", "TCP"]),
+        ({"protocol": "TCP", "insert_headers": {"X-Forwarded-For": "true"}}, 400, ["insert-headers", "TCP"]),
         ({"project_id": "p2"}, 400, ["project_id", "p2", "p1"]),
     ],
 )

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from evenkeel.api.flags import LaxDecoder
 from evenkeel.api.octavia.change_requests import ListenerChange, MemberBatchItem, MemberChange
 from evenkeel.api.octavia.given import asked, given
 from evenkeel.api.octavia.requests import ListenerNew, MemberNew
@@ -12,10 +13,10 @@ from evenkeel.core.model import Listener, Member
 
 def read(cls: type[Any], **attributes: Any) -> Any:
     """A request as it would be decoded."""
-    return msgspec.json.decode(msgspec.json.encode(attributes), type=cls)
+    return LaxDecoder(cls).decode(msgspec.json.encode(attributes))
 
 
-NEW = {"loadbalancer_id": "b", "protocol": "HTTP", "protocol_port": 80}
+NEW = {"loadbalancer_id": "0d1e2f3a-0000-4000-8000-0000000000ff", "protocol": "HTTP", "protocol_port": 80}
 
 
 def test_a_create_asks_for_what_it_gives_and_leaves_the_rest_to_the_class() -> None:
@@ -64,9 +65,15 @@ def test_an_empty_change_gives_nothing() -> None:
 
 
 def test_an_item_of_a_batch_gives_its_subnet_too() -> None:
-    item = read(MemberBatchItem, address="10.0.0.1", protocol_port=80, subnet_id="s", weight=None)
+    item = read(
+        MemberBatchItem,
+        address="10.0.0.1",
+        protocol_port=80,
+        subnet_id="0d1e2f3a-0000-4000-8000-0000000000ff",
+        weight=None,
+    )
 
-    assert given(item, Member) == {"subnet_id": "s", "weight": 1}
+    assert given(item, Member) == {"subnet_id": "0d1e2f3a-0000-4000-8000-0000000000ff", "weight": 1}
 
 
 def test_a_change_request_refuses_what_an_update_may_not_set() -> None:

@@ -81,7 +81,7 @@ async def test_policies_take_the_place_they_ask_for(api: Client, listener: dict[
         ({"action": "JUMP"}, 400, ["action", "JUMP", "REJECT"]),
         ({"action": None}, 400, ["action"]),
         ({"listener_id": UNKNOWN}, 404, ["Listener", UNKNOWN]),
-        ({"action": "REDIRECT_TO_POOL"}, 400, ["redirect_pool_id must not be None"]),
+        ({"action": "REDIRECT_TO_POOL"}, 400, ["redirect_pool_id or redirect_pool must not be None"]),
         ({"action": "REDIRECT_TO_URL"}, 400, ["redirect_url must not be None"]),
         ({"action": "REDIRECT_PREFIX", "redirect_url": "http://x"}, 400, ["redirect_prefix must not be None"]),
         ({"action": "REDIRECT_TO_URL", "redirect_url": "ftp://x"}, 400, ["redirect_url", "ftp://x"]),
@@ -145,7 +145,7 @@ async def test_policy_sends_only_to_fitting_pools_of_its_load_balancer(
     ("body", "words"),
     [
         ({"redirect_url": None}, ["redirect_url must not be None"]),
-        ({"action": "REDIRECT_TO_POOL"}, ["redirect_pool_id must not be None"]),
+        ({"action": "REDIRECT_TO_POOL"}, ["redirect_pool_id or redirect_pool must not be None"]),
         ({"redirect_url": "https://a.test", "redirect_prefix": "https://b.test"}, ["redirect_url", "redirect_prefix"]),
         ({"listener_id": UNKNOWN}, ["listener_id"]),
         ({"action": None}, ["action"]),

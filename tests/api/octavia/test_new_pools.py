@@ -57,13 +57,19 @@ async def test_a_policy_brings_its_pool_and_takes_its_place(api: Client, root: d
 @pytest.mark.parametrize(
     ("attributes", "words"),
     [
-        ({"default_pool": FULL, "default_pool_id": "p"}, ["default_pool", "default_pool_id"]),
+        (
+            {"default_pool": FULL, "default_pool_id": "0d1e2f3a-0000-4000-8000-0000000000ff"},
+            ["default_pool", "default_pool_id"],
+        ),
         ({"default_pool": FULL | {"protocol": "TCP"}}, ["'TCP'", "'HTTP'"]),
         ({"default_pool": {"name": "by name alone"}}, ["protocol", "Mandatory"]),
         ({"default_pool": FULL | {"members": [{"address": "x", "protocol_port": 1}]}}, ["address", "'x'"]),
         ({"default_pool": POOL | {"healthmonitor": {**bodies.MONITOR, "type": "SCTP"}}}, ["SCTP"]),
         ({"default_pool": POOL | {"crl_container_ref": "x"}}, ["ca_tls_container_ref"]),
-        ({"l7policies": [TO_POOL | {"redirect_pool_id": "p"}]}, ["redirect_pool", "redirect_pool_id"]),
+        (
+            {"l7policies": [TO_POOL | {"redirect_pool_id": "0d1e2f3a-0000-4000-8000-0000000000ff"}]},
+            ["redirect_pool", "redirect_pool_id"],
+        ),
         ({"l7policies": [TO_POOL | {"action": "REJECT"}]}, ["redirect_pool", "REJECT"]),
         ({"l7policies": [{**TO_POOL, "redirect_pool": POOL | {"protocol": "UDP"}}]}, ["'UDP'"]),
     ],

@@ -36,16 +36,17 @@ async def guarded(store: Store) -> AsyncIterator[Client]:
 
 async def test_quotas_are_unlimited_until_set_under_either_name(api: Client) -> None:
     assert await api.get("/quotas/defaults") == {"quota": UNLIMITED}
-    assert await api.get("/quotas/p1/default") == {"quota": UNLIMITED}
-    assert await api.get("/quotas/p1") == {"quota": {**UNLIMITED, "project_id": "p1"}}
+    owner = {"project_id": "p1", "tenant_id": "p1"}
+    assert await api.get("/quotas/p1/default") == {"quota": {**UNLIMITED, **owner}}
+    assert await api.get("/quotas/p1") == {"quota": {**UNLIMITED, **owner}}
     assert (await api.get("/quotas"))["quotas"] == []
 
     body = {"quota": {"load_balancer": 3, "healthmonitor": 0, "l7rule": 7}}
     expected = UNLIMITED | {"loadbalancer": 3, "load_balancer": 3, "healthmonitor": 0, "health_monitor": 0, "l7rule": 7}
-    assert await api.put("/quotas/p1", body, 202) == {"quota": {**expected, "project_id": "p1"}}
+    assert await api.put("/quotas/p1", body, 202) == {"quota": {**expected, **owner}}
     assert await api.get("/v2.0/lbaas/quotas/p1?fields=l7rule") == {"quota": {"l7rule": 7}}
     listed = await api.get("/quotas")
-    assert (listed["quotas"], listed["quotas_links"]) == ([{**expected, "project_id": "p1"}], [])
+    assert (listed["quotas"], listed["quotas_links"]) == ([{**expected, **owner}], [])
 
     assert (await api.put("/quotas/p1", {"quota": {"loadbalancer": None}}, 202))["quota"]["load_balancer"] == -1
     await api.delete("/quotas/p1", 202)

@@ -77,6 +77,7 @@ RULES: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("a number with a fraction, or `true`", _both(_told(400), _sends(r"\d\.5|: true|: 2}|\"address\": 5"))),
     ("`insert_headers`", _says("attribute X-Forwarded-")),
     ("field and value in an error", lambda line: _WHOLE.search(_octavias(line)) is not None),
+    ("ids of subnets, networks, ports, groups and flavors", lambda line: "UUID format" in _octavias(line)),
     ("null", lambda line: _NULL.search(f"{_octavias(line)} {_sent(line)}") is not None),
     ("a change that changes nothing", _both(_asks("^PUT"), _sends(r": \{\}\}|: \{\"session_persistence\": \{\}"))),
     ("hints in errors", lambda line: bool(_octavias(line)) and _begins(_octavias(line), _ours(line))),

@@ -65,7 +65,7 @@ async def test_names_of_flavors_and_zones_are_taken_once(store: SqlStore) -> Non
         zone(store),
         store.catalogue.update_catalogue_entry(Flavor, other.id, {"name": "gold"}),
     ):
-        with pytest.raises(Conflict, match=r"A name of (gold|east) already exists"):
+        with pytest.raises(Conflict, match=r"A (flavor of gold|availability zone of east) already exists"):
             await refused
 
 

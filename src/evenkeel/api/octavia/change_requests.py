@@ -51,11 +51,9 @@ class PersistenceChange(Request):
     persistence_granularity: Address | UnsetType | None = UNSET
 
 
-@changes_of(PoolNew, Pool)
+@changes_of(PoolNew, Pool, session_persistence=PersistenceChange | None)
 class PoolChange(Request):
     """The mutable attributes of a pool."""
-
-    session_persistence: PersistenceChange | UnsetType | None = UNSET
 
 
 @changes_of(ListenerNew, Listener)

@@ -20,15 +20,15 @@ _CLEARED = (L7Policy, L7Rule)
 """Kinds whose tags null clears, as in Octavia; those of the others stay."""
 
 
-def changes_of(new: type[Any], kind: type[Any]) -> Callable[[type[R]], type[R]]:
+def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
     """A change request with the attributes of the create request ``new`` that an update may set, besides its own.
-    Absent attributes stay; null is allowed where ``new`` allows it.
+    Absent attributes stay; null is allowed where ``new`` allows it. ``instead``: types that differ in a change.
     """
 
     def derived(change: type[R]) -> type[R]:
         own = {field.name for field in msgspec.structs.fields(change)}
         fields = [
-            (field.name, field.type | UnsetType, UNSET)
+            (field.name, instead.get(field.name, field.type) | UnsetType, UNSET)
             for field in msgspec.structs.fields(new)
             if field.name in CHANGEABLE[kind] and field.name not in own
         ]

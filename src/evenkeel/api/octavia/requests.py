@@ -16,6 +16,7 @@ from evenkeel.api.fields import (
     ContainerRef,
     ContainerRefs,
     HstsSeconds,
+    ObjectId,
     Port,
     ProjectId,
     ProviderName,
@@ -140,9 +141,9 @@ class ListenerNew(ListenerParts, kw_only=True):
 class AdditionalVip(Request):
     """One more address of a load balancer. ``port_id``: must be the VIP's port, which all addresses share."""
 
-    subnet_id: Uuid
+    subnet_id: ObjectId
     ip_address: Address | None = None
-    port_id: Uuid | None = None
+    port_id: ObjectId | None = None
 
 
 class LoadBalancerNew(Request):
@@ -152,9 +153,9 @@ class LoadBalancerNew(Request):
     description: Text | None = None
     admin_state_up: bool | None = None
     vip_address: Address | None = None
-    vip_subnet_id: Uuid | None = None
-    vip_network_id: Uuid | None = None
-    vip_port_id: Uuid | None = None
+    vip_subnet_id: ObjectId | None = None
+    vip_network_id: ObjectId | None = None
+    vip_port_id: ObjectId | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None
     provider: ProviderName | None = None
@@ -162,9 +163,9 @@ class LoadBalancerNew(Request):
     listeners: Annotated[list[NestedListener], Meta(max_length=MAX_LISTENERS)] | None = None
     pools: Annotated[list[NestedPool], Meta(max_length=MAX_POOLS)] | None = None
     additional_vips: Annotated[list[AdditionalVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
-    vip_qos_policy_id: Uuid | None = None
+    vip_qos_policy_id: ObjectId | None = None
     vip_sg_ids: SecurityGroups | None = None
-    flavor_id: Uuid | None = None
+    flavor_id: ObjectId | None = None
     availability_zone: Text | None = None
 
 
