@@ -18,7 +18,7 @@ from evenkeel.api.answers import Answer
 from evenkeel.api.bodies import check_content_type, read_body
 from evenkeel.api.context import NOBODY, Call, Limits, Services
 from evenkeel.api.discovery import DISCOVERY_ROUTES
-from evenkeel.api.errors import Refusal
+from evenkeel.api.errors import Forbidden, Refusal
 from evenkeel.api.gatekeeper import Gatekeeper
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.none import NoAuthentication
@@ -206,9 +206,16 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
-        check_accept(headers.get(b"accept"))
+        if style.only_json:
+            check_accept(headers.get(b"accept"))
+        try:
+            caller = NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope)
+        except Forbidden:
+            if operation.refused is None:
+                raise
+            return operation.refused()
         call = Call(
-            caller=NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope),
+            caller=caller,
             headers=headers,
             params=scope["path_params"],
             path=scope["path"],
@@ -218,7 +225,7 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
         )
         if reader is None:
             return await handle(services, call)
-        check_content_type(headers)
+        check_content_type(headers, only_json=style.only_json)
         body = reader.read(await read_body(request.receive, headers, limit_bytes))
         return await handle(services, call, body)
 

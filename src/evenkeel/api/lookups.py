@@ -10,6 +10,7 @@ from typing import Any
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import Refusal
+from evenkeel.api.neutron.lists import answer_of, shown
 from evenkeel.api.policy.names import own
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.core.errors import NotFound
@@ -30,7 +31,7 @@ _KINDS: dict[str, tuple[LookUp, str]] = {
 """By path: the kind that it lists, and its singular."""
 
 FILTERS = frozenset({"id", "name", "network_id"})
-"""Query parameters that filter; others (``fields``, paging) are ignored in these small responses."""
+"""Query parameters that filter; others than ``fields``, ``limit`` and ``marker`` are ignored."""
 
 
 async def _known(services: Services, call: Call, plural: LookUp, filters: dict[str, str]) -> list[Shown]:
@@ -42,7 +43,8 @@ def _listing(path: str) -> Operation:
 
     async def handle(services: Services, call: Call) -> Answer:
         filters = {name: value for name, value in call.query if name in FILTERS}
-        return json_answer({plural: await _known(services, call, plural, filters)})
+        rows = await _known(services, call, plural, filters)
+        return json_answer(answer_of(call, plural, rows, lambda row: str(row["id"]), services.limits.page_items))
 
     return Operation(method="GET", path=path, handle=handle, summary=f"Look {plural} up", rule=RULE, hidden=True)
 
@@ -52,7 +54,7 @@ def _showing(path: str) -> Operation:
 
     async def handle(services: Services, call: Call) -> Answer:
         for row in await _known(services, call, plural, {"id": call.params["id"]}):
-            return json_answer({name: row})
+            return json_answer({name: shown(row, call.values("fields"))})
         raise NotFound(name.capitalize(), call.params["id"][:64])
 
     return Operation(

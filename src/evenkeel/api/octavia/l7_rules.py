@@ -12,15 +12,9 @@ from msgspec.structs import replace
 from evenkeel.api.errors import shorten, unknown_input
 from evenkeel.api.octavia.rules import childless
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7Policy, L7Rule
+from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
 from evenkeel.core.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
 
-TARGETS = {
-    "REDIRECT_TO_POOL": "redirect_pool_id",
-    "REDIRECT_TO_URL": "redirect_url",
-    "REDIRECT_PREFIX": "redirect_prefix",
-}
-"""Action -> the attribute with its target."""
 DEFAULT_REDIRECT_CODE = 302
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
 """Types of rules that use ``key``."""
@@ -52,16 +46,24 @@ def settled(policy: L7Policy) -> L7Policy:
     """The policy with only the attribute that its action needs, and a code for redirects. The others are dropped, as in
     Octavia.
     """
-    wanted = TARGETS.get(policy.action)
-    redirects = wanted in ("redirect_url", "redirect_prefix")
-    code = (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
-    targets = {name: getattr(policy, name) if name == wanted else None for name in TARGETS.values()}
-    return replace(policy, redirect_http_code=code, **targets)
+    wanted = L7_TARGETS.get(policy.action)
+    targets = {name: getattr(policy, name) if name == wanted else None for name in L7_TARGETS.values()}
+    return replace(policy, redirect_http_code=_code(policy), **targets)
+
+
+def kept(policy: L7Policy) -> L7Policy:
+    """The policy with a code for redirects, and all its targets, as in LBaaS v2."""
+    return replace(policy, redirect_http_code=_code(policy))
+
+
+def _code(policy: L7Policy) -> int | None:
+    redirects = L7_TARGETS.get(policy.action) in ("redirect_url", "redirect_prefix")
+    return (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
 
 
 def check_policy(policy: L7Policy) -> None:
     """Check that the action's target is given, and that URLs are valid."""
-    wanted = TARGETS.get(policy.action)
+    wanted = L7_TARGETS.get(policy.action)
     if wanted is not None and getattr(policy, wanted) is None:
         raise Invalid(f"Invalid L7 Policy arguments: {wanted} must not be None with action {policy.action}.")
     for name in ("redirect_url", "redirect_prefix"):
@@ -92,7 +94,7 @@ def _check_text(rule: L7Rule) -> None:
     if rule.compare_type == "REGEX":
         _check_regex(rule.value)
     elif not _VISIBLE.fullmatch(rule.value) and not _QUOTED.fullmatch(rule.value):
-        raise _value(rule, "visible ASCII characters; with blanks between them in double quotes")
+        raise _value(rule, "visible ASCII characters; with blanks between them in double quotes", code="l7rule_value")
 
 
 def _check_file_type(rule: L7Rule) -> None:
@@ -104,7 +106,8 @@ def _check_cookie(rule: L7Rule) -> None:
     if rule.compare_type == "REGEX":
         _check_regex(rule.value)
     elif not _COOKIE_VALUE.fullmatch(rule.value):
-        raise _value(rule, 'visible ASCII characters but for ", comma, semicolon and backslash')
+        allowed = 'visible ASCII characters but for ", comma, semicolon and backslash'
+        raise _value(rule, allowed, code="l7rule_cookie_value")
 
 
 def _check_has_certificate(rule: L7Rule) -> None:
@@ -155,8 +158,8 @@ def _check_regex(text: str) -> None:
         ) from error
 
 
-def _value(rule: L7Rule, allowed: str) -> Invalid:
-    return _parsing(f"value '{shorten(rule.value)}' of rule type {rule.type}. Allowed: {allowed}")
+def _value(rule: L7Rule, allowed: str, *, code: str | None = None) -> Invalid:
+    return _parsing(f"value '{shorten(rule.value)}' of rule type {rule.type}. Allowed: {allowed}", code=code)
 
 
 def _parsing(text: str, *, code: str | None = None) -> Invalid:

@@ -26,7 +26,8 @@ _ALWAYS = frozenset({"id", "name", "description", "project_id", "tenant_id", "sh
 _SHOWN: dict[LookUp, frozenset[str]] = {
     "subnets": _ALWAYS | {"network_id", "cidr", "ip_version", "gateway_ip", "allocation_pools", "enable_dhcp"},
     "networks": _ALWAYS | {"admin_state_up", "status", "subnets", "mtu", "router:external"},
-    "ports": _ALWAYS | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner"},
+    "ports": _ALWAYS
+    | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner", "device_id"},
     "policies": _ALWAYS,
     "security_groups": _ALWAYS,
 }
