@@ -19,7 +19,7 @@ from evenkeel.api.answers import Answer
 from evenkeel.api.bodies import check_content_type, read_body
 from evenkeel.api.context import NOBODY, Call, Limits, Services
 from evenkeel.api.discovery import DISCOVERY_ROUTES
-from evenkeel.api.errors import Refusal
+from evenkeel.api.errors import Forbidden, Refusal
 from evenkeel.api.events.stream import MEDIA_TYPE as EVENT_STREAM
 from evenkeel.api.gatekeeper import Gatekeeper
 from evenkeel.api.identity.caller import Authenticator
@@ -237,10 +237,16 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
-        if not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
+        if style.only_json and not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
             check_accept(headers.get(b"accept"))
+        try:
+            caller = NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope)
+        except Forbidden:
+            if operation.refused is None:
+                raise
+            return operation.refused()
         call = Call(
-            caller=NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope),
+            caller=caller,
             headers=headers,
             params=scope["path_params"],
             path=scope["path"],
@@ -250,7 +256,7 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
         )
         if reader is None:
             return await handle(services, call)
-        check_content_type(headers)
+        check_content_type(headers, only_json=style.only_json)
         body = reader.read(await read_body(request.receive, headers, limit_bytes))
         return await handle(services, call, body)
 

@@ -84,13 +84,16 @@ def _unread(number: str) -> None:
     """Ignores numbers, which were parsed before."""
 
 
-def check_content_type(headers: Headers) -> None:
-    """Raises :class:`Refusal` (415) unless the content type is JSON and the content is not encoded."""
+def check_content_type(headers: Headers, *, only_json: bool = True) -> None:
+    """Raises :class:`Refusal` (415) unless the content type is JSON and the content is not encoded. Not ``only_json``:
+    any type is taken for JSON, but not from a web page of another site, which may send some types without being asked
+    about it first (CORS), with the credentials that the browser keeps.
+    """
     coding = headers.get(b"content-encoding", b"identity").strip().lower()
     if coding != b"identity":
         raise Refusal(415, f"Unsupported content encoding '{coding.decode('latin-1')[:64]}'. Send it as it is.")
     given = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
-    if given != b"application/json":
+    if given != b"application/json" and (only_json or b"origin" in headers):
         raise Refusal(415, f"Unknown mimetype: {given.decode('latin-1')[:64]}. Use application/json.")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import Refusal
+from evenkeel.api.neutron.lists import answer_of, shown
 from evenkeel.api.policy.names import own
 from evenkeel.api.routing import Operation, RouteMap
 from evenkeel.api.vip_ports import vip_ports
@@ -37,7 +38,7 @@ FILTERS: dict[LookUp, frozenset[str]] = {
     "ports": _COMMON | {"device_id", "device_owner"},
     "floatingips": frozenset({"id", "port_id", "fixed_ip_address", "floating_ip_address", "floating_network_id"}),
 }
-"""Query parameters that filter; others (``fields``, paging) are ignored in these small responses."""
+"""Query parameters that filter; others than ``fields``, ``limit`` and ``marker`` are ignored."""
 
 
 async def _known(services: Services, call: Call, plural: LookUp, filters: dict[str, str]) -> list[Shown]:
@@ -52,7 +53,8 @@ def _listing(path: str) -> Operation:
 
     async def handle(services: Services, call: Call) -> Answer:
         filters = {name: value for name, value in call.query if name in known}
-        return json_answer({plural: await _known(services, call, plural, filters)})
+        rows = await _known(services, call, plural, filters)
+        return json_answer(answer_of(call, plural, rows, lambda row: str(row["id"]), services.limits.page_items))
 
     return Operation(method="GET", path=path, handle=handle, summary=f"Look {plural} up", rule=RULE, hidden=True)
 
@@ -62,7 +64,7 @@ def _showing(path: str) -> Operation:
 
     async def handle(services: Services, call: Call) -> Answer:
         for row in await _known(services, call, plural, {"id": call.params["id"]}):
-            return json_answer({name: row})
+            return json_answer({name: shown(row, call.values("fields"))})
         raise NotFound(name.capitalize(), call.params["id"][:64])
 
     return Operation(

@@ -43,6 +43,8 @@ class Operation(Value):
     """Any attribute may be a query parameter, too."""
     errors: Sequence[int] = ()
     """Additional error statuses."""
+    refused: Callable[[], Answer] | None = None
+    """The response to callers whom the rule does not allow; None: 403."""
     hidden: bool = False
     """Not in the OpenAPI document."""
 

@@ -32,6 +32,11 @@ class ApiStyle(Protocol):
         ...
 
     @property
+    def only_json(self) -> bool:
+        """Whether requests must say, and accept, that bodies are JSON; else their headers do not matter."""
+        ...
+
+    @property
     def errors(self) -> tuple[type[Any], ...]:
         """The types of its error bodies, for the OpenAPI document; a 401 always has Keystone's body."""
         ...
@@ -54,6 +59,7 @@ class OctaviaStyle:
     Octavia."""
 
     base = ""
+    only_json = True
     errors: tuple[type[Any], ...] = (Fault, Problem)
 
     def __init__(self, *, lax: bool) -> None:

@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 from evenkeel.core.attributes import defaults_of
 from evenkeel.core.errors import Unsupported
 from evenkeel.core.model import (
+    COOKIE_PERSISTENCE,
     POOL_PROTOCOLS_OF_LISTENER,
     HealthMonitorType,
     L7PolicyAction,
@@ -100,6 +101,9 @@ class Capabilities(Value):
     lb_algorithms: tuple[str, ...] = get_args(LbAlgorithm)
     session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
     """Type of session persistence -> protocols of the listeners it works with."""
+    cookie_pools: tuple[str, ...] = ("HTTP", "TCP", "HTTPS")
+    """Protocols of pools that may have session persistence by a cookie, where the API leaves it to the provider: LBaaS
+    does."""
     health_monitor_types: tuple[str, ...] = get_args(HealthMonitorType)
     insert_headers: tuple[str, ...] = INSERT_HEADERS + TLS_INSERT_HEADERS
     exclusive_headers: tuple[tuple[str, ...], ...] = ()
@@ -186,9 +190,18 @@ def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
     persistence: SessionPersistence | None = attributes.get("session_persistence")
     if persistence is not None:
         yield from _not_among("session_persistence type", persistence.type, table.session_persistence)
+        if (protocol := attributes.get("protocol")) is not None:
+            yield from persistence_problems(table, protocol, persistence)
         yield from _option_problems(table, "session_persistence", PERSISTENCE_DEFAULTS, asdict(persistence))
     yield from _option_problems(table, "pool", POOL_DEFAULTS, attributes)
     yield from _tls_version_problems(table, attributes.get("tls_versions") or ())
+
+
+def persistence_problems(table: Capabilities, pool_protocol: str, persistence: SessionPersistence) -> Iterator[str]:
+    """Why a pool of that protocol cannot have the session persistence."""
+    if persistence.type in COOKIE_PERSISTENCE and pool_protocol not in table.cookie_pools:
+        inside = f"in a pool of protocol {pool_protocol}"
+        yield f"session_persistence {persistence.type} {inside}. Allowed: {', '.join(table.cookie_pools)}."
 
 
 def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from evenkeel.core.certificates import CertificateKind
-from evenkeel.core.model import ListenerSpec, PoolSpec
+from evenkeel.core.model import TLS_PROTOCOL, ListenerSpec, PoolSpec
 from evenkeel.core.values import Value
 
 REFERENCES: dict[str, CertificateKind] = {
@@ -29,7 +29,10 @@ class NamedCertificate(Value):
 
 
 def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:
-    """What the listener or pool refers to, in the order of its attributes."""
+    """What the listener or pool refers to, in the order of its attributes. What has no effect is not among it: the
+    references of a listener whose protocol has no TLS."""
+    if isinstance(row, ListenerSpec) and row.protocol != TLS_PROTOCOL:
+        return ()
     return tuple(_named(row))
 
 

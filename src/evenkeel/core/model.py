@@ -48,8 +48,16 @@ TLS_PROTOCOL = "TERMINATED_HTTPS"
 """Of listeners that terminate TLS: the only ones with certificates and TLS options."""
 DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})
 """Those that do not use TCP; each has a port space of its own."""
+COOKIE_PERSISTENCE = frozenset({"HTTP_COOKIE", "APP_COOKIE"})
+"""Types of session persistence by a cookie."""
 CHILDLESS_PROTOCOL = "PROMETHEUS"
 """Of listeners that serve metrics of the load balancer themselves; they have neither pools nor policies."""
+L7_TARGETS = {
+    "REDIRECT_TO_POOL": "redirect_pool_id",
+    "REDIRECT_TO_URL": "redirect_url",
+    "REDIRECT_PREFIX": "redirect_prefix",
+}
+"""Action of an L7 policy -> the attribute with its target."""
 L7_PROTOCOLS = frozenset({"HTTP", TLS_PROTOCOL})
 """Protocols of listeners that parse requests, so that L7 policies apply."""
 L7_POSITION_MAX = 2_147_483_647
@@ -161,7 +169,8 @@ class ListenerSpec(Spec):
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
     default_tls_container_ref: str | None = None
-    """Reference to certificate and key; of TERMINATED_HTTPS only, as all the following TLS and HSTS attributes."""
+    """Reference to certificate and key; of TERMINATED_HTTPS only, as all the following TLS and HSTS attributes. This
+    one and the next may be stored with other protocols, too (LBaaS v2 allows it); then they are not sent."""
     sni_container_refs: tuple[str, ...] = ()
     """References to more certificates, for clients that send one of their names by SNI."""
     client_ca_tls_container_ref: str | None = None
@@ -309,7 +318,7 @@ class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
 class L7PolicySpec(Spec):
     """What a listener does with requests that match all of the policy's rules: the attributes sent to the device.
 
-    Only the attribute that the action needs is set.
+    Sent is only the attribute that the action needs (:data:`L7_TARGETS`); stored may be others, too.
     """
 
     id: str

@@ -15,6 +15,8 @@ from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.enhanced_services import chosen
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import (
+    L7_TARGETS,
+    TLS_PROTOCOL,
     HealthMonitorSpec,
     L7PolicySpec,
     L7RuleSpec,
@@ -195,10 +197,22 @@ _rule = _told(L7RuleSpec, ServiceL7Rule)
 def _listener_of(
     row: Listener, policies: Iterable[ServiceL7Policy], live_pools: set[str], enhanced_services: tuple[str, ...]
 ) -> ServiceListener:
-    made = _listener(row, tuple(policies), enhanced_services)
+    made = _without_idle_references(_listener(row, tuple(policies), enhanced_services))
     if made.default_pool_id is None or made.default_pool_id in live_pools:
         return made
     return replace(made, default_pool_id=None)
+
+
+def _without_idle_references(made: ServiceListener) -> ServiceListener:
+    if made.protocol == TLS_PROTOCOL or not (made.default_tls_container_ref or made.sni_container_refs):
+        return made
+    return replace(made, default_tls_container_ref=None, sni_container_refs=())
+
+
+def _without_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
+    needed = L7_TARGETS.get(made.action)
+    idle = [name for name in L7_TARGETS.values() if name != needed and getattr(made, name) is not None]
+    return replace(made, **dict.fromkeys(idle)) if idle else made
 
 
 def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
@@ -210,7 +224,9 @@ def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
     policies: dict[str, list[ServiceL7Policy]] = {}
     for row in sorted(tree.l7policies, key=lambda policy: policy.position):
         if not row.deleted and not row.enhanced_service:
-            policies.setdefault(row.listener_id, []).append(_policy(row, tuple(rules.get(row.id, ()))))
+            policies.setdefault(row.listener_id, []).append(
+                _without_idle_targets(_policy(row, tuple(rules.get(row.id, ()))))
+            )
     return policies
 
 

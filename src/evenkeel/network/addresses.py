@@ -14,16 +14,17 @@ Net = IPv4Network | IPv6Network
 
 def choose_subnet(
     known: Iterable[Subnet],
-    project_id: ProjectId,
+    project_id: ProjectId | None,
     subnet_id: str | None,
     network_id: str | None,
     wanted: Address | None,
 ) -> Subnet:
     """The requested subnet: by id, else the network's first that fits, else the only one that contains ``wanted``.
 
-    Raises :class:`NotFound` for an id that the project cannot see, :class:`Invalid` if the subnet is not determined.
+    ``project_id`` None: of every project. Raises :class:`NotFound` for an id that the project cannot see,
+    :class:`Invalid` if the subnet is not determined.
     """
-    visible = [subnet for subnet in known if subnet.project_id in (None, project_id)]
+    visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
         return _by_id(visible, subnet_id, network_id)
     if network_id:

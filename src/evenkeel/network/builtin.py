@@ -71,12 +71,13 @@ class BuiltinNetwork:
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
+        any_subnet: bool = False,
     ) -> VipPlan:
         """Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming the field."""
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
         wanted = None if address is None else parsed_address(address)
-        subnet = await self._find(project_id, subnet_id, network_id, wanted)
+        subnet = await self._find(None if any_subnet else project_id, subnet_id, network_id, wanted)
         if wanted is not None:
             _check(wanted, subnet, "vip_address", any_address=any_address)
         port = str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id))
@@ -148,7 +149,7 @@ class BuiltinNetwork:
         return tuple(row for row in shown if all(row.get(name) == value for name, value in filters.items()))
 
     async def _find(
-        self, project_id: ProjectId, subnet_id: str | None, network_id: str | None, wanted: Address | None
+        self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
     ) -> Subnet:
         if self._monotonic() - self._read_at_seconds < self._cache_seconds:
             try:

@@ -117,13 +117,13 @@ async def test_a_pool_is_changed(v1: V1) -> None:
 @pytest.mark.parametrize(
     ("attributes", "status", "kind"),
     [
-        ({"subnet_id": "nowhere"}, 404, "SubnetNotFound"),
+        ({"subnet_id": "11111111-2222-4333-8444-555555555555"}, 404, "SubnetNotFound"),
         ({"provider": "nobody"}, 400, "ServiceProviderNotFound"),
         ({"lb_method": "FASTEST"}, 400, "HTTPBadRequest"),
         ({"protocol": "UDP"}, 400, "HTTPBadRequest"),
         ({"vip_id": "x"}, 400, "HTTPBadRequest"),
         ({"colour": "blue"}, 400, "HTTPBadRequest"),
-        ({"health_monitors": ["nothing"]}, 404, "HealthMonitorNotFound"),
+        ({"health_monitors": ["11111111-2222-4333-8444-555555555555"]}, 404, "HealthMonitorNotFound"),
         ({"health_monitors": ["a", "b"]}, 400, "HTTPBadRequest"),
     ],
 )
@@ -200,8 +200,8 @@ async def test_a_vip_is_a_listener_to_the_others(v1: V1, api: Client) -> None:
 @pytest.mark.parametrize(
     ("attributes", "status", "kind"),
     [
-        ({"pool_id": "nothing"}, 404, "PoolNotFound"),
-        ({"subnet_id": "nowhere"}, 404, "SubnetNotFound"),
+        ({"pool_id": "11111111-2222-4333-8444-555555555555"}, 404, "PoolNotFound"),
+        ({"subnet_id": "11111111-2222-4333-8444-555555555555"}, 404, "SubnetNotFound"),
         ({"protocol": "TCP"}, 400, "ProtocolMismatch"),
         ({"tenant_id": "somebody"}, 403, "NotAuthorized"),
         ({"address": "10.10.0.1"}, 409, "IpAddressInUse"),
@@ -285,7 +285,9 @@ async def test_a_vip_does_not_move(v1: V1) -> None:
     refused = await v1.change("vip", made["id"], 409, pool_id=other["id"])
 
     assert refused["type"] == "VipPoolChangeNotSupported"
-    assert (await v1.change("vip", made["id"], 404, pool_id="nothing"))["type"] == "PoolNotFound"
+    assert (await v1.change("vip", made["id"], 404, pool_id="11111111-2222-4333-8444-555555555555"))[
+        "type"
+    ] == "PoolNotFound"
 
 
 async def test_a_vip_moves_among_the_pools_of_its_load_balancer(v1: V1, api: Client) -> None:
@@ -369,7 +371,9 @@ async def test_a_member_does_not_move(v1: V1) -> None:
     refused = await v1.change("member", made["id"], 409, pool_id=second["id"])
 
     assert refused["type"] == "MemberPoolChangeNotSupported"
-    assert (await v1.change("member", made["id"], 404, pool_id="nothing"))["type"] == "PoolNotFound"
+    assert (await v1.change("member", made["id"], 404, pool_id="11111111-2222-4333-8444-555555555555"))[
+        "type"
+    ] == "PoolNotFound"
     assert (await v1.change("member", made["id"], 400, weight=257))["type"] == "HTTPBadRequest"
 
 
@@ -445,7 +449,7 @@ async def test_a_pool_has_one_monitor(v1: V1) -> None:
         ({"timeout": 6}, "DelayOrTimeoutInvalid"),
         ({"type": "TLS-HELLO"}, "HTTPBadRequest"),
         ({"max_retries": 11}, "HTTPBadRequest"),
-        ({"delay": "x"}, "HTTPBadRequest"),
+        ({"delay": "x"}, "InvalidInput"),
         ({"pools": []}, "HTTPBadRequest"),
         ({"expected_codes": "299-200"}, "HTTPBadRequest"),
         ({"type": "PING", "url_path": "/"}, "HTTPBadRequest"),
@@ -501,7 +505,7 @@ async def test_a_pool_is_changed_whole_or_not_at_all(v1: V1) -> None:
     first = await v1.new("health_monitor", **MONITOR)
     pool = await v1.pool(name="old")
 
-    await v1.change("pool", pool["id"], 404, name="new", health_monitors=["nothing"])
+    await v1.change("pool", pool["id"], 404, name="new", health_monitors=["11111111-2222-4333-8444-555555555555"])
     await v1.change("pool", pool["id"], 400, lb_method="FASTEST", health_monitors=[first["id"]])
     assert await v1.show("pool", pool["id"]) == pool
 

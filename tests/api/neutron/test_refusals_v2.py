@@ -34,7 +34,7 @@ async def test_vips_are_refused_by_name(api: Client, v2: Maker) -> None:
     subnet = {"vip_subnet_id": bodies.SUBNET_ID}
     await post(400, "RequiredAttributeNotSpecified", name="x")
     await post(404, "SubnetNotFound", vip_subnet_id=NOBODY)
-    await post(404, "NetworkNotFound", vip_network_id=NOBODY)
+    await post(400, "VipNetworkInvalid", vip_network_id=NOBODY)
     await post(409, "IpAddressAlreadyAllocated", vip_address=taken["vip_address"], **subnet)
     await post(400, "InvalidIpForSubnet", vip_address="192.0.2.1", **subnet)
     await post(400, "ServiceProviderNotFound", provider="nobody", **subnet)
@@ -63,9 +63,11 @@ async def test_listeners_and_pools_are_refused_by_name(api: Client, v2: Maker) -
     await new_pool(400, "PoolMustHaveLoadbalancer")
     await new_pool(400, apart, loadbalancer_id=other["id"], listener_id=listener["id"])
     await new_pool(409, "ListenerDefaultPoolAlreadySet", listener_id=listener["id"])
-    await new_pool(409, "ListenerPoolProtocolMismatch", listener_id=listener["id"], protocol="TCP")
+    bare = await v2.listener(root, protocol_port=82)
+    await new_pool(409, "ListenerPoolProtocolMismatch", listener_id=bare["id"], protocol="TCP")
     at = {"loadbalancer_id": root["id"]}
-    for persistence in ({"type": "APP_COOKIE"}, {"type": "SOURCE_IP", "cookie_name": "c"}, {"cookie_name": "c"}):
+    await new_pool(400, "HTTPBadRequest", session_persistence={"cookie_name": "c"}, **at)
+    for persistence in ({"type": "APP_COOKIE"}, {"type": "SOURCE_IP", "cookie_name": "c"}):
         await new_pool(400, "SessionPersistenceConfigurationInvalid", session_persistence=persistence, **at)
     theirs = await v2.pool(other)
     change = {"listener": {"default_pool_id": theirs["id"]}}

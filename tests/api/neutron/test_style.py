@@ -71,8 +71,7 @@ async def test_empty_change_is_answered_with_the_object(api: Client) -> None:
         ("GET", "/neutron/v2.0/lbaas/nothing", {}, 404, "HTTPNotFound"),
         ("GET", "/neutron/elsewhere", {}, 404, "HTTPNotFound"),
         ("PATCH", PATH, {}, 405, "HTTPMethodNotAllowed"),
-        ("GET", PATH, {"Accept": "text/html"}, 406, "HTTPNotAcceptable"),
-        ("POST", PATH, {"Content-Type": "text/plain"}, 415, "HTTPUnsupportedMediaType"),
+        ("POST", PATH, {"Content-Type": "text/plain", "Origin": "https://x.example"}, 415, "HTTPUnsupportedMediaType"),
         ("POST", PATH, {**JSON, "Content-Length": "99999999"}, 413, "HTTPRequestEntityTooLarge"),
     ],
 )
@@ -114,3 +113,16 @@ async def test_paths_may_end_with_the_format_as_older_clients_write_them(api: Cl
     assert (await api.http.get(f"{PATH}/{found}/statuses.json")).status_code == 200
     assert (await api.http.get("/neutron/v2.0/lb/vips.json?fields=id")).json() == {"vips": []}
     assert (await api.http.get(f"/v2/lbaas/loadbalancers/{found}.json")).status_code == 404
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}, {"Accept": "text/html"}])
+async def test_headers_about_types_do_not_matter(api: Client, headers: dict[str, str]) -> None:
+    made = await api.http.post(
+        PATH, content=f'{{"loadbalancer": {{"vip_subnet_id": "{bodies.SUBNET_ID}"}}}}', headers=headers
+    )
+    assert made.status_code == 201 and made.headers["content-type"] == "application/json"
+
+
+async def test_ids_in_bodies_are_uuids(api: Client) -> None:
+    answer = await api.post(PATH, {"loadbalancer": {"vip_subnet_id": "blue"}}, 400)
+    assert answer["NeutronError"]["message"] == "Invalid input for vip_subnet_id. Reason: 'blue' is not a valid UUID."

@@ -13,8 +13,9 @@ from evenkeel.api.bodies import Request
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
+from evenkeel.api.neutron.errors import plain
 from evenkeel.api.neutron.fields import Flag
-from evenkeel.api.neutron.lists import listed, parse_list, shown
+from evenkeel.api.neutron.lists import answer_of, listed, parse_list, shown
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.timestamps import timestamp_or_none
@@ -48,6 +49,8 @@ class NeutronAgentView(Value):
     started_at: str | None
     heartbeat_timestamp: str | None
     description: str
+    resources_synced: bool | None
+    """Always null: what Neutron tells here of agents for routers and DHCP."""
     configurations: dict[str, Any]
 
 
@@ -83,6 +86,7 @@ def agent_view(row: Agent, agent_type: str = V2_TYPE) -> NeutronAgentView:
         started_at=_moment(row.session_started_at),
         heartbeat_timestamp=_moment(row.reported_at or row.session_started_at),
         description="",
+        resources_synced=None,
         configurations={
             **row.configurations,
             "environment_prefix": row.environment,
@@ -115,8 +119,18 @@ async def listing(services: Services, call: Call) -> Answer:
         if asked := call.values(name):
             wanted = {_flag(name, value) for value in asked}
             views = [view for view in views if getattr(view, name) in wanted]
-    fields = call.values("fields")
-    return json_answer({"agents": [shown(view, fields) for view in views]})
+    views.sort(key=lambda view: view.id)
+    return json_answer(answer_of(call, "agents", views, lambda view: str(view.id), services.limits.page_items))
+
+
+def none_seen() -> Answer:
+    """The list for callers who may not see agents, as in Neutron."""
+    return json_answer({"agents": []})
+
+
+def not_seen() -> Answer:
+    """404 for them, as in Neutron."""
+    return plain(404)
 
 
 def _flag(name: str, value: str) -> bool:

@@ -11,6 +11,8 @@ from evenkeel.api.decode_errors import DecodeFailure, decode_failure, shown
 from evenkeel.api.errors import shorten
 from evenkeel.api.flags import LaxDecoder
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
+from evenkeel.api.neutron.fields import UUID_PATTERN
+from evenkeel.api.octavia.places import HasProject
 from evenkeel.core.errors import Invalid
 
 T = TypeVar("T")
@@ -42,6 +44,8 @@ class NeutronReader(Generic[T]):
 
     def read(self, raw: bytes) -> T:
         """The struct. Raises :class:`NeutronRefusal` (400)."""
+        if not raw:
+            raise bad_request("Resource body required")
         try:
             body: Any = self._decode(raw)
             check_names(raw)
@@ -117,11 +121,45 @@ def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
 
 def _bad_value(at: DecodeFailure) -> NeutronRefusal:
     value = shorten(shown(at.value))
+    if _is_uuid(at):
+        return invalid(at.field, f"'{_written(at)}' is not a valid UUID.")
+    if _lacks_integer(at):
+        return bad_request(f"Invalid input for operation: '{_written(at)}' is not an integer.", "InvalidInput")
     if any(isinstance(part, inspect.BoolType) for part in at.allowed):
         return bad_request(
             f"Invalid input for operation: '{value}' cannot be converted to boolean ({at.field}).", "InvalidInput"
         )
     return invalid(at.field, f"'{value}' is not allowed. {at.rule}")
+
+
+def _is_uuid(at: DecodeFailure) -> bool:
+    return any(isinstance(part, inspect.StrType) and part.pattern == UUID_PATTERN for part in at.allowed)
+
+
+def _lacks_integer(at: DecodeFailure) -> bool:
+    """Whether an integer is wanted that Neutron converts before it checks its range, and the value is none."""
+    if at.field in _UNCONVERTED or not any(isinstance(part, inspect.IntType) for part in at.allowed):
+        return False
+    value = at.value
+    return value is None or (isinstance(value, str) and not value.lstrip("-").isdecimal()) or isinstance(value, list)
+
+
+def _written(at: DecodeFailure) -> str:
+    """The value as Neutron writes it."""
+    return "None" if at.value is None else shorten(shown(at.value))
+
+
+_UNCONVERTED = frozenset({"weight"})
+"""Integers that Neutron checks as they are."""
+
+
+def check_tenant(scope: str | None, wanted: HasProject) -> None:
+    """Check that only an operator (``scope`` None) names another project. Raises :class:`NeutronRefusal` (400)."""
+    if scope is not None and {wanted.tenant_id or scope, wanted.project_id or scope} != {scope}:
+        raise bad_request(
+            "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin or"
+            " advsvc privileges"
+        )
 
 
 def invalid(field: str, reason: str) -> NeutronRefusal:

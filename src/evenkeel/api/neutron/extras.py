@@ -4,8 +4,8 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_text, of_no_project, page_of
-from evenkeel.api.neutron.lists import listed, parse_list, shown
+from evenkeel.api.lists import Filters, as_text, of_no_project
+from evenkeel.api.neutron.lists import answer_of, listed, page_of, parse_list, shown
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS, key_of
 from evenkeel.core.catalogue import Flavor
@@ -138,8 +138,9 @@ async def resources(services: Services, call: Call) -> Answer:
 
 async def extensions(services: Services, call: Call) -> Answer:
     """All supported extensions."""
-    fields, asked = call.values("fields"), call.values("alias")
-    return json_answer({"extensions": [shown(each, fields) for each in EXTENSIONS if not asked or each.alias in asked]})
+    asked = call.values("alias")
+    known = [each for each in EXTENSIONS if not asked or each.alias in asked]
+    return json_answer(answer_of(call, "extensions", known, lambda each: str(each.alias), services.limits.page_items))
 
 
 async def extension(services: Services, call: Call) -> Answer:
@@ -152,14 +153,14 @@ async def extension(services: Services, call: Call) -> Answer:
 
 async def service_providers(services: Services, call: Call) -> Answer:
     """Providers of load balancers, by name."""
-    fields, asked = call.values("fields"), call.values("name")
+    asked = call.values("name")
     known = (
         ServiceProviderView(service_type=SERVICE_TYPE, name=row.name, default=row.name == services.default_provider)
         for row in await services.operators.environments()
+        if not asked or row.name in asked
     )
-    return json_answer(
-        {"service_providers": [shown(each, fields) for each in known if not asked or each.name in asked]}
-    )
+    cap = services.limits.page_items
+    return json_answer(answer_of(call, "service_providers", known, lambda each: str(each.name), cap))
 
 
 def flavor_view(row: Flavor) -> NeutronFlavorView:
@@ -177,7 +178,7 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
 async def flavors(services: Services, call: Call) -> Answer:
     """All flavors."""
     wanted = of_no_project(parse_list(call, FLAVOR_FILTERS, services.limits))
-    page = await page_of(wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
+    page = await page_of(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
     return json_answer(listed(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from evenkeel.api.fields import INT32_MAX, NO_NUL
+from evenkeel.api.fields import END, INT32_MAX, NO_NUL
 from evenkeel.core.quota import MAX_QUOTA
 
 _NUMBER = {"type": ["integer", "string"]}
@@ -17,5 +17,11 @@ Seconds = Annotated[int, Meta(ge=0, le=INT32_MAX, extra_json_schema=_NUMBER)]
 Retries = Annotated[int, Meta(ge=1, le=10, extra_json_schema=_NUMBER)]
 Position = Annotated[int, Meta(ge=1, le=INT32_MAX, extra_json_schema=_NUMBER)]
 QuotaLimit = Annotated[int, Meta(ge=-1, le=MAX_QUOTA, extra_json_schema=_NUMBER)]
+UUID_PATTERN = r"^[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}" + END
+Uuid = Annotated[str, Meta(pattern=UUID_PATTERN)]
+"""Of an object that a body names. Paths may have any text: what is not there is not found."""
+FlavorId = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
+Provider = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
+"""Any text, as in Neutron: what it names exists or does not."""
 ContainerRef = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 ContainerRefs = Annotated[list[ContainerRef], Meta(max_length=50)]

@@ -1,18 +1,20 @@
 """List requests in Neutron's style: unknown query parameters are ignored, ``fields`` selects attributes."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
-from evenkeel.api.context import Call, Limits, as_bool
+from evenkeel.api.context import Call, Limits
 from evenkeel.api.lists import Filters, ListRequest, Parse
 from evenkeel.api.lists import links as page_links
+from evenkeel.api.lists import page_of as octavia_page
 from evenkeel.api.neutron.bodies import invalid
 from evenkeel.api.neutron.errors import bad_request
 from evenkeel.api.routing import Parameter
 from evenkeel.core.control import ListQuery, Page
-from evenkeel.core.errors import RequestError
+from evenkeel.core.errors import Invalid, RequestError
 from evenkeel.core.ids import ProjectId
 
 FIELDS_PARAMETER = Parameter(name="fields", description="Show only these attributes", repeatable=True)
@@ -24,6 +26,9 @@ LIST_PARAMETERS = (
     Parameter(name="sort_dir", description="asc or desc, one for each sort_key", repeatable=True),
     FIELDS_PARAMETER,
 )
+SHORT_LIST_PARAMETERS = (*LIST_PARAMETERS[:2], FIELDS_PARAMETER)
+"""Of lists that are not in the database."""
+_YES = frozenset({"true", "1", "t", "yes", "on", "y"})
 _PROJECT = ("tenant_id", "project_id")
 
 
@@ -44,7 +49,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         sort=_order(call, filters),
         limit=_limit(call.values("limit"), limits.page_items),
         marker=next(iter(call.values("marker")), None),
-        page_reverse=any(_parsed(as_bool, "page_reverse", value) for value in call.values("page_reverse")),
+        page_reverse=any(value.lower() in _YES for value in call.values("page_reverse")),
     )
     hidden = scope is not None and bool(projects) and scope not in projects
     return ListRequest(query=query, fields=tuple(call.values("fields")), empty=hidden)
@@ -62,7 +67,9 @@ def _limit(given: Sequence[str], cap: int) -> int:
     if not given:
         return cap
     if not given[-1].isdecimal() or len(given[-1]) > 20:
-        raise invalid("limit", f"'{given[-1][:64]}' is not a number from 0 on.")
+        raise bad_request(
+            f"Bad limit request: Limit must be an integer 0 or greater and not '{given[-1][:64]}'.", "BadRequest"
+        )
     return min(int(given[-1]) or cap, cap)
 
 
@@ -87,10 +94,52 @@ def _descending(direction: str) -> bool:
     return direction == "desc"
 
 
+async def page_of(call: Call, wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Page]]) -> Page:
+    """The requested page. Nothing is beyond an unknown marker; without ``limit`` there are no pages, as in Neutron."""
+
+    async def reading(query: ListQuery) -> Page:
+        try:
+            return await read(query)
+        except Invalid as error:
+            if error.code != "marker_unknown":
+                raise
+            return Page(items=()) if call.values("limit") else await read(replace(query, marker=None))
+
+    return await octavia_page(wanted, reading)
+
+
+class _Named(NamedTuple):
+    """A row of a list that is not in the database, by what names it."""
+
+    id: str
+    row: Any
+
+
+def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[Any], str], cap: int) -> dict[str, Any]:
+    """The body of a page of a short list that is read as a whole: rows from the marker on, with the chosen ``fields``.
+    Raises :class:`NeutronRefusal` for a bad limit.
+    """
+    given = call.values("limit")
+    limit = _limit(given, cap)
+    named = [_Named(name_of(row), row) for row in rows]
+    marker = next(iter(call.values("marker")), None)
+    if marker is not None and given:
+        places = [place for place, each in enumerate(named) if each.id == marker]
+        named = named[places[0] + 1 :] if places else []
+    page = Page(items=tuple(named[:limit]), before=marker is not None, after=len(named) > limit)
+    fields = call.values("fields")
+    body: dict[str, Any] = {plural: [shown(each.row, fields) for each in page.items]}
+    if given and (links := page_links(call, page, limit)):
+        body[f"{plural}_links"] = links
+    return body
+
+
 def shown(view: Any, fields: Sequence[str]) -> Any:
     """The view, or a dictionary of only these attributes; unknown ones are ignored."""
     if not fields:
         return view
+    if isinstance(view, Mapping):
+        return {name: view[name] for name in fields if name in view}
     chosen = {name: getattr(view, name) for name in fields if name in view.__struct_fields__}
     return {name: value for name, value in chosen.items() if value is not UNSET}
 

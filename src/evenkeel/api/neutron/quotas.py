@@ -7,11 +7,14 @@ from msgspec import UNSET, UnsetType
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.bodies import Request
 from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import Filters, as_text, page_of
+from evenkeel.api.errors import Forbidden
+from evenkeel.api.lists import Filters, as_text
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
+from evenkeel.api.neutron.errors import NeutronRefusal, told
 from evenkeel.api.neutron.fields import QuotaLimit
-from evenkeel.api.neutron.lists import listed, parse_list, shown
+from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.octavia.quotas import project_of
+from evenkeel.core.ids import ProjectId
 from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
 from evenkeel.core.values import Value
 
@@ -27,6 +30,7 @@ NAMES = {
 }
 """Neutron's names -> Octavia's; the last two are LBaaS v1's, where a VIP is a listener."""
 
+_REFUSED = "User does not have admin privileges: Only admin can view or configure quota."
 FILTERS = Filters(parsers={"project_id": as_text}, tagged=False)
 
 
@@ -85,23 +89,38 @@ def quota_view(quotas: Quotas) -> NeutronQuotaView:
     return NeutronQuotaView(**_named(quotas))
 
 
+def refused() -> Answer:
+    """403, as Neutron says it of quotas."""
+    return told(403, "AdminRequired", _REFUSED)
+
+
+def _project(call: Call) -> ProjectId:
+    """The project that the path names. Raises :class:`NeutronRefusal` for another one than the caller's."""
+    try:
+        return project_of(call)
+    except Forbidden as error:
+        raise NeutronRefusal(403, "AdminRequired", _REFUSED) from error
+
+
 async def listing(services: Services, call: Call) -> Answer:
-    """Quotas of projects with limits of their own."""
+    """Quotas of projects with limits of their own; for those who see all projects."""
+    if call.caller.scope is not None:
+        return refused()
     wanted = parse_list(call, FILTERS, services.limits)
-    page = await page_of(wanted, services.quotas.list_quotas)
+    page = await page_of(call, wanted, services.quotas.list_quotas)
     views = [NeutronProjectQuotaView(tenant_id=row.project_id, **_named(row.quotas)) for row in page.items]
     return json_answer(listed(call, "quotas", views, wanted, page))
 
 
 async def show(services: Services, call: Call) -> Answer:
     """Quotas of one project."""
-    row: ProjectQuotas = await services.quotas.quotas_of(project_of(call))
+    row: ProjectQuotas = await services.quotas.quotas_of(_project(call))
     return json_answer({"quota": shown(quota_view(row.quotas), call.values("fields"))})
 
 
 async def defaults(services: Services, call: Call) -> Answer:
     """The default quotas."""
-    project_of(call)
+    _project(call)
     return json_answer({"quota": quota_view(services.quotas.default_quotas())})
 
 
@@ -112,7 +131,7 @@ async def tenant(services: Services, call: Call) -> Answer:
 
 async def change(services: Services, call: Call, body: NeutronQuotaChangeBody) -> Answer:
     """200 with all of them."""
-    row = await services.quotas.set_quotas(project_of(call), _limits(body.quota))
+    row = await services.quotas.set_quotas(_project(call), _limits(body.quota))
     return json_answer({"quota": quota_view(row.quotas)})
 
 
@@ -129,5 +148,5 @@ def _limits(body: NeutronQuotaChange) -> dict[str, int | None]:
 
 async def reset(services: Services, call: Call) -> Answer:
     """204: back to the defaults. Idempotent."""
-    await services.quotas.set_quotas(project_of(call), dict.fromkeys(TITLES))
+    await services.quotas.set_quotas(_project(call), dict.fromkeys(TITLES))
     return NO_CONTENT

@@ -4,7 +4,7 @@ from msgspec import defstruct
 
 from evenkeel.api.lookups import LOOKUPS
 from evenkeel.api.neutron import agents, extras, quotas
-from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS
+from evenkeel.api.neutron.lists import FIELDS_PARAMETER, LIST_PARAMETERS, SHORT_LIST_PARAMETERS
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.neutron.v2.names import V2
 from evenkeel.api.neutron.v2.routes import V2_ROUTES, page_type
@@ -20,9 +20,10 @@ AGENT_ROUTES = (
         handle=agents.listing,
         summary="List agents",
         rule=own("agent", "get"),
+        refused=agents.none_seen,
         answer=page_type("agents", agents.NeutronAgentView),
         partial=agents.NeutronAgentView,
-        parameters=(FIELDS_PARAMETER,),
+        parameters=SHORT_LIST_PARAMETERS,
         filters=True,
     ),
     Operation(
@@ -31,6 +32,7 @@ AGENT_ROUTES = (
         handle=agents.show,
         summary="Show an agent",
         rule=own("agent", "get"),
+        refused=agents.not_seen,
         answer=defstruct("NeutronAgentViewChosen", [("agent", agents.NeutronAgentView)], kw_only=True),
         partial=agents.NeutronAgentView,
         parameters=(FIELDS_PARAMETER,),
@@ -42,6 +44,7 @@ AGENT_ROUTES = (
         handle=agents.change,
         summary="Drain an agent, or undrain it",
         rule=own("agent", "update"),
+        refused=agents.not_seen,
         body=agents.NeutronAgentChangeBody,
         answer=wrapped("agent", agents.NeutronAgentView),
         errors=(404,),
@@ -52,6 +55,7 @@ AGENT_ROUTES = (
         handle=agents.delete,
         summary="Delete an agent that is gone",
         rule=own("agent", "delete"),
+        refused=agents.not_seen,
         status=204,
         errors=(404, 409),
     ),
@@ -82,6 +86,7 @@ QUOTA_ROUTES = (
         handle=quotas.listing,
         summary="List quotas of projects that have some of their own",
         rule=octavia("quota", "get_all"),
+        refused=quotas.refused,
         answer=page_type("quotas", quotas.NeutronProjectQuotaView),
         partial=quotas.NeutronProjectQuotaView,
         parameters=LIST_PARAMETERS,
@@ -92,6 +97,7 @@ QUOTA_ROUTES = (
         handle=quotas.tenant,
         summary="Show whose quotas are the caller's",
         rule=octavia("quota", "get_one"),
+        refused=quotas.refused,
         answer=wrapped("tenant", quotas.TenantOfCaller),
     ),
     Operation(
@@ -100,6 +106,7 @@ QUOTA_ROUTES = (
         handle=quotas.show,
         summary="Show a project's quotas",
         rule=octavia("quota", "get_one"),
+        refused=quotas.refused,
         answer=defstruct("NeutronQuotaViewChosen", [("quota", quotas.NeutronQuotaView)], kw_only=True),
         partial=quotas.NeutronQuotaView,
         parameters=(FIELDS_PARAMETER,),
@@ -110,6 +117,7 @@ QUOTA_ROUTES = (
         handle=quotas.defaults,
         summary="Show the default quotas",
         rule=octavia("quota", "get_defaults"),
+        refused=quotas.refused,
         answer=wrapped("quota", quotas.NeutronQuotaView),
     ),
     Operation(
@@ -118,6 +126,7 @@ QUOTA_ROUTES = (
         handle=quotas.change,
         summary="Set a project's quotas",
         rule=octavia("quota", "put"),
+        refused=quotas.refused,
         body=quotas.NeutronQuotaChangeBody,
         answer=wrapped("quota", quotas.NeutronQuotaView),
     ),
@@ -127,6 +136,7 @@ QUOTA_ROUTES = (
         handle=quotas.reset,
         summary="Reset a project's quotas",
         rule=octavia("quota", "delete"),
+        refused=quotas.refused,
         status=204,
     ),
 )
@@ -140,7 +150,7 @@ EXTRA_ROUTES = (
         rule=own("lookup", "get"),
         answer=page_type("extensions", extras.NeutronExtension),
         partial=extras.NeutronExtension,
-        parameters=(FIELDS_PARAMETER,),
+        parameters=SHORT_LIST_PARAMETERS,
     ),
     Operation(
         method="GET",
@@ -159,7 +169,7 @@ EXTRA_ROUTES = (
         rule=octavia("provider", "get_all"),
         answer=page_type("service_providers", extras.ServiceProviderView),
         partial=extras.ServiceProviderView,
-        parameters=(FIELDS_PARAMETER,),
+        parameters=SHORT_LIST_PARAMETERS,
     ),
     Operation(
         method="GET",

@@ -23,6 +23,8 @@ class NeutronStyle:
     """Neutron's style, with one API's names of errors."""
 
     errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
+    only_json = False
+    """As in Neutron, which takes every body for JSON, and answers with JSON whatever is accepted."""
 
     def __init__(self, base: str, names: ErrorNames) -> None:
         self.base = base

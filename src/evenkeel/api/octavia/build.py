@@ -22,7 +22,7 @@ from evenkeel.api.octavia.rules import (
     http_defaults,
     member_address,
 )
-from evenkeel.api.octavia.tls_rules import check_allowed, refuse_empty_lists, settled_tls
+from evenkeel.api.octavia.tls_rules import NOTHING_IDLE, Idle, check_allowed, refuse_empty_lists, settled_tls
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import (
@@ -72,6 +72,7 @@ def listener_row(
     listener_id: str,
     default_pool_id: str | None,
     vip_address: str | None,
+    idle: Idle = NOTHING_IDLE,
 ) -> Listener:
     """A checked listener of a load balancer with this VIP, or with another address of the same family."""
     check_project(body, place)
@@ -89,7 +90,7 @@ def listener_row(
     refuse_empty_lists(body, wanted)
     row = settled_tls(wanted, place.tls)
     check_allowed(body, place.tls, row)
-    check_listener(row, row.insert_headers)
+    check_listener(row, row.insert_headers, idle=idle)
     return row
 
 
@@ -131,9 +132,15 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
 
 
 def pool_rows(
-    body: requests.PoolParts, protocol: PoolProtocol, lb_algorithm: LbAlgorithm, place: Place, *, new_id: NewId
+    body: requests.PoolParts,
+    protocol: PoolProtocol,
+    lb_algorithm: LbAlgorithm,
+    place: Place,
+    *,
+    new_id: NewId,
+    any_cookies: bool = False,
 ) -> NewPool:
-    """A checked pool with its members and monitor."""
+    """A checked pool with its members and monitor. ``any_cookies``: see :func:`check_pool`."""
     check_project(body, place)
     new = Pool(
         id=new_id(),
@@ -147,7 +154,7 @@ def pool_rows(
     refuse_empty_lists(body, new)
     pool = settled_tls(new, place.tls)
     check_allowed(body, place.tls, pool)
-    check_pool(pool)
+    check_pool(pool, any_cookies=any_cookies)
     wanted = body.healthmonitor
     if wanted is not None:
         check_monitored(protocol, wanted.type)

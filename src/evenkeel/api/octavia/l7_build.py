@@ -1,6 +1,6 @@
 """Converts create requests to L7 policies and rules. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -12,6 +12,9 @@ from evenkeel.api.octavia.l7_rules import check_policy, check_rule, settled
 from evenkeel.api.octavia.places import NewId, Place, check_project
 from evenkeel.core.model import L7Policy, L7Rule
 
+Settle = Callable[[L7Policy], L7Policy]
+"""What makes of the wanted policy the one to store."""
+
 
 class PolicyRows(NamedTuple):
     """A new policy with its rules."""
@@ -21,14 +24,20 @@ class PolicyRows(NamedTuple):
 
 
 def policy_rows(
-    body: l7_requests.L7PolicyParts, place: Place, *, listener_id: str, redirect_pool_id: str | None, new_id: NewId
+    body: l7_requests.L7PolicyParts,
+    place: Place,
+    *,
+    listener_id: str,
+    redirect_pool_id: str | None,
+    new_id: NewId,
+    settle: Settle = settled,
 ) -> PolicyRows:
     """A checked policy with its rules, at the requested position."""
     check_project(body, place)
     enhanced_service = body.name in place.enhanced_services
     if enhanced_service and body.rules:
         raise refuse_rules(str(body.name))
-    policy = settled(
+    policy = settle(
         L7Policy(
             id=new_id(),
             listener_id=listener_id,

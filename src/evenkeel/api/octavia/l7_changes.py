@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from evenkeel.api.octavia import l7_requests
 from evenkeel.api.octavia.changes import Changes
 from evenkeel.api.octavia.given import given
-from evenkeel.api.octavia.l7_rules import KEYED, TARGETS, check_policy, check_rule, settled
+from evenkeel.api.octavia.l7_rules import KEYED, check_policy, check_rule, kept, settled
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import L7Policy, L7Rule
+from evenkeel.core.model import L7_TARGETS, L7Policy, L7Rule
 
 Row = TypeVar("Row", L7Policy, L7Rule)
 
-_DECIDING = ("action", *TARGETS.values(), "redirect_http_code")
+_DECIDING = ("action", *L7_TARGETS.values(), "redirect_http_code")
 _COMPARING = ("type", "compare_type", "value", "key")
 """Attributes that depend on each other. They are written together, so that of two concurrent changes one is stored
 completely.
@@ -33,8 +33,16 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     return _whole(changes, _DECIDING, after, check_policy)
 
 
+def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
+    """The same in LBaaS v2, where a target is stored whatever the action is, which only the request changes."""
+    changes = given(body, L7Policy)
+    if not changes.keys() & set(_DECIDING):
+        return changes
+    return _whole(changes, _DECIDING, kept(replace(current, **changes)), check_policy)
+
+
 def _meant(changes: Changes) -> Any:
-    named = {name: action for action, name in TARGETS.items() if changes.get(name) is not None}
+    named = {name: action for action, name in L7_TARGETS.items() if changes.get(name) is not None}
     if len(named) > 1:
         raise Invalid(f"Invalid L7 Policy arguments: Cannot specify {' and '.join(named)} at the same time.")
     return next(iter(named.values()), None)

@@ -12,15 +12,9 @@ from msgspec.structs import replace
 from evenkeel.api.errors import shorten, unknown_input
 from evenkeel.api.octavia.rules import childless
 from evenkeel.core.errors import Invalid
-from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7Policy, L7Rule
+from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
 from evenkeel.core.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
 
-TARGETS = {
-    "REDIRECT_TO_POOL": "redirect_pool_id",
-    "REDIRECT_TO_URL": "redirect_url",
-    "REDIRECT_PREFIX": "redirect_prefix",
-}
-"""Action -> the attribute with its target."""
 DEFAULT_REDIRECT_CODE = 302
 KEYED = frozenset({"HEADER", "COOKIE", "SSL_DN_FIELD"})
 """Types of rules that use ``key``."""
@@ -52,11 +46,19 @@ def settled(policy: L7Policy) -> L7Policy:
     """The policy with only the attribute that its action needs, and a code for redirects. The others are dropped, as in
     Octavia.
     """
-    wanted = TARGETS.get(policy.action)
-    redirects = wanted in ("redirect_url", "redirect_prefix")
-    code = (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
-    targets = {name: getattr(policy, name) if name == wanted else None for name in TARGETS.values()}
-    return replace(policy, redirect_http_code=code, **targets)
+    wanted = L7_TARGETS.get(policy.action)
+    targets = {name: getattr(policy, name) if name == wanted else None for name in L7_TARGETS.values()}
+    return replace(policy, redirect_http_code=_code(policy), **targets)
+
+
+def kept(policy: L7Policy) -> L7Policy:
+    """The policy with a code for redirects, and all its targets, as in LBaaS v2."""
+    return replace(policy, redirect_http_code=_code(policy))
+
+
+def _code(policy: L7Policy) -> int | None:
+    redirects = L7_TARGETS.get(policy.action) in ("redirect_url", "redirect_prefix")
+    return (policy.redirect_http_code or DEFAULT_REDIRECT_CODE) if redirects else None
 
 
 _INVALID = "Invalid L7 Rule: "
@@ -69,7 +71,7 @@ _WRONG_COMPARE = {
 
 def check_policy(policy: L7Policy) -> None:
     """Check that the action's target is given, and that URLs are valid."""
-    wanted = TARGETS.get(policy.action)
+    wanted = L7_TARGETS.get(policy.action)
     if wanted is not None and getattr(policy, wanted) is None:
         named = "redirect_pool_id or redirect_pool" if wanted == "redirect_pool_id" else wanted
         raise Invalid(f"Invalid L7 Policy arguments: {named} must not be None with action {policy.action}.")
@@ -105,7 +107,7 @@ def _check_text(rule: L7Rule) -> None:
         _check_regex(rule.value)
     elif not _VISIBLE.fullmatch(rule.value) and not _QUOTED.fullmatch(rule.value):
         allowed = "visible ASCII characters; with blanks between them in double quotes"
-        raise _value(rule, "Invalid characters in comparison value", allowed)
+        raise _value(rule, "Invalid characters in comparison value", allowed, code="l7rule_value")
 
 
 def _check_file_type(rule: L7Rule) -> None:
@@ -118,7 +120,7 @@ def _check_cookie(rule: L7Rule) -> None:
         _check_regex(rule.value)
     elif not _COOKIE_VALUE.fullmatch(rule.value):
         allowed = 'visible ASCII characters but for ", comma, semicolon and backslash'
-        raise _value(rule, "Invalid characters in cookie value", allowed)
+        raise _value(rule, "Invalid characters in cookie value", allowed, code="l7rule_cookie_value")
 
 
 def _check_has_certificate(rule: L7Rule) -> None:
@@ -171,9 +173,10 @@ def _check_regex(text: str) -> None:
         ) from error
 
 
-def _value(rule: L7Rule, problem: str, allowed: str) -> Invalid:
+def _value(rule: L7Rule, problem: str, allowed: str, *, code: str | None = None) -> Invalid:
     """``problem``: in Octavia's words."""
-    return _parsing(f"{problem} (value '{shorten(rule.value)}' of rule type {rule.type}; allowed: {allowed})")
+    text = f"{problem} (value '{shorten(rule.value)}' of rule type {rule.type}; allowed: {allowed})"
+    return _parsing(text, code=code)
 
 
 def _parsing(text: str, *, code: str | None = None) -> Invalid:

@@ -1,5 +1,7 @@
 """L7 policies and their rules: create and change. For list, show and delete see :mod:`.resources`."""
 
+from collections.abc import Callable
+
 from msgspec.structs import asdict, replace
 
 from evenkeel.api.answers import Answer
@@ -7,8 +9,9 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia import l7_requests
 from evenkeel.api.octavia.changes import Changes
 from evenkeel.api.octavia.enhanced_services import check_rename, offered_services, refuse_rules
-from evenkeel.api.octavia.l7_build import PolicyRows, rule_row
+from evenkeel.api.octavia.l7_build import PolicyRows, Settle, rule_row
 from evenkeel.api.octavia.l7_changes import policy_changes, rule_changes
+from evenkeel.api.octavia.l7_rules import settled
 from evenkeel.api.octavia.listeners import check_policy_possible, new_policy
 from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.references import ChangedUser
@@ -22,14 +25,16 @@ async def create(services: Services, call: Call, body: l7_requests.L7PolicyNewBo
     return one(L7POLICIES, await make_l7policy(services, call, body.l7policy), 201)
 
 
-async def make_l7policy(services: Services, call: Call, wanted: l7_requests.L7PolicyNew) -> L7Policy:
+async def make_l7policy(
+    services: Services, call: Call, wanted: l7_requests.L7PolicyNew, settle: Settle = settled
+) -> L7Policy:
     """Create an L7 policy with its rules; returns the stored policy."""
     scope = call.caller.scope
     listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=scope)
     served = await services.providers.of(LoadBalancer, listener.load_balancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
     place = Place(listener.load_balancer_id, listener.project_id, services.addresses, services.tls, offered.names)
-    rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id)
+    rows, new_pool = new_policy(wanted, place, listener_id=listener.id, new_id=services.new_id, settle=settle)
     await check_policy_possible(services, served, rows, listener.protocol, new_pool)
     users = [] if new_pool is None else [ChangedUser(new_pool.pool)]
     certificates = await services.references.read(users, served.by.project_id, served.table)
@@ -46,10 +51,16 @@ async def change(services: Services, call: Call, body: l7_requests.L7PolicyChang
     return one(L7POLICIES, await change_l7policy(services, call, object_id(call, L7POLICIES.title), body.l7policy))
 
 
-async def change_l7policy(services: Services, call: Call, policy_id: str, body: l7_requests.L7PolicyChange) -> L7Policy:
+async def change_l7policy(
+    services: Services,
+    call: Call,
+    policy_id: str,
+    body: l7_requests.L7PolicyChange,
+    changes_of: Callable[[l7_requests.L7PolicyChange, L7Policy], Changes] = policy_changes,
+) -> L7Policy:
     """Change an L7 policy; returns the stored policy. Reads it first, because the result is checked as a whole."""
     current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
-    changes = policy_changes(body, current)
+    changes = changes_of(body, current)
     if "name" in changes:
         served = await services.providers.of(LoadBalancer, current.load_balancer_id, call.caller.scope)
         check_rename(current, changes, (await offered_services(services, served.by.provider, served.table)).names)

@@ -10,15 +10,23 @@ from evenkeel.api.octavia import change_requests, l7_requests, requests
 from evenkeel.api.octavia.build import listener_row, pool_rows
 from evenkeel.api.octavia.changes import Changes, listener_changes
 from evenkeel.api.octavia.enhanced_services import offered_services
-from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
-from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
+from evenkeel.api.octavia.l7_build import PolicyRows, Settle, in_order, policy_rows
+from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target, settled
 from evenkeel.api.octavia.places import NewId, Place
 from evenkeel.api.octavia.pools import check_new_pool
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_listener, check_pair, checked_cidrs
 from evenkeel.api.octavia.showing import statistics_view
-from evenkeel.api.octavia.tls_rules import LISTENER_TLS, check_allowed, refuse_empty_lists, settled_tls
+from evenkeel.api.octavia.tls_rules import (
+    LISTENER_TLS,
+    NOTHING_IDLE,
+    Idle,
+    check_allowed,
+    idle_in,
+    refuse_empty_lists,
+    settled_tls,
+)
 from evenkeel.api.provider_lookup import ServedObject
 from evenkeel.core.capabilities import (
     l7policy_problems,
@@ -39,8 +47,10 @@ async def create(services: Services, call: Call, body: requests.ListenerNewBody)
     return one(LISTENERS, await make_listener(services, call, body.listener), 201)
 
 
-async def make_listener(services: Services, call: Call, wanted: requests.ListenerNew) -> Listener:
-    """Create a listener; returns the stored listener."""
+async def make_listener(
+    services: Services, call: Call, wanted: requests.ListenerNew, *, idle: Idle = NOTHING_IDLE
+) -> Listener:
+    """Create a listener; returns the stored listener. ``idle``: see :mod:`.tls_rules`."""
     scope = call.caller.scope
     served = await services.providers.of(LoadBalancer, wanted.loadbalancer_id, scope)
     offered = await offered_services(services, served.by.provider, served.table)
@@ -52,6 +62,7 @@ async def make_listener(services: Services, call: Call, wanted: requests.Listene
         listener_id=services.new_id(),
         default_pool_id=await _default_pool(services, served, wanted, place, new_pools),
         vip_address=served.by.vip_address,
+        idle=idle,
     )
     served.refuse(listener_problems(served.table, asdict(row)))
     offered.check_tags(row.tags)
@@ -110,7 +121,12 @@ async def _policies(
 
 
 def new_policy(
-    body: l7_requests.L7PolicyWithPool, place: Place, *, listener_id: str, new_id: NewId
+    body: l7_requests.L7PolicyWithPool,
+    place: Place,
+    *,
+    listener_id: str,
+    new_id: NewId,
+    settle: Settle = settled,
 ) -> tuple[PolicyRows, NewPool | None]:
     """A checked L7 policy with its rules, and its new pool."""
     pool_id, new_pool = body.redirect_pool_id, None
@@ -120,7 +136,7 @@ def new_policy(
         check_new_target(body.action)
         new_pool = pool_rows(pool, pool.protocol, pool.lb_algorithm, place, new_id=new_id)
         pool_id = new_pool.pool.id
-    rows = policy_rows(body, place, listener_id=listener_id, redirect_pool_id=pool_id, new_id=new_id)
+    rows = policy_rows(body, place, listener_id=listener_id, redirect_pool_id=pool_id, new_id=new_id, settle=settle)
     return rows, new_pool
 
 
@@ -173,7 +189,12 @@ async def change(services: Services, call: Call, body: change_requests.ListenerC
 
 
 async def change_listener(
-    services: Services, call: Call, listener_id: str, body: change_requests.ListenerChange
+    services: Services,
+    call: Call,
+    listener_id: str,
+    body: change_requests.ListenerChange,
+    *,
+    idle: Idle = NOTHING_IDLE,
 ) -> Listener:
     """Change a listener; returns the stored listener."""
     changes = listener_changes(body)
@@ -184,13 +205,18 @@ async def change_listener(
         offered = await offered_services(services, served.by.provider, served.table)
         offered.check_tags(changes["tags"], current.tags)
     if needs_check(changes) or changes.keys() & LISTENER_TLS.keys():
-        certificates = await _check_changes(services, call, listener_id, body, changes)
+        certificates = await _check_changes(services, call, listener_id, body, changes, idle)
     row: Listener = await changed(services, call, LISTENERS, listener_id, changes, None, certificates)
     return row
 
 
 async def _check_changes(
-    services: Services, call: Call, listener_id: str, body: change_requests.ListenerChange, changes: Changes
+    services: Services,
+    call: Call,
+    listener_id: str,
+    body: change_requests.ListenerChange,
+    changes: Changes,
+    idle: Idle,
 ) -> Sequence[CheckedCertificate]:
     """Check changes, some of which need the current listener, also against the provider. Normalizes CIDRs; TLS
     attributes are changed as a whole.
@@ -207,7 +233,7 @@ async def _check_changes(
         after = settled_tls(replace(current, **changes), services.tls)
         refuse_empty_lists(body, after)
         check_allowed(body, services.tls, after, current)
-        check_listener(after, changes.get("insert_headers", {}))
+        check_listener(after, changes.get("insert_headers", {}), idle=idle | idle_in(current, after))
         protocol = {"protocol": current.protocol}
         if about_tls:
             changes.update({name: getattr(after, name) for name in LISTENER_TLS})

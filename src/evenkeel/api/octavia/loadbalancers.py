@@ -33,9 +33,11 @@ async def make_load_balancer(
     call: Call,
     wanted: requests.LoadBalancerNew,
     mark: Callable[[LoadBalancerId], VipPort] = octavia_port,
+    *,
+    any_subnet: bool = False,
 ) -> LoadBalancerTree:
     """Create a load balancer with its children; returns the stored tree. ``mark``: makes the marks of the VIP's port
-    from the load balancer's id.
+    from the load balancer's id. ``any_subnet``: the VIP's subnet may be another project's that is not shared.
     """
     project_id = checked_project(project_of(wanted, call.caller.project_id), "project_id")
     if call.caller.scope not in (None, project_id):
@@ -55,6 +57,7 @@ async def make_load_balancer(
         marked=marked,
         vnic_type=choice.vnic_type,
         any_address=call.caller.scope is None,
+        any_subnet=any_subnet,
     )
     try:
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))

@@ -23,6 +23,7 @@ from evenkeel.core.capabilities import (
     monitored_problems,
     needs_check,
     pair_problems,
+    persistence_problems,
     pool_problems,
 )
 from evenkeel.core.certificates import CheckedCertificate
@@ -36,11 +37,13 @@ async def create(services: Services, call: Call, body: requests.PoolNewBody) -> 
     return one(POOLS, await make_pool(services, call, body.pool), 201)
 
 
-async def make_pool(services: Services, call: Call, wanted: requests.PoolNew) -> Pool:
-    """Create a pool with its members and monitor; returns the stored pool."""
+async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *, any_cookies: bool = False) -> Pool:
+    """Create a pool with its members and monitor; returns the stored pool. ``any_cookies``: see :func:`check_pool`."""
     served, listener = await _place_of(services, call, wanted)
     place = Place(served.by.load_balancer_id, served.by.project_id, services.addresses, services.tls)
-    rows = pool_rows(wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id)
+    rows = pool_rows(
+        wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id, any_cookies=any_cookies
+    )
     check_new_pool(served, rows, None if listener is None else listener.protocol)
     certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
     accepted = await services.tenants.add_pool(
@@ -93,22 +96,24 @@ async def change(services: Services, call: Call, body: change_requests.PoolChang
     return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), body.pool))
 
 
-async def change_pool(services: Services, call: Call, pool_id: str, body: change_requests.PoolChange) -> Pool:
+async def change_pool(
+    services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
+) -> Pool:
     """Change a pool; returns the stored pool."""
-    changes, certificates = await checked_changes(services, call, pool_id, body)
+    changes, certificates = await checked_changes(services, call, pool_id, body, any_cookies=any_cookies)
     row: Pool = await changed(services, call, POOLS, pool_id, changes, None, certificates)
     return row
 
 
 async def checked_changes(
-    services: Services, call: Call, pool_id: str, body: change_requests.PoolChange
+    services: Services, call: Call, pool_id: str, body: change_requests.PoolChange, *, any_cookies: bool = False
 ) -> tuple[Changes, Sequence[CheckedCertificate]]:
     """The checked changes of a pool."""
     changes = pool_changes(body)
     certificates: Sequence[CheckedCertificate] = ()
     if needs_check(changes) or changes.keys() & POOL_TLS.keys():
         served = await services.providers.of(Pool, pool_id, call.caller.scope)
-        users = await _check_changes(services, call, served, pool_id, body, changes)
+        users = await _check_changes(services, call, served, pool_id, body, changes, any_cookies)
         served.refuse(pool_problems(served.table, changes))
         certificates = await services.references.read(users, served.by.project_id, served.table)
     return changes, certificates
@@ -121,6 +126,7 @@ async def _check_changes(
     pool_id: str,
     body: change_requests.PoolChange,
     changes: Changes,
+    any_cookies: bool,
 ) -> list[ChangedUser]:
     """Check changes, some of which need the current pool. TLS attributes are changed as a whole."""
     about_tls = changes.keys() & POOL_TLS.keys()
@@ -132,7 +138,7 @@ async def _check_changes(
     after = settled_tls(structs.replace(pool, **changes), services.tls)
     refuse_empty_lists(body, after)
     check_allowed(body, services.tls, after, pool)
-    check_pool(after)
+    check_pool(after, any_cookies=any_cookies)
     if about_tls:
         changes.update({name: getattr(after, name) for name in POOL_TLS})
         await _check_monitor(services, call, served, after)
@@ -154,7 +160,8 @@ async def _check_monitor(services: Services, call: Call, served: ServedObject, p
 async def _check_persistence(
     services: Services, served: ServedObject, pool: Pool, persistence: SessionPersistence
 ) -> None:
-    """Check that the persistence works behind the listeners that send to the pool."""
+    """Check that the persistence works in such a pool, and behind the listeners that send to it."""
+    served.refuse(persistence_problems(served.table, pool.protocol, persistence))
     behind = served.table.session_persistence.get(persistence.type, ())
     if not pool.listener_ids or set(behind) >= served.table.protocol_pairs.keys():
         return

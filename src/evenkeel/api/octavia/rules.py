@@ -9,12 +9,13 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from evenkeel.api.errors import unknown_input
-from evenkeel.api.octavia.tls_rules import check_listener_tls, check_pool_tls
+from evenkeel.api.octavia.tls_rules import NOTHING_IDLE, Idle, check_listener_tls, check_pool_tls
 from evenkeel.core.addresses import ALLOWED_WORDS, AddressRules
 from evenkeel.core.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.core.model import (
     CHILDLESS_PROTOCOL,
+    COOKIE_PERSISTENCE,
     DATAGRAM_PROTOCOLS,
     HTTP_CHECK_DEFAULTS,
     L7_PROTOCOLS,
@@ -108,15 +109,16 @@ def check_persistence(persistence: SessionPersistence) -> None:
         )
 
 
-def check_pool(pool: Pool) -> None:
-    """Check session persistence against the protocol, and TLS attributes."""
+def check_pool(pool: Pool, *, any_cookies: bool = False) -> None:
+    """Check session persistence against the protocol, and TLS attributes. ``any_cookies``: which protocols have
+    persistence by cookies, only the provider says, as in LBaaS."""
     check_pool_tls(pool)
     persistence = pool.session_persistence
     if persistence is None:
         return
     check_persistence(persistence)
     _check_datagram_persistence(pool.protocol, persistence)
-    if persistence.type in ("HTTP_COOKIE", "APP_COOKIE") and pool.protocol != "HTTP":
+    if not any_cookies and persistence.type in COOKIE_PERSISTENCE and pool.protocol != "HTTP":
         about = f"Session persistence of type {persistence.type}"
         if pool.protocol not in DATAGRAM_PROTOCOLS:
             text = f"{about} is only valid for pools of protocol HTTP, not {pool.protocol}."
@@ -170,11 +172,11 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
         )
 
 
-def check_listener(listener: Listener, insert_headers: dict[str, str]) -> None:
+def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: Idle = NOTHING_IDLE) -> None:
     """Headers are inserted into HTTP only, those about client certificates only where TLS is terminated; see also
     :mod:`.tls_rules`.
     """
-    check_listener_tls(listener)
+    check_listener_tls(listener, idle=idle)
     if insert_headers and listener.protocol not in L7_PROTOCOLS:
         allowed = " and ".join(sorted(L7_PROTOCOLS))
         raise Invalid(

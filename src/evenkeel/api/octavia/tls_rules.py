@@ -41,6 +41,11 @@ POOL_TLS = _with_defaults(
 """Attributes that depend on each other, with their defaults. They are written together, so that of two concurrent
 changes one is stored completely.
 """
+Idle = frozenset[str]
+"""Names of a listener's attributes that it may have without any effect, because its protocol has no TLS."""
+NOTHING_IDLE: Idle = frozenset()
+IDLE_REFERENCES: Idle = frozenset({"default_tls_container_ref", "sni_container_refs"})
+"""In LBaaS v2. They are not read, nor sent to devices."""
 DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 
 _LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
@@ -103,10 +108,15 @@ def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
         )
 
 
-def check_listener_tls(row: Listener) -> None:
+def idle_in(before: Listener, after: Listener) -> Idle:
+    """What a listener has without effect already, and keeps."""
+    return frozenset(name for name in IDLE_REFERENCES if getattr(before, name) == getattr(after, name))
+
+
+def check_listener_tls(row: Listener, *, idle: Idle = NOTHING_IDLE) -> None:
     """Check certificates, client authentication and HSTS, which only TLS-terminating listeners may have."""
     if row.protocol != TLS_PROTOCOL:
-        _refuse_tls(row)
+        _refuse_tls(row, idle)
         return
     if row.default_tls_container_ref is None and not row.sni_container_refs:
         raise Invalid(
@@ -122,9 +132,9 @@ def check_listener_tls(row: Listener) -> None:
         )
 
 
-def _refuse_tls(row: Listener) -> None:
+def _refuse_tls(row: Listener, idle: Idle) -> None:
     for name, default in LISTENER_TLS.items():
-        if getattr(row, name) == default:
+        if name in idle or getattr(row, name) == default:
             continue
         if name.startswith("hsts"):
             raise Invalid(

@@ -17,9 +17,17 @@ from evenkeel.core.network import NO_OPTIONS, PortOptions, VipPort, WantedVip
 
 
 async def plan_vip(
-    services: Services, wanted: LoadBalancerNew, place: Place, *, marked: VipPort, vnic_type: str, any_address: bool
+    services: Services,
+    wanted: LoadBalancerNew,
+    place: Place,
+    *,
+    marked: VipPort,
+    vnic_type: str,
+    any_address: bool,
+    any_subnet: bool,
 ) -> VipPlan:
-    """The allocation plan of the VIPs; ``any_address``: also outside a subnet's allocation range. Raises
+    """The allocation plan of the VIPs; ``any_address``: also outside a subnet's allocation range; ``any_subnet``:
+    of every project. Raises
     :class:`Invalid`, also for missing objects, because the body names them, not the path; and as
     :meth:`evenkeel.core.ports.Network.plan_vip`.
     """
@@ -41,6 +49,7 @@ async def plan_vip(
             additional=[_wanted(each, wanted.vip_port_id, services.addresses) for each in wanted.additional_vips or ()],
             options=options,
             any_address=any_address,
+            any_subnet=any_subnet,
         )
     except NotFound as error:
         raise _invalid(error) from error

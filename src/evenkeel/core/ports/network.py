@@ -34,10 +34,12 @@ class Network(Protocol):
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
+        any_subnet: bool = False,
     ) -> VipPlan:
         """Plan the allocation of the VIP. ``marked``: marks of a port made for it; None: Octavia's. ``additional``:
         more addresses for the same port, of other subnets of the same network. ``any_address``: the caller is an
         operator, who may use an address outside the subnet's allocation range, if this network decides that.
+        ``any_subnet``: the subnet may be another project's that is not shared.
 
         Raises :class:`Invalid` or :class:`NotFound` naming the field, :class:`Conflict` for an address in use,
         :class:`NetworkUnavailable`. If it raises, nothing stays allocated.

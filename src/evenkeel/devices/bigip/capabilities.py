@@ -24,6 +24,7 @@ CAPABILITIES = Capabilities(
         "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
         "APP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
     },
+    cookie_pools=("HTTP",),
     # a BIG-IP has no monitor of SCTP
     health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT"),
     # its https monitor cannot send the PROXY header, which comes before TLS

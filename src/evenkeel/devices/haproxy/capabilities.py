@@ -17,6 +17,7 @@ CAPABILITIES = Capabilities(
         "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
         "APP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
     },
+    cookie_pools=("HTTP",),
     health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING"),
     insert_headers=(*INSERT_HEADERS, *TLS_INSERT_HEADERS),
     options=(

@@ -102,6 +102,7 @@ class NeutronNetwork:
         additional: Sequence[WantedVip] = (),
         options: PortOptions = NO_OPTIONS,
         any_address: bool = False,
+        any_subnet: bool = False,
     ) -> VipPlan:
         """Creates the port, and so allocates the addresses, before the load balancer is stored."""
         wanted = None if address is None else parsed_address(address)
@@ -115,7 +116,8 @@ class NeutronNetwork:
             return replace(found, tell_network=changed, additional=more, claim=_borrowed(load_balancer_id, port_id))
         if not (subnet_id or network_id):
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
-        subnet = await self._read(lambda: self._subnet(project_id, subnet_id, network_id, wanted))
+        user = None if any_subnet else project_id
+        subnet = await self._read(lambda: self._subnet(user, subnet_id, network_id, wanted))
         others = [await self._more(project_id, each) for each in additional]
         check_subnets([subnet, *(other for other, _ in others)])
         plan = replace(plan_on_subnet(subnet, wanted), additional=tuple(plan_more(*other) for other in others))
@@ -271,7 +273,7 @@ class NeutronNetwork:
         return port
 
     def _subnet(
-        self, project_id: ProjectId, subnet_id: str | None, network_id: str | None, wanted: Address | None
+        self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
     ) -> Subnet:
         if subnet_id:
             subnet = self._client.subnet(subnet_id)
@@ -286,11 +288,11 @@ class NeutronNetwork:
             raise NotFound("Network", network_id)
         return subnet_of_network(network, self._client.subnets_of(network_id), wanted)
 
-    def _usable(self, project_id: ProjectId, network_id: str, owner_id: str | None) -> bool:
-        """Whether the project owns the network (or the subnet's owner created it on a shared network), or it is shared
-        with the project.
+    def _usable(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
+        """Whether the project (None: any) owns the network (or the subnet's owner created it on a shared network), or
+        it is shared with the project.
         """
-        return owner_id == project_id or bool(self._client.shared_networks(project_id, network_id=network_id))
+        return project_id in (None, owner_id) or bool(self._client.shared_networks(project_id, network_id=network_id))
 
     def _unbind(self, port_id: str) -> bool:
         """Unless the tenant uses the port for something else already."""

@@ -22,7 +22,7 @@ def subnet_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wa
         if not ordered:
             raise Invalid("Validation failure: Supplied network does not contain a subnet for VIP address specified.")
     if not ordered:
-        raise Invalid("Validation failure: Supplied network does not contain a subnet.")
+        raise Invalid("Validation failure: Supplied network does not contain a subnet.", code="network_without_subnet")
     return next((subnet for subnet in ordered if ip_network(subnet.cidr).version == 4), ordered[0])
 
 

@@ -1,6 +1,6 @@
 """Deletes that are refused while there are children, as in LBaaS v2 (Octavia deletes children, too)."""
 
-from sqlalchemy import Connection, false, select, update
+from sqlalchemy import Connection, case, false, select, update
 
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import HEALTH_MONITOR, L7POLICY, LISTENER, POOL, Kind
@@ -24,7 +24,7 @@ def check_restricted(connection: Connection, kind: Kind, child_id: str, locked: 
             update(_policy)
             .where(_policy.c.redirect_pool_id == child_id, _policy.c.deleted == false())
             .values(
-                action="REJECT",
+                action=case((_policy.c.action == "REDIRECT_TO_POOL", "REJECT"), else_=_policy.c.action),
                 redirect_pool_id=None,
                 provisioning_status=pending(L7POLICY),
                 revision=locked.revision,

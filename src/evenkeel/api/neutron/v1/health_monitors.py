@@ -7,7 +7,7 @@ from msgspec.structs import asdict, replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
-from evenkeel.api.errors import Forbidden
+from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import HEALTH_MONITORS, found, one
 from evenkeel.api.neutron.v1.requests import (
@@ -32,9 +32,8 @@ _NAMES = ("delay", "timeout", "max_retries", *HTTP_CHECK_DEFAULTS, "admin_state_
 async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -> Answer:
     """201."""
     wanted = body.health_monitor
+    check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
-    if call.caller.scope not in (None, project_id):
-        raise Forbidden
     row = _row(wanted, project_id, services.new_id())
     _check(row)
     made = await services.lbaas_v1.add_shared_monitor(row)

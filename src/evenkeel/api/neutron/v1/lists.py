@@ -5,8 +5,8 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_integer, as_text, page_of
-from evenkeel.api.neutron.lists import listed, parse_list, shown
+from evenkeel.api.lists import Filters, as_integer, as_text
+from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.neutron.v1 import showing
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.routing import Handler
@@ -172,7 +172,7 @@ def list_of(collection: Collection, read: Callable[[Services, Call, ListQuery], 
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, collection.filters, services.limits)
-        page = await page_of(wanted, lambda query: read(services, call, query))
+        page = await page_of(call, wanted, lambda query: read(services, call, query))
         views = [collection.view(row) for row in page.items]
         return json_answer(listed(call, collection.plural, views, wanted, page))
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
-from evenkeel.api.errors import Forbidden
+from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v1.associations import check_fit, usable
 from evenkeel.api.neutron.v1.lists import POOLS, found, one
@@ -30,13 +30,12 @@ from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMoni
 async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
     """201."""
     wanted = body.pool
+    check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
-    if call.caller.scope not in (None, project_id):
-        raise Forbidden
     provider = wanted.provider or services.default_provider
     device_driver = await services.providers.device_driver_of(provider)
     table = services.providers.table_of(device_driver)
-    await _check_subnet(services, wanted.subnet_id, project_id)
+    await _check_subnet(services, wanted.subnet_id, None if call.caller.scope is None else project_id)
     tree = _tree(wanted, project_id, provider, services.new_id(), services.new_id())
     if wanted.health_monitors:
         monitor = await usable(services, call, wanted.health_monitors[0])
@@ -47,7 +46,7 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
     return await one(services, call, POOLS, tree.pools[0].id, 201)
 
 
-async def _check_subnet(services: Services, subnet_id: str, project_id: ProjectId) -> None:
+async def _check_subnet(services: Services, subnet_id: str, project_id: ProjectId | None) -> None:
     if not await services.network.look_up("subnets", {"id": subnet_id}, project_id=project_id):
         raise NeutronRefusal(404, "SubnetNotFound", f"Subnet {subnet_id} could not be found.")
 

@@ -10,20 +10,19 @@ from evenkeel.api.fields import (
     CookieName,
     ExpectedCodes,
     HttpMethod,
-    ObjectId,
     ProjectId,
     ProviderName,
     Text,
     UrlPath,
 )
 from evenkeel.api.neutron.bodies import NeutronChange, NeutronNew
-from evenkeel.api.neutron.fields import ConnectionLimit, Flag, Port, Retries, Seconds, Weight
+from evenkeel.api.neutron.fields import ConnectionLimit, Flag, Port, Retries, Seconds, Uuid, Weight
 from evenkeel.core.model import PersistenceType
 from evenkeel.core.pool_rooted import SharedMonitorType
 
 Protocol = Literal["TCP", "HTTP", "HTTPS"]
 LbMethod = Literal["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"]
-OneMonitor = Annotated[list[ObjectId], Meta(max_length=1, description="Ids of health monitors; a pool can have one")]
+OneMonitor = Annotated[list[Uuid], Meta(max_length=1, description="Ids of health monitors; a pool can have one")]
 
 _STATUS = frozenset({"status", "status_description"})
 
@@ -40,10 +39,10 @@ class V1VipNew(NeutronNew):
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "port_id"}) | _STATUS
 
-    subnet_id: ObjectId
+    subnet_id: Uuid
     protocol: Protocol
     protocol_port: Port
-    pool_id: ObjectId
+    pool_id: Uuid
     address: Address | None = None
     session_persistence: V1Persistence | None = None
     connection_limit: ConnectionLimit | None = None
@@ -63,7 +62,7 @@ class V1VipChange(NeutronChange):
 
     name: Text | UnsetType | None = UNSET
     description: Text | UnsetType | None = UNSET
-    pool_id: ObjectId | UnsetType = UNSET
+    pool_id: Uuid | UnsetType = UNSET
     session_persistence: V1Persistence | None = None
     connection_limit: ConnectionLimit | UnsetType | None = UNSET
     admin_state_up: Flag | UnsetType | None = UNSET
@@ -74,7 +73,7 @@ class V1PoolNew(NeutronNew):
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS
 
-    subnet_id: ObjectId
+    subnet_id: Uuid
     protocol: Protocol
     lb_method: LbMethod
     provider: ProviderName | None = None
@@ -107,7 +106,7 @@ class V1MemberNew(NeutronNew):
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"}) | _STATUS
 
-    pool_id: ObjectId
+    pool_id: Uuid
     address: Address
     protocol_port: Port
     weight: Weight | None = None
@@ -121,7 +120,7 @@ class V1MemberChange(NeutronChange):
 
     READ_ONLY: ClassVar[frozenset[str]] = NeutronChange.READ_ONLY | {"address", "protocol_port"} | _STATUS
 
-    pool_id: ObjectId | UnsetType = UNSET
+    pool_id: Uuid | UnsetType = UNSET
     weight: Weight | UnsetType | None = UNSET
     admin_state_up: Flag | UnsetType | None = UNSET
 
@@ -162,7 +161,7 @@ class V1Association(NeutronNew):
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset()
 
-    id: ObjectId
+    id: Uuid
     tenant_id: ProjectId | None = None
     project_id: ProjectId | None = None
 

@@ -103,6 +103,7 @@ async def _planned(services: Services, call: Call, wanted: V1VipNew, row: Listen
             address=None if address is None else wanted_vip("address", address, services.addresses),
             marked=lbaas_v1_port(row.id),
             any_address=call.caller.scope is None,
+            any_subnet=call.caller.scope is None,
         )
     except NotFound as error:
         raise Invalid(str(error), code="subnet_not_found") from error

@@ -5,7 +5,7 @@ from typing import ClassVar
 from msgspec import UNSET, UnsetType
 
 from evenkeel.api.bodies import Request
-from evenkeel.api.fields import ExpectedCodes, HttpMethod, ObjectId, Text, UrlPath
+from evenkeel.api.fields import ExpectedCodes, HttpMethod, Text, UrlPath
 from evenkeel.api.neutron.bodies import NeutronChange
 from evenkeel.api.neutron.fields import (
     ConnectionLimit,
@@ -15,10 +15,11 @@ from evenkeel.api.neutron.fields import (
     Position,
     Retries,
     Seconds,
+    Uuid,
     Weight,
 )
-from evenkeel.api.neutron.v2.requests import L7PolicyAction, L7RuleType, LbAlgorithm, V2Persistence
-from evenkeel.api.octavia.l7_requests import Key, RuleValue, Url
+from evenkeel.api.neutron.v2.requests import L7PolicyAction, L7RuleType, LbAlgorithm, V2Key, V2Persistence, V2RuleValue
+from evenkeel.api.octavia.l7_requests import Url
 from evenkeel.core.model import L7RuleCompareType
 
 _COMMON = NeutronChange.READ_ONLY
@@ -58,7 +59,7 @@ class V2ListenerChange(NeutronChange):
 
     name: Text | UnsetType | None = UNSET
     description: Text | UnsetType | None = UNSET
-    default_pool_id: ObjectId | UnsetType | None = UNSET
+    default_pool_id: Uuid | UnsetType | None = UNSET
     connection_limit: ConnectionLimit | UnsetType | None = UNSET
     default_tls_container_ref: ContainerRef | UnsetType | None = UNSET
     sni_container_refs: ContainerRefs | UnsetType | None = UNSET
@@ -119,7 +120,7 @@ class V2L7PolicyChange(NeutronChange):
     name: Text | UnsetType | None = UNSET
     description: Text | UnsetType | None = UNSET
     action: L7PolicyAction | UnsetType = UNSET
-    redirect_pool_id: ObjectId | UnsetType | None = UNSET
+    redirect_pool_id: Uuid | UnsetType | None = UNSET
     redirect_url: Url | UnsetType | None = UNSET
     position: Position | UnsetType | None = UNSET
     admin_state_up: Flag | UnsetType | None = UNSET
@@ -130,8 +131,8 @@ class V2L7RuleChange(NeutronChange):
 
     type: L7RuleType | UnsetType = UNSET
     compare_type: L7RuleCompareType | UnsetType = UNSET
-    value: RuleValue | UnsetType = UNSET
-    key: Key | UnsetType | None = UNSET
+    value: V2RuleValue | UnsetType = UNSET
+    key: V2Key | UnsetType | None = UNSET
     invert: Flag | UnsetType | None = UNSET
     admin_state_up: Flag | UnsetType | None = UNSET
 

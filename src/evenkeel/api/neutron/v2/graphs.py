@@ -7,8 +7,8 @@ from msgspec import UNSET, UnsetType
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.neutron.v2 import requests, showing, views
-from evenkeel.api.neutron.v2.l7policies import no_pool
-from evenkeel.api.neutron.v2.listeners import check_container
+from evenkeel.api.neutron.v2.l7policies import check_target, checked_rule
+from evenkeel.api.neutron.v2.listeners import check_container, check_pair
 from evenkeel.api.neutron.v2.loadbalancers import check_new
 from evenkeel.api.neutron.v2.members import check_subnets
 from evenkeel.api.neutron.v2.pools import persistence_of
@@ -58,12 +58,13 @@ class V2GraphView(View, kw_only=True):
 async def create(services: Services, call: Call, body: requests.V2GraphNewBody) -> Answer:
     """201 with the whole graph."""
     wanted = body.graph.loadbalancer
-    check_new(wanted)
+    check_new(wanted, call.caller.scope)
     listeners = wanted.listeners or []
     pools = [pool for each in listeners for pool in _pools_of(each)]
     await check_subnets(services, call, [member for pool in pools for member in pool.members or []])
     asked = body_as(octavia.LoadBalancerNew, wanted, listeners=[_listener(each) for each in listeners])
-    return json_answer({"graph": graph_view(await make_load_balancer(services, call, asked, lbaas_v2_port))}, 201)
+    tree = await make_load_balancer(services, call, asked, lbaas_v2_port, any_subnet=call.caller.scope is None)
+    return json_answer({"graph": graph_view(tree)}, 201)
 
 
 def _pools_of(body: requests.V2GraphListener) -> list[requests.V2GraphPool]:
@@ -73,6 +74,8 @@ def _pools_of(body: requests.V2GraphListener) -> list[requests.V2GraphPool]:
 
 def _listener(body: requests.V2GraphListener) -> octavia.NestedListener:
     check_container(body)
+    if body.default_pool is not None:
+        check_pair(body.protocol, body.default_pool.protocol)
     return body_as(
         octavia.NestedListener,
         body,
@@ -95,9 +98,9 @@ def _pool(body: requests.V2GraphPool | None) -> pool_requests.DefaultPool | None
 
 
 def _policy(body: requests.V2GraphL7Policy) -> octavia.NestedL7Policy:
-    if body.action == "REDIRECT_TO_POOL" and body.redirect_pool is None:
-        raise no_pool()
-    rules = [body_as(l7_requests.L7RuleNew, each) for each in body.rules or ()]
+    check_target(body.action, None if body.redirect_pool is None else "new", body.redirect_url)
+    checked = [checked_rule(each, each.type, each.value) for each in body.rules or ()]
+    rules = [body_as(l7_requests.L7RuleNew, each) for each in checked]
     return body_as(octavia.NestedL7Policy, body, redirect_pool=_pool(body.redirect_pool), rules=rules)
 
 

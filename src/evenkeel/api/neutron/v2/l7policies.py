@@ -1,22 +1,49 @@
 """L7 policies and their rules: create and change."""
 
+import re
+from typing import TypeVar
+
+from msgspec import UnsetType
+from msgspec.structs import replace
+
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.neutron.errors import NeutronRefusal
+from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.resources import L7POLICIES, L7RULES, body_as, one
+from evenkeel.api.neutron.v2.listeners import apart
+from evenkeel.api.neutron.v2.resources import L7POLICIES, L7POLICIES_MADE, L7RULES, body_as, one
 from evenkeel.api.octavia import l7_requests as octavia
+from evenkeel.api.octavia.l7_changes import stored_changes
+from evenkeel.api.octavia.l7_rules import kept
 from evenkeel.api.octavia.l7policies import change_l7policy, change_l7rule, make_l7policy, make_l7rule
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.model import L7Policy
+from evenkeel.core.model import L7Policy, L7Rule, Listener, Pool
+
+Rule = TypeVar("Rule", requests.V2L7RuleNew, change_requests.V2L7RuleChange)
+
+_KEYED = frozenset({"HEADER", "COOKIE"})
+_KEY = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""A token of RFC 9110."""
 
 
 async def create(services: Services, call: Call, body: requests.V2L7PolicyNewBody) -> Answer:
-    """201."""
+    """201. A target that the action does not need is kept."""
     wanted = body.l7policy
-    if wanted.action == "REDIRECT_TO_POOL" and wanted.redirect_pool_id is None:
+    check_target(wanted.action, wanted.redirect_pool_id, wanted.redirect_url)
+    if wanted.action == "REDIRECT_TO_POOL":
+        await _check_same(services, call, wanted.listener_id, wanted.redirect_pool_id)
+    row = await make_l7policy(services, call, body_as(octavia.L7PolicyNew, wanted), kept)
+    return one(L7POLICIES_MADE, row, 201)
+
+
+def check_target(action: str, pool_id: str | None, url: str | None) -> None:
+    """Check that the action has its target. Raises :class:`NeutronRefusal` (409)."""
+    if action == "REDIRECT_TO_POOL" and pool_id is None:
         raise no_pool()
-    return one(L7POLICIES, await make_l7policy(services, call, body_as(octavia.L7PolicyNew, wanted)), 201)
+    if action == "REDIRECT_TO_URL" and url is None:
+        raise NeutronRefusal(
+            409, "L7PolicyRedirectUrlMissing", "Redirect URL is missing for L7 Policy with URL redirect action."
+        )
 
 
 def no_pool() -> NeutronRefusal:
@@ -26,26 +53,57 @@ def no_pool() -> NeutronRefusal:
     )
 
 
+async def _check_same(services: Services, call: Call, listener_id: str, pool_id: str | None) -> None:
+    """Check that listener and pool are of one load balancer. Raises :class:`NeutronRefusal`, :class:`NotFound`."""
+    scope = call.caller.scope
+    pool: Pool = await services.tenants.get(Pool, str(pool_id), project_id=scope)
+    listener: Listener = await services.tenants.get(Listener, listener_id, project_id=scope)
+    if pool.load_balancer_id != listener.load_balancer_id:
+        raise apart()
+
+
 async def change(services: Services, call: Call, body: change_requests.V2L7PolicyChangeBody) -> Answer:
-    """200."""
+    """200. Only the request changes the action; other targets than its own have no effect."""
     wanted, policy_id = body.l7policy, object_id(call, L7POLICIES.title)
-    if wanted.action == "REDIRECT_TO_POOL" and not isinstance(wanted.redirect_pool_id, str):
-        current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
-        if wanted.redirect_pool_id is None or current.redirect_pool_id is None:
-            raise no_pool()
+    current: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
+    action = current.action if isinstance(wanted.action, UnsetType) else wanted.action
+    pool_id = current.redirect_pool_id if isinstance(wanted.redirect_pool_id, UnsetType) else wanted.redirect_pool_id
+    url = current.redirect_url if isinstance(wanted.redirect_url, UnsetType) else wanted.redirect_url
+    check_target(action, pool_id, url)
+    if action == "REDIRECT_TO_POOL" and pool_id != current.redirect_pool_id:
+        await _check_same(services, call, current.listener_id, pool_id)
     changes = body_as(octavia.L7PolicyChange, wanted)
-    return one(L7POLICIES, await change_l7policy(services, call, policy_id, changes))
+    return one(L7POLICIES, await change_l7policy(services, call, policy_id, changes, stored_changes))
 
 
 async def create_rule(services: Services, call: Call, body: requests.V2L7RuleNewBody) -> Answer:
     """201."""
     policy_id = object_id(call, L7POLICIES.title, "l7policy_id")
     policy: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
-    return one(L7RULES, await make_l7rule(services, call, policy, body_as(octavia.L7RuleNew, body.rule)), 201)
+    wanted = checked_rule(body.rule, body.rule.type, body.rule.value)
+    return one(L7RULES, await make_l7rule(services, call, policy, body_as(octavia.L7RuleNew, wanted)), 201)
 
 
 async def change_rule(services: Services, call: Call, body: change_requests.V2L7RuleChangeBody) -> Answer:
     """200."""
     policy_id, rule_id = object_id(call, L7POLICIES.title, "l7policy_id"), object_id(call, L7RULES.title)
-    wanted = body_as(octavia.L7RuleChange, body.rule)
-    return one(L7RULES, await change_l7rule(services, call, policy_id, rule_id, wanted))
+    wanted = body.rule
+    if isinstance(wanted.key, str) or wanted.value == "":
+        current: L7Rule = await services.tenants.get(L7Rule, rule_id, parent_id=policy_id, project_id=call.caller.scope)
+        kind = current.type if isinstance(wanted.type, UnsetType) else wanted.type
+        wanted = checked_rule(wanted, kind, current.value if isinstance(wanted.value, UnsetType) else wanted.value)
+    return one(L7RULES, await change_l7rule(services, call, policy_id, rule_id, body_as(octavia.L7RuleChange, wanted)))
+
+
+def checked_rule(wanted: Rule, kind: str, value: str) -> Rule:
+    """The rule, an empty key being none. Raises :class:`NeutronRefusal`, of the types that LBaaS v2 has for it."""
+    if value == "":
+        refused = "L7RuleInvalidCookieValue" if kind == "COOKIE" else "L7RuleInvalidHeaderValue"
+        raise bad_request("Invalid characters in value: it is empty. See RFC 7230.", refused)
+    if not isinstance(wanted.key, str):
+        return wanted
+    if wanted.key == "":
+        return replace(wanted, key=None)
+    if kind in _KEYED and not _KEY.fullmatch(wanted.key):
+        raise bad_request("Invalid characters in key. See RFCs 2616, 2965, 6265, 7230.", "L7RuleInvalidKey")
+    return wanted

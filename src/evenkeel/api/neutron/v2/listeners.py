@@ -9,6 +9,7 @@ from evenkeel.api.octavia import change_requests as octavia_changes
 from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.listeners import change_listener, make_listener
 from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.octavia.tls_rules import IDLE_REFERENCES
 from evenkeel.core.model import TLS_PROTOCOL, Listener, Pool
 
 
@@ -17,13 +18,16 @@ async def create(services: Services, call: Call, body: requests.V2ListenerNewBod
     wanted = body.listener
     load_balancer_id = wanted.loadbalancer_id
     if wanted.default_pool_id is not None:
-        load_balancer_id = await _load_balancer_of(services, call, wanted.default_pool_id, load_balancer_id)
+        pool = await _pool_on(services, call, wanted.default_pool_id, load_balancer_id)
+        check_pair(wanted.protocol, pool.protocol)
+        load_balancer_id = pool.load_balancer_id
     if load_balancer_id is None:
         raise bad_request(
             "Must specify a loadbalancer_id or a default_pool_id for the listener.", "ListenerMustHaveLoadbalancer"
         )
     check_container(wanted)
-    row = await make_listener(services, call, body_as(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id))
+    asked = body_as(octavia.ListenerNew, wanted, loadbalancer_id=load_balancer_id)
+    row = await make_listener(services, call, asked, idle=IDLE_REFERENCES)
     return one(LISTENERS, row, 201)
 
 
@@ -33,19 +37,32 @@ def check_container(wanted: requests.V2ListenerParts) -> None:
         raise bad_request("Default TLS container was not specified", "TLSDefaultContainerNotSpecified")
 
 
-async def _load_balancer_of(services: Services, call: Call, pool_id: str, named: str | None) -> str:
-    """The load balancer of the pool, which must be the one ``named`` if one is."""
+_PAIRS = {"HTTP": "HTTP", "TCP": "TCP", "HTTPS": "HTTPS", TLS_PROTOCOL: "HTTP"}
+"""LBaaS v2's protocols of listeners, and of the pools that they send to."""
+
+
+def check_pair(listener_protocol: str, pool_protocol: str) -> None:
+    """Check two protocols that LBaaS v2 has. Raises :class:`NeutronRefusal` (409)."""
+    wanted = _PAIRS.get(listener_protocol)
+    if wanted is not None and pool_protocol in _PAIRS.values() and wanted != pool_protocol:
+        raise NeutronRefusal(
+            409,
+            "ListenerPoolProtocolMismatch",
+            f"Listener protocol {listener_protocol} and pool protocol {pool_protocol} are not compatible.",
+        )
+
+
+async def _pool_on(services: Services, call: Call, pool_id: str, named: str | None) -> Pool:
+    """The pool, which must be of the load balancer ``named`` if one is."""
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     if named not in (None, pool.load_balancer_id):
         raise apart()
-    return pool.load_balancer_id
+    return pool
 
 
 def apart() -> NeutronRefusal:
     """The error for a listener and a pool of different load balancers."""
-    return bad_request(
-        "Listener and pool must be on the same load balancer.", "ListenerAndPoolMustBeOnSameLoadbalancer"
-    )
+    return bad_request("Listener and pool must be on the same loadbalancer.", "ListenerAndPoolMustBeOnSameLoadbalancer")
 
 
 async def change(services: Services, call: Call, body: change_requests.V2ListenerChangeBody) -> Answer:
@@ -53,6 +70,7 @@ async def change(services: Services, call: Call, body: change_requests.V2Listene
     wanted, listener_id = body.listener, object_id(call, LISTENERS.title)
     if isinstance(wanted.default_pool_id, str):
         row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
-        await _load_balancer_of(services, call, wanted.default_pool_id, row.load_balancer_id)
+        pool = await _pool_on(services, call, wanted.default_pool_id, row.load_balancer_id)
+        check_pair(row.protocol, pool.protocol)
     changes = body_as(octavia_changes.ListenerChange, wanted)
-    return one(LISTENERS, await change_listener(services, call, listener_id, changes))
+    return one(LISTENERS, await change_listener(services, call, listener_id, changes, idle=IDLE_REFERENCES))

@@ -2,6 +2,7 @@
 
 from evenkeel.api.answers import NO_CONTENT, Answer, StreamedAnswer, json_answer
 from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.bodies import check_tenant
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.resources import LOAD_BALANCERS, body_as, one
@@ -11,21 +12,26 @@ from evenkeel.api.octavia import change_requests as octavia_changes
 from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.loadbalancers import change_load_balancer, make_load_balancer, remove_load_balancer
 from evenkeel.api.octavia.resources import object_id
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.network import lbaas_v2_port
 
 
 async def create(services: Services, call: Call, body: requests.V2LoadBalancerNewBody) -> Answer:
     """201."""
-    wanted = body.loadbalancer
-    check_new(wanted)
-    tree = await make_load_balancer(services, call, body_as(octavia.LoadBalancerNew, wanted), lbaas_v2_port)
+    wanted, scope = body.loadbalancer, call.caller.scope
+    check_new(wanted, scope)
+    tree = await make_load_balancer(
+        services, call, body_as(octavia.LoadBalancerNew, wanted), lbaas_v2_port, any_subnet=scope is None
+    )
     return one(LOAD_BALANCERS, tree.load_balancer, 201)
 
 
-def check_new(wanted: requests.V2LoadBalancerNew) -> None:
+def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> None:
     """Rules of a new load balancer between attributes. Raises :class:`NeutronRefusal`."""
+    check_tenant(scope, wanted)
+    if wanted.provider == "":
+        raise bad_request("Service provider '' could not be found", "ServiceProviderNotFound")
     if wanted.vip_subnet_id is None and wanted.vip_network_id is None:
         raise bad_request(
             "Required attribute 'vip_subnet_id or vip_network_id' not specified", "RequiredAttributeNotSpecified"

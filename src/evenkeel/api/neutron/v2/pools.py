@@ -4,9 +4,10 @@ from msgspec import UNSET, UnsetType
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.neutron.errors import bad_request
+from evenkeel.api.neutron.bodies import invalid
+from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
-from evenkeel.api.neutron.v2.listeners import apart
+from evenkeel.api.neutron.v2.listeners import apart, check_pair
 from evenkeel.api.neutron.v2.resources import HEALTH_MONITORS, POOLS, body_as, one
 from evenkeel.api.octavia import change_requests as octavia_changes
 from evenkeel.api.octavia import pool_requests
@@ -20,26 +21,35 @@ def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence |
     """The session persistence in Octavia's form; an empty one means none."""
     if body is None or body == requests.V2Persistence():
         return None
-    if body.type is None:
-        raise bad_request(
-            "Session Persistence Invalid: 'cookie_name' is given without a 'type'.",
-            "SessionPersistenceConfigurationInvalid",
-        )
-    return octavia.Persistence(type=body.type, cookie_name=body.cookie_name)
+    if not isinstance(body.type, str):
+        raise invalid("session_persistence", "'type' must be given, and not be null.")
+    cookie_name = body.cookie_name if isinstance(body.cookie_name, str) else None
+    return octavia.Persistence(type=body.type, cookie_name=cookie_name)
 
 
 async def create(services: Services, call: Call, body: requests.V2PoolNewBody) -> Answer:
     """201."""
     wanted = body.pool
-    if wanted.listener_id is not None and wanted.loadbalancer_id is not None:
+    if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=call.caller.scope)
-        if listener.load_balancer_id != wanted.loadbalancer_id:
+        if wanted.loadbalancer_id not in (None, listener.load_balancer_id):
             raise apart()
-    elif wanted.listener_id is None and wanted.loadbalancer_id is None:
+        if listener.default_pool_id is not None:
+            raise _has_pool(listener)
+        check_pair(listener.protocol, wanted.protocol)
+    elif wanted.loadbalancer_id is None:
         raise bad_request("Must specify a loadbalancer_id or a listener_id for the pool.", "PoolMustHaveLoadbalancer")
     persistence = persistence_of(wanted.session_persistence)
-    row = await make_pool(services, call, body_as(octavia.PoolNew, wanted, session_persistence=persistence))
-    return one(POOLS, row, 201)
+    asked = body_as(octavia.PoolNew, wanted, session_persistence=persistence)
+    return one(POOLS, await make_pool(services, call, asked, any_cookies=True), 201)
+
+
+def _has_pool(listener: Listener) -> NeutronRefusal:
+    return NeutronRefusal(
+        409,
+        "ListenerDefaultPoolAlreadySet",
+        f"Listener {listener.id} is already using default pool {listener.default_pool_id}.",
+    )
 
 
 async def change(services: Services, call: Call, body: change_requests.V2PoolChangeBody) -> Answer:
@@ -49,7 +59,7 @@ async def change(services: Services, call: Call, body: change_requests.V2PoolCha
     if not isinstance(given, UnsetType):
         persistence = persistence_of(given)
     wanted = body_as(octavia_changes.PoolChange, body.pool, session_persistence=persistence)
-    return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), wanted))
+    return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), wanted, any_cookies=True))
 
 
 async def create_monitor(services: Services, call: Call, body: requests.V2HealthMonitorNewBody) -> Answer:

@@ -2,20 +2,20 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.fields import (
+    END,
     MAX_LISTENERS,
     MAX_MEMBERS,
     MAX_POOLS,
+    NO_NUL,
     Address,
     CookieName,
     ExpectedCodes,
     HttpMethod,
-    ObjectId,
     ProjectId,
-    ProviderName,
     Text,
     UrlPath,
 )
@@ -25,13 +25,16 @@ from evenkeel.api.neutron.fields import (
     ContainerRef,
     ContainerRefs,
     Flag,
+    FlavorId,
     Port,
     Position,
+    Provider,
     Retries,
     Seconds,
+    Uuid,
     Weight,
 )
-from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, Key, RuleValue, Url
+from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, Url
 from evenkeel.core.model import L7_RULES_MAX, L7RuleCompareType, PersistenceType
 
 ListenerProtocol = Literal["TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS"]
@@ -42,11 +45,16 @@ L7PolicyAction = Literal["REJECT", "REDIRECT_TO_POOL", "REDIRECT_TO_URL"]
 L7RuleType = Literal["HOST_NAME", "PATH", "FILE_TYPE", "HEADER", "COOKIE"]
 
 
+V2Key = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
+V2RuleValue = Annotated[str, Meta(max_length=255, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
+"""Checked with the rule's type, for each refusal has a type of its own."""
+
+
 class V2Persistence(Request):
     """Session persistence; none without a type."""
 
-    type: PersistenceType | None = None
-    cookie_name: CookieName | None = None
+    type: PersistenceType | UnsetType | None = UNSET
+    cookie_name: CookieName | UnsetType | None = UNSET
 
 
 class V2L7RuleNew(NeutronNew):
@@ -54,8 +62,8 @@ class V2L7RuleNew(NeutronNew):
 
     type: L7RuleType
     compare_type: L7RuleCompareType
-    value: RuleValue
-    key: Key | None = None
+    value: V2RuleValue
+    key: V2Key | None = None
     invert: Flag | None = None
     admin_state_up: Flag | None = None
     tenant_id: ProjectId | None = None
@@ -80,8 +88,8 @@ class V2L7PolicyParts(NeutronNew):
 class V2L7PolicyNew(V2L7PolicyParts, kw_only=True):
     """An L7 policy of a listener."""
 
-    listener_id: ObjectId
-    redirect_pool_id: ObjectId | None = None
+    listener_id: Uuid
+    redirect_pool_id: Uuid | None = None
 
 
 class V2MemberNew(NeutronNew):
@@ -89,7 +97,7 @@ class V2MemberNew(NeutronNew):
 
     address: Address
     protocol_port: Port
-    subnet_id: ObjectId
+    subnet_id: Uuid
     weight: Weight | None = None
     name: Text | None = None
     admin_state_up: Flag | None = None
@@ -119,7 +127,7 @@ class V2HealthMonitorParts(NeutronNew):
 class V2HealthMonitorNew(V2HealthMonitorParts, kw_only=True):
     """A health monitor of a pool."""
 
-    pool_id: ObjectId
+    pool_id: Uuid
 
 
 class V2PoolParts(NeutronNew):
@@ -142,8 +150,8 @@ class V2PoolNew(V2PoolParts):
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2PoolParts.NOT_ALLOWED | {"members"}
 
-    listener_id: ObjectId | None = None
-    loadbalancer_id: ObjectId | None = None
+    listener_id: Uuid | None = None
+    loadbalancer_id: Uuid | None = None
 
 
 class V2ListenerParts(NeutronNew):
@@ -168,8 +176,8 @@ class V2ListenerNew(V2ListenerParts):
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = V2ListenerParts.NOT_ALLOWED | {"l7policies"}
 
-    loadbalancer_id: ObjectId | None = None
-    default_pool_id: ObjectId | None = None
+    loadbalancer_id: Uuid | None = None
+    default_pool_id: Uuid | None = None
 
 
 class V2LoadBalancerNew(NeutronNew):
@@ -179,11 +187,11 @@ class V2LoadBalancerNew(NeutronNew):
         {"id", "vip_port_id", "provisioning_status", "operating_status", "listeners", "pools"}
     )
 
-    vip_subnet_id: ObjectId | None = None
-    vip_network_id: ObjectId | None = None
+    vip_subnet_id: Uuid | None = None
+    vip_network_id: Uuid | None = None
     vip_address: Address | None = None
-    provider: ProviderName | None = None
-    flavor_id: ObjectId | None = None
+    provider: Provider | None = None
+    flavor_id: FlavorId | None = None
     name: Text | None = None
     description: Text | None = None
     admin_state_up: Flag | None = None

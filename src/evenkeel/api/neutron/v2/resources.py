@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import page_of
-from evenkeel.api.neutron.lists import listed, parse_list, shown
+from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
 from evenkeel.api.octavia.resources import Resource, object_id, parent_of
@@ -28,6 +27,8 @@ POOLS = _of(octavia.POOLS, showing.pool_view)
 MEMBERS = _of(octavia.MEMBERS, showing.member_view)
 HEALTH_MONITORS = _of(octavia.HEALTH_MONITORS, showing.health_monitor_view)
 L7POLICIES = _of(octavia.L7POLICIES, showing.l7policy_view)
+L7POLICIES_MADE = _of(octavia.L7POLICIES, showing.l7policy_made)
+"""As the response to a create shows them."""
 L7RULES = _of(octavia.L7RULES, showing.l7rule_view)
 
 
@@ -65,7 +66,9 @@ def listing(resource: Resource, parent: str = "") -> Handler:
         wanted = parse_list(call, resource.filters, services.limits)
         wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(wanted.query.filters)))
         parent_id = parent_of(call, parent)
-        page = await page_of(wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id))
+        page = await page_of(
+            call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id)
+        )
         return json_answer(listed(call, resource.plural, [resource.view(row) for row in page.items], wanted, page))
 
     return handle

@@ -3,6 +3,7 @@
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from evenkeel.api.neutron.v2 import views
 from evenkeel.api.octavia.rules import HTTP_MONITORS
@@ -157,9 +158,15 @@ def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
     }
 
 
-def l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
+def l7policy_made(row: L7Policy) -> views.V2L7PolicyView:
     """An L7 policy."""
     return views.V2L7PolicyView(**l7policy_attributes(row), rules=refs(row.rule_ids))
+
+
+def l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
+    """The same, without ``redirect_url`` if it redirects to a pool, as in LBaaS v2."""
+    made = l7policy_made(row)
+    return replace(made, redirect_url=UNSET) if row.action == "REDIRECT_TO_POOL" else made
 
 
 def l7rule_view(row: L7Rule) -> views.V2L7RuleView:

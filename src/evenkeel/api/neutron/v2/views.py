@@ -123,9 +123,9 @@ class V2L7PolicyAttributes(View, kw_only=True):
     listener_id: str
     action: str
     redirect_pool_id: str | None
-    redirect_url: str | None
     position: int
     admin_state_up: bool
+    redirect_url: str | UnsetType | None = UNSET
 
 
 class V2L7PolicyView(V2L7PolicyAttributes, kw_only=True):
