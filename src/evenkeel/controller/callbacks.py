@@ -80,7 +80,7 @@ class Callbacks:
                     await ownership.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl, seen=message.seen)
                 )
             case m.ReportApplied():
-                return await self._reports.record_applied(message)
+                return await self._reports.record_applied(message, tell=self._hints.notify_change)
             case m.GetServices():
                 return await self._services(message)
             case m.GetCertificates():

@@ -8,7 +8,7 @@ import asyncio
 
 import structlog
 
-from evenkeel.core.control import Recheck, ShardOwner
+from evenkeel.core.control import Change, Recheck, ShardOwner
 from evenkeel.core.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import AssignmentsHint, PlanHint, WorkHint, agent_queue
@@ -43,6 +43,11 @@ class Hints:
         if len(ids) < MAX_IDS_PER_HINT:
             ids.add(load_balancer_id)
         self._wake.set()
+
+    def notify_change(self, change: Change) -> None:
+        """The same of an accepted change, if an agent acts for its shard."""
+        if change.owner is not None:
+            self.notify_work(change.owner, change.load_balancer_id)
 
     def notify_recheck(self, recheck: Recheck) -> None:
         """The owner of the shard must check the devices again."""

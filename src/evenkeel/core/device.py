@@ -72,12 +72,13 @@ def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) 
 
 
 def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
-    """The outcome of a service definition; without an error it is applied."""
+    """The outcome of a service definition; without an error it is applied, or waits if the definition says so."""
     return Applied(
         load_balancer_id=service.load_balancer_id,
         revision=service.revision,
         change_id=service.change_id,
         error=error,
+        waiting=bool(error) and service.waiting,
     )
 
 

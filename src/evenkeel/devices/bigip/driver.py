@@ -20,7 +20,7 @@ from evenkeel.core.device import (
     Retirement,
 )
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.statuses import HaType
 from evenkeel.devices.absence import Absence
@@ -230,6 +230,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return done, lagging
 
     async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
+        if batch.project_id == COMMON_PROJECT:  # networks: each device renders its own objects
+            return tuple(RenderedObjects(service=service, problem=service.problem) for service in batch.services)
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
         enhanced = await self._enhanced.definitions_for(batch.services)
         attachment = self._options.attachment

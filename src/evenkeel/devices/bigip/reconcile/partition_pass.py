@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, GuardLost
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
@@ -40,12 +40,13 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.observe.partition_reads import Guards, read_all, read_guards, read_light
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan, still_unused
+from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks, subnets_of
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +66,8 @@ class PartitionView:
         self.read_at_seconds = time.monotonic()
         self.certain = new
         """No other agent can have written since it was read, so even a complete pass need not read again."""
+        self.shared_subnets: dict[str, str] = {}
+        """CIDRs by id, of subnets that projects share and load balancers of the partition have used."""
         self.uploads_swept = new
         """Uploads left by an earlier owner have been removed."""
 
@@ -117,6 +120,9 @@ class PartitionPass:
         self._batch = batch
         self._rendered = rendered
         self._partition = names.partition(batch.project_id)
+        self._folder = names.folder(batch.project_id)
+        """Of the objects; the guard is in the partition."""
+        view.shared_subnets.update(subnets_of(rendered))
         self._guard = guard_of(batch.epoch, batch.session_id)
         self._view = view
         self._pending = pending
@@ -166,6 +172,9 @@ class PartitionPass:
         todo = self._plan()
         if todo.operations or self._view.certain:
             return todo
+        if self._is_common:
+            await self._read()
+            return self._plan()
         seen = await read_light(self._device, self._partition)
         kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
         before, self._view.observed = self._view.observed or {}, {**kept, **seen}
@@ -173,6 +182,10 @@ class PartitionPass:
             self._log.info("partition was changed behind our back")
             await self._read()
         return self._plan()
+
+    @property
+    def _is_common(self) -> bool:
+        return self._batch.project_id == COMMON_PROJECT
 
     def _must_read(self) -> bool:
         view = self._view
@@ -184,8 +197,11 @@ class PartitionPass:
     async def _read(self) -> None:
         """Read everything, and check that the partition is ours."""
         self._view.observed = None
-        observed, guards = await read_all(self._device, self._partition, adjacent=self._options.attachment.adjacent)
+        observed, guards, subnets = await read_partition(
+            self._device, self._names, self._batch.project_id, adjacent=self._options.attachment.adjacent
+        )
         self._make_sure(guards)
+        self._view.shared_subnets.update(subnets)
         self._view.observed = observed
         self._view.read_at_seconds = self._now()
         self._read_fully = True
@@ -205,9 +221,13 @@ class PartitionPass:
             found = plan(
                 observed,
                 self._with_files(),
-                partition=self._partition,
+                partition=self._folder,
                 names=self._names,
                 complete=self._batch.complete,
+                shared=SharedNetworks(
+                    subnets=self._view.shared_subnets,
+                    external_gateway=self._is_common and self._options.attachment.external_gateway,
+                ),
             )
             made = self._planned = Planned(observed=self._view.observed, refused=refused, plan=found)
         return made.plan
@@ -229,7 +249,7 @@ class PartitionPass:
         parts = list(portions(todo, self._options.commands_max))
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
-        left = [step for step in shared if still_unused(step, self._view.observed or {}, self._partition)]
+        left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
         left += [step for step in self._plan().of(frozenset({SHARED})) if step.key.type in NETWORK_TYPES]
         if left:
             try:
@@ -288,7 +308,7 @@ class PartitionPass:
         async with uploaded(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
                 guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
-                *(command_of(step, self._partition, sources.get(step.key, "")) for step in steps),
+                *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),
                 *self._also(),
             ]
             await commit(
