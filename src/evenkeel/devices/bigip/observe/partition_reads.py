@@ -23,6 +23,7 @@ from evenkeel.devices.bigip.naming import (
 )
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
+    FORWARDING_TABLE,
     LIGHT_TYPES,
     MEMBER,
     NETWORK_TYPES,
@@ -121,6 +122,12 @@ async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guar
 async def read_light(device: IControl, partition: str) -> Observed:
     """Pools with members and virtual servers: two reads."""
     return observed_in(await _gather(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
+
+
+async def read_tables(device: IControl, partition: str) -> Observed:
+    """Forwarding tables of tunnels: one read."""
+    kinds = (FORWARDING_TABLE,)
+    return observed_in(await _gather(device, kinds, partition), kinds, partition)
 
 
 _WITH_PARTS = (POLICY, POOL, VIRTUAL, VLAN)

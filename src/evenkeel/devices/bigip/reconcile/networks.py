@@ -277,6 +277,42 @@ def shorter_lists(
             yield key, {name: kept}
 
 
+def shorter_tables(
+    left: Mapping[Key, Attributes], observed: Observed, gone: Collection[Key], names: BigIpNames
+) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """Forwarding tables without the records of hosts that vanish. A record has no mark: it is ours if it has the MAC
+    address of one of our ARP entries, so it goes with the last of these. An end point gets no broadcasts any more when
+    no record names it that did; those that an operator added stay."""
+    before = _macs(observed.keys(), observed, names)
+    vanished = before - _macs(observed.keys() - set(gone), observed, names)
+    for key, attributes in left.items():
+        if key.type != FORWARDING_TABLE or Key(type=TUNNEL, name=key.name) in gone or key not in observed:
+            continue
+        records = list(map(_plain, attributes.get("records") or ()))
+        kept = [one for one in records if str(one["name"]).lower() not in vanished]
+        named = _endpoints(map(_plain, observed[key].attributes.get("records") or ())) - _endpoints(kept)
+        kept = [one for each in kept if (one := _without(each, named)) is not None]
+        if kept != records:
+            yield key, {"records": kept}
+
+
+def _macs(keys: Iterable[Key], observed: Observed, names: BigIpNames) -> set[str]:
+    ours = (key for key in keys if key.type == ARP and names.owns(observed[key].mark))
+    return {str(observed[key].attributes.get("macAddress", "")).lower() for key in ours}
+
+
+def _endpoints(records: Iterable[Attributes]) -> set[str]:
+    return {str(one["endpoint"]) for one in records if one.get("endpoint")}
+
+
+def _without(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
+    """The record of all hosts without these end points; None: it has no other."""
+    if record["name"] != EVERYWHERE_RECORD or "endpoints" not in record:
+        return record
+    left = [one for one in record["endpoints"] if one not in endpoints]
+    return {**record, "endpoints": left} if left else None
+
+
 # -- the state after a commit
 
 

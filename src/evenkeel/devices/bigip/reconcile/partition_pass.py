@@ -32,6 +32,7 @@ from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uplo
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import (
     FILES,
+    FORWARDING_TABLE,
     LIGHT_TYPES,
     MEMBER,
     NETWORK_TYPES,
@@ -40,7 +41,7 @@ from evenkeel.devices.bigip.objects import (
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition, read_tables
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
@@ -170,7 +171,12 @@ class PartitionPass:
             await self._read()
             return self._plan()
         todo = self._plan()
-        if todo.operations or self._view.certain:
+        if self._view.certain:
+            return todo
+        if any(step.key.type == FORWARDING_TABLE for step in todo.operations):
+            await self._read_tables()
+            todo = self._plan()
+        if todo.operations:
             return todo
         if self._is_common:
             await self._read()
@@ -205,6 +211,12 @@ class PartitionPass:
         self._view.observed = observed
         self._view.read_at_seconds = self._now()
         self._read_fully = True
+
+    async def _read_tables(self) -> None:
+        """A forwarding table is written as a whole, with what somebody else added meanwhile."""
+        seen = await read_tables(self._device, self._folder)
+        others = {key: item for key, item in (self._view.observed or {}).items() if key.type != FORWARDING_TABLE}
+        self._view.observed = {**others, **seen}
 
     def _make_sure(self, guards: Guards) -> None:
         """Raises :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless our guard is the only one."""

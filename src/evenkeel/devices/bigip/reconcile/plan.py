@@ -63,6 +63,7 @@ from evenkeel.devices.bigip.reconcile.networks import (
     merged,
     needless,
     shorter_lists,
+    shorter_tables,
     spare_addresses,
 )
 from evenkeel.devices.bigip.reconcile.shared_networks import NOTHING_SHARED, SharedNetworks
@@ -138,7 +139,8 @@ def plan(
             and seen.key not in together
             and (owner in owners or (complete and owner not in named))
         ):
-            operations.append(_remove(seen.key, owner))
+            # with the records of forwarding tables that go with it
+            operations.append(_remove(seen.key, SHARED if seen.key.type == ARP else owner))
     operations.extend(_unused_nodes(observed, wanted, operations))
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
@@ -194,7 +196,11 @@ def _detach(
     unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
     yield from (_remove(key, SHARED) for key in unused)
     shown = {key: attributes for key, attributes in left.items() if key in observed}
-    for key, body in shorter_lists(shown, unused, partition, spare):
+    removed = {*gone, *unused}
+    for key, body in (
+        *shorter_lists(shown, unused, partition, spare),
+        *shorter_tables(shown, observed, removed, names),
+    ):
         yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_SHORTENED)
 
 
