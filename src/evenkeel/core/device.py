@@ -106,6 +106,8 @@ class PartitionOutcome(Value):
     did not bring. Load balancers that refer to them are left as they are, with an error among the outcomes, and must be
     applied again with them.
     """
+    left: tuple[LoadBalancerId, ...] = ()
+    """Networks that nobody is to have any more and a device did not give up yet: another complete batch is needed."""
 
 
 class EnhancedServices(Value):

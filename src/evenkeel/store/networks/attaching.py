@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import structlog
-from sqlalchemy import Connection, Select, delete, exists, false, select, union, update
+from sqlalchemy import Connection, Select, delete, false, select, union, update
 
 from evenkeel.core.attachment import (
     Attached,
@@ -261,9 +261,20 @@ def give_up(connection: Connection, network: common.SharedNetwork) -> None:
 
 
 def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
-    """Shards without load balancers for which devices are said to have networks: a process died before the release."""
-    empty = ~exists().where(_root.c.shard_id == _attached.c.shard_id)
-    return list(connection.scalars(select(_attached.c.shard_id).where(empty).distinct().limit(limit)))
+    """Shards for which devices are said to have networks that none of their load balancers uses: a process died before
+    the release."""
+    vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
+    members = (
+        select(_subnet.c.network_id)
+        .join(_member, _member.c.subnet_id == _subnet.c.id)
+        .join(_root, _root.c.id == _member.c.load_balancer_id)
+    )
+    mine = _root.c.shard_id == _attached.c.shard_id
+    used = (
+        vips.where(mine, _vip.c.network_id == _attached.c.network_id).exists()
+        | members.where(mine, _subnet.c.network_id == _attached.c.network_id).exists()
+    )
+    return list(connection.scalars(select(_attached.c.shard_id).where(~used).distinct().limit(limit)))
 
 
 def release_unused(connection: Connection, shard_id: ShardId) -> None:

@@ -86,6 +86,8 @@ class PassOutcome(Value):
     repaired: dict[LoadBalancerId, list[str]] = {}
     lacking: frozenset[str] = frozenset()
     """sha256 of the contents that neither the device holds nor the batch brought."""
+    left: frozenset[LoadBalancerId] = frozenset()
+    """Of a complete batch: what it did not name and the device refused to remove."""
 
 
 class Planned(Value):
@@ -158,10 +160,11 @@ class PartitionPass:
         named = {service.load_balancer_id for service in self._batch.services}
         for orphan in errors.keys() - named:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
+        left = frozenset(errors.keys() - named)
         errors = {name: errors[name] for name in errors.keys() & named}
         self._note_left(errors)
         lacking = frozenset(sha256 for one in self._with_files() for sha256 in one.lacking)
-        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired, lacking=lacking)
+        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired, lacking=lacking, left=left)
 
     # -- read
 
