@@ -234,3 +234,56 @@ async def test_owners_that_take_turns_leave_nothing() -> None:
         )
         await apply(owners[2], networks(left(1), epoch=3, complete=True))
         assert not await in_common(rig)
+
+
+GATEWAY = ADJACENT | {"f5_snat_mode": "False"}
+
+
+async def forwarders(rig: BigIpRig, partition: str) -> dict[str, dict[str, Any]]:
+    found = await rig.hands.items("ltm/virtual", partition)
+    return {name: item for name, item in found.items() if item.get("ipForward") is True}
+
+
+async def test_without_snat_a_wildcard_virtual_server_forwards_what_members_send() -> None:
+    async with bigip("bigip-1") as rig:
+        (device,) = hosts_of(rig)
+        owner = rig.owner(**GATEWAY)
+        first, second = (network(number, subnet(number, [device], snat=0, floating=True)) for number in (1, 2))
+        await apply(owner, batch(balancer(1, first), balancer(2, second)))
+        found = await forwarders(rig, PARTITION)
+        assert set(found) == {"gw-sub-1", "gw-sub-2"}
+        one = found["gw-sub-1"]
+        assert (one["destination"], one["vlans"], one["mask"]) == (
+            f"/{PARTITION}/gw-7:0",
+            [f"/{PARTITION}/vlan-101"],
+            "any",
+        )
+        assert one["sourceAddressTranslation"] == {"type": "none"}
+        everything = balancer(1, first), balancer(2, second)
+        assert await apply(owner, batch(*everything, complete=True)) == 0
+        assert await apply(rig.owner(**GATEWAY), batch(*everything, complete=True, epoch=2)) == 0
+        owner = rig.owner(**GATEWAY)
+        seen = await owner.observe()
+        assert {one.id for one in seen.statuses if one.kind == "loadbalancer"} == {"lb-1", "lb-2"}
+        await apply(owner, batch(gone(1), epoch=3))
+        assert set(await forwarders(rig, PARTITION)) == {"gw-sub-2"}
+        await apply(owner, batch(gone(2), epoch=3))
+        assert not await forwarders(rig, PARTITION) and not await there(rig)
+        assert not await rig.hands.items("ltm/virtual-address")
+
+
+async def test_so_it_does_in_networks_that_projects_share() -> None:
+    async with bigip("bigip-1") as rig:
+        (device,) = hosts_of(rig)
+        owner = rig.owner(**GATEWAY)
+        made = network(1, subnet(1, [device], snat=0, floating=True), common=True, route_domain=0, project_id="")
+        wanted = network_definition(made.id, 1, made)
+        await apply(owner, networks(wanted, complete=True))
+        one = (await forwarders(rig, "Common"))["gw-sub-1"]
+        assert (one["destination"], one["vlans"]) == ("/Common/0.0.0.0:0", ["/Common/vlan-101"])
+        assert await apply(owner, networks(wanted, complete=True)) == 0
+        await apply(owner, batch(balancer(1, used(wanted))))
+        (server,) = (await rig.hands.items("ltm/virtual")).values()
+        assert server["sourceAddressTranslation"]["type"] == "none"
+        await apply(owner, networks(left(1)))
+        assert not await forwarders(rig, "Common") and not await in_common(rig)

@@ -116,7 +116,8 @@ async def read_partition(
 async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
     """What is in /Common of types by which the device is attached to networks, and the guards of ``partition``."""
     guards = await read_guards(device, partition)
-    return observed_in(await _gather(device, NETWORK_TYPES, COMMON), NETWORK_TYPES, COMMON), guards
+    kinds = (*NETWORK_TYPES, VIRTUAL)  # those that forward
+    return observed_in(await _gather(device, kinds, COMMON), kinds, COMMON), guards
 
 
 async def read_light(device: IControl, partition: str) -> Observed:

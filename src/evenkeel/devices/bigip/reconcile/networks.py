@@ -34,6 +34,7 @@ from evenkeel.devices.bigip.objects import (
     ObservedObject,
     WantedObject,
 )
+from evenkeel.devices.bigip.reconcile.forwarding import is_forwarder
 from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks
 from evenkeel.devices.bigip.render.network.addresses import with_domain
 
@@ -109,7 +110,11 @@ def default_routes(
     """For each route domain with VIPs, the route for clients and members in other networks: by the gateway of a VIP's
     subnet. One that is there stays as long as its gateway is one of them. ``external``: for the common one too, by the
     gateway of any subnet."""
-    vips = [_numbered(str(item.get("address", ""))) for key, item in left.items() if key.type == VIRTUAL_ADDRESS]
+    vips = [
+        _numbered(str(item.get("address", "")))
+        for key, item in left.items()
+        if key.type == VIRTUAL_ADDRESS and not is_forwarder(key)
+    ]
     gateways: dict[tuple[int, str], dict[str, str]] = {}
     for key, attributes in left.items():
         subnet_id, gateway = _subnet_and_gateway(attributes, names) if key.type == SELF_IP else ("", "")
@@ -200,9 +205,9 @@ def _of_common(pool: Attributes) -> frozenset[str]:
 
 
 def _addresses(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
-    """Route domain and address of each virtual address and pool member."""
+    """Route domain and address of each virtual address and pool member, without wildcards."""
     for key, attributes in left.items():
-        if key.type == VIRTUAL_ADDRESS:
+        if key.type == VIRTUAL_ADDRESS and not is_forwarder(key):
             yield _numbered(str(attributes.get("address", "")))
         elif key.type == POOL:
             for member in attributes.get("members", ()):

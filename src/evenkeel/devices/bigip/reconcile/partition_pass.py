@@ -35,7 +35,6 @@ from evenkeel.devices.bigip.objects import (
     FORWARDING_TABLE,
     LIGHT_TYPES,
     MEMBER,
-    NETWORK_TYPES,
     ConfigOperation,
     Observed,
     RenderedObjects,
@@ -46,7 +45,7 @@ from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.files import with_files
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan, still_unused
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, is_of_networks, plan, still_unused
 from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks, subnets_of
 
 log = structlog.get_logger(__name__)
@@ -265,7 +264,7 @@ class PartitionPass:
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
         left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
-        left += [step for step in self._plan().of(frozenset({SHARED})) if step.key.type in NETWORK_TYPES]
+        left += [step for step in self._plan().of(frozenset({SHARED})) if is_of_networks(step.key)]
         if left:
             try:
                 await self._commit(tuple(left))

@@ -56,6 +56,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.files import referred, unused_files
+from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
 from evenkeel.devices.bigip.reconcile.networks import (
     beside_others,
     default_routes,
@@ -157,6 +158,11 @@ def _order(step: ConfigOperation) -> tuple[int, str, str, str]:
     return step.rank, step.key.type, step.key.pool, step.key.name
 
 
+def is_of_networks(key: Key) -> bool:
+    """Whether the object is one that load balancers share to be attached to networks."""
+    return key.type in NETWORK_TYPES or is_forwarder(key)
+
+
 def _is_for_networks(step: ConfigOperation) -> bool:
     """Whether the operation makes or changes what an owner shares with others."""
     removes = step.verb is Verb.DELETE and step.rank != _REPLACED
@@ -195,6 +201,12 @@ def _detach(
     spare = spare_addresses(left, wanted, shared)
     unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
     yield from (_remove(key, SHARED) for key in unused)
+    stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
+    forward = {item.key: item for item in forwarders(stays, partition, names)}
+    for item in forward.values():
+        if not _foreign((item,), observed, partition, names):
+            yield from _bring(item, observed.get(item.key), partition)
+    yield from (_remove(key, SHARED) for key in forwarding(observed, names) if key not in forward)
     shown = {key: attributes for key, attributes in left.items() if key in observed}
     removed = {*gone, *unused}
     for key, body in (
@@ -333,7 +345,7 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
     """Whether the node or file that this operation removes still exists and is unused."""
     if step.key not in observed:
         return False
-    if step.key.type in NETWORK_TYPES:
+    if is_of_networks(step.key):
         return False  # planned anew
     if step.key.type in FILES:
         return step.key.name not in referred({key: item.attributes for key, item in observed.items()}, partition)
