@@ -19,7 +19,7 @@ from yarl import URL
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Retirement
 from evenkeel.core.epochs import plausible
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
@@ -168,6 +168,11 @@ class BigIpSite:
             box.device.transactions._random = random.Random(rng.random())
         self._names = BigIpNames(environment=ENVIRONMENT, prefix=ENVIRONMENT, group=1)
 
+    def attach(self) -> None:
+        """The devices are attached to networks; what projects share of them has a guard of its own."""
+        self.networks = True
+        self._projects[self._names.partition(COMMON_PROJECT)] = COMMON_PROJECT
+
     def options(self, host: str) -> BigIpOptions:
         given = {
             "icontrol_hostname": [box.name for box in self.boxes],
@@ -266,7 +271,7 @@ class BigIpSite:
         }
         self.watch.restored(box.name, dict(guards))
         self._foreign.pop(box.name, None)
-        for project_id in self._projects.values():
+        for project_id in list(self._projects.values()):
             self.add_foreign(project_id)
 
     def restore(self, box: BigBox) -> None:

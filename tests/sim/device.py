@@ -96,6 +96,10 @@ class Site:
         self._shared: set[str] = set()
         """Tenants in whose partitions somebody made something."""
 
+    def attach(self) -> None:
+        """The devices are attached to networks."""
+        self.networks = True
+
     def open(self, process: Process) -> "SimDevice":
         """A process's view."""
         return SimDevice(self, process)

@@ -96,7 +96,8 @@ class NoopGroup:
         outcomes = tuple(self._apply_one(partition, service) for service in ordered)
         kept: set[LoadBalancerId] = set()
         if batch.complete:
-            orphans = partition.holds.keys() - {service.load_balancer_id for service in batch.services}
+            named = {service.load_balancer_id for service in batch.services}
+            orphans = {LoadBalancerId(id_) for id_ in partition.holds.keys() - named}
             kept = {orphan for orphan in orphans if self._memory.subnets_used(partition.holds[orphan])}
             for orphan in orphans - kept:
                 del partition.holds[orphan]
