@@ -17,6 +17,7 @@ ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator"}
 
 ACROSS = {
     "acceptance": "whole processes and real servers, killed and frozen",
+    "cloud": "clients and suites of others, with a Keystone",
     "fuzz": "strangers at every port",
     "model": "the model checker's specification",
     "packaging": "units, images and manifests",

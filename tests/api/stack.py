@@ -36,19 +36,30 @@ GREEN = msgspec.structs.replace(
 class Stack:
     """Controllers over one database, and an agent. Use :meth:`started`."""
 
-    def __init__(self, directory: Path, options: Mapping[str, Mapping[str, object]]) -> None:
+    def __init__(
+        self, directory: Path, options: Mapping[str, Mapping[str, object]], provider: str, headers: Mapping[str, str]
+    ) -> None:
         self._workshop = Workspace(directory, start_seconds=START_SECONDS)
         self._bus = f"embedded://{self._workshop.directory}/bus.db"
         self._options = options
+        self._provider = provider
+        self._headers = headers
         self.urls: tuple[str, ...] = ()
 
     @classmethod
     @contextlib.contextmanager
     def started(
-        cls, directory: Path, *, controllers: int = 1, options: Mapping[str, Mapping[str, object]] | None = None
+        cls,
+        directory: Path,
+        *,
+        controllers: int = 1,
+        options: Mapping[str, Mapping[str, object]] | None = None,
+        provider: str = PROVIDER,
+        headers: Mapping[str, str] | None = None,
     ) -> Iterator[Self]:
-        """Run until the block ends, with subnets ``blue`` and ``green``. ``options``: more of the controllers' ini."""
-        stack = cls(directory, options or {})
+        """Run until the block ends, with subnets ``blue`` and ``green``. ``options``: more of the controllers' ini;
+        ``headers``: by which an operator is known, where somebody asks."""
+        stack = cls(directory, options or {}, provider, headers or {})
         try:
             asyncio.run(stack._start(controllers))
             yield stack
@@ -63,7 +74,7 @@ class Stack:
     async def _start(self, controllers: int) -> None:
         for number in range(1, controllers + 1):
             await self._start_controller(f"controller-{number}")
-        async with httpx.AsyncClient(base_url=self.url, timeout=60.0) as client:
+        async with httpx.AsyncClient(base_url=self.url, headers=self._headers, timeout=60.0) as client:
             for subnet in (SUBNET, GREEN):
                 answer = await client.post("/evenkeel/v1/subnets", json={"subnet": subnet_body(subnet)})
                 assert answer.status_code == 201, answer.text
@@ -75,7 +86,7 @@ class Stack:
         own: dict[str, dict[str, object]] = {
             "DEFAULT": {
                 "transport_url": self._bus,
-                "environments": f"{PROVIDER}:noop",
+                "environments": f"{self._provider}:noop",
                 "schedule_interval": 0.1,
                 "session_ttl": SESSION_SECONDS,
                 "suspicion_interval": 0.0,
@@ -92,7 +103,7 @@ class Stack:
             "DEFAULT": {
                 "transport_url": self._bus,
                 "host": HOST,
-                "environment_prefix": PROVIDER,
+                "environment_prefix": self._provider,
                 "device_driver": "noop",
                 "status_interval": 0.5,
             }

@@ -20,8 +20,32 @@ async def test_networks_are_those_of_the_subnets(api: Client) -> None:
     assert network["subnets"] == [SUBNET.id]
 
 
-async def test_there_are_no_ports(api: Client) -> None:
-    assert await api.get("/v2/ports?name=x") == {"ports": []}
+async def test_ports_are_those_of_the_vips(api: Client) -> None:
+    made = [await api.load_balancer(project_id=project) for project in ("pa", "pb")]
+    root = made[0]
+    port_id, device_id = root["vip_port_id"], f"lb-{root['id']}"
+    port = (await api.get(f"/v2.0/ports/{port_id}"))["port"]
+
+    assert port["fixed_ips"] == [{"subnet_id": SUBNET.id, "ip_address": root["vip_address"]}]
+    assert (port["id"], port["network_id"], port["project_id"]) == (port_id, SUBNET.network_id, "pa")
+    assert (port["device_id"], port["device_owner"], port["security_groups"]) == (device_id, "Octavia", [])
+    assert {row["id"] for row in (await api.get("/v2/ports"))["ports"]} == {row["vip_port_id"] for row in made}
+    for query in (
+        f"id={port_id}",
+        f"device_id={device_id}",
+        f"name={port['name']}",
+        f"id={port_id}&name={port['name']}",
+    ):
+        assert await api.get(f"/neutron/v2.0/ports?{query}") == {"ports": [port]}
+    for query in ("id=x", "name=x", "device_id=x", "device_owner=compute:nova", f"name={port['name']}&device_id=lb-x"):
+        assert await api.get(f"/v2/ports?{query}") == {"ports": []}
+    await api.get("/v2.0/ports/x", 404)
+
+
+async def test_no_vip_has_a_floating_ip(api: Client) -> None:
+    for path in ("/v2.0/floatingips", "/neutron/v2.0/floatingips?port_id=p&fixed_ip_address=10.10.0.10"):
+        assert await api.get(path) == {"floatingips": []}
+    await api.get("/v2.0/floatingips/x", 404)
 
 
 async def test_each_policy_and_group_that_is_named_is_there_for_nobody_knows_better(api: Client) -> None:

@@ -46,7 +46,7 @@ OPERATED = re.compile(
     r"/evenkeel/.*|/neutron/v2.0/(agents.*|lbaas/loadbalancers/\{id\}/loadbalancer-hosting-agent"
     r"|lb/pools/\{id\}/loadbalancer-agent)"
 )
-LOOKUPS = re.compile(r"(/v2|/neutron/v2.0)/(subnets|networks|ports|qos/policies|security-groups)(/\{id\})?")
+LOOKUPS = re.compile(r"(/v2|/neutron/v2.0)/(subnets|networks|ports|qos/policies|security-groups|floatingips)(/\{id\})?")
 ADMINS_ONLY = re.compile(
     r"/v2/(octavia/amphorae|lbaas/(flavorprofiles|availabilityzoneprofiles|providers/\{id\}/\w+_cap)).*"
 )

@@ -92,6 +92,6 @@ async def test_a_project_finds_its_subnets_and_networks_by_id_and_name(world: Wo
     assert await look_up("subnets", {"name": "no such"}, project_id=own) == ()
 
 
-@pytest.mark.parametrize("kind", ["subnets", "networks", "ports"])
+@pytest.mark.parametrize("kind", ["subnets", "networks", "ports", "floatingips"])
 async def test_a_project_finds_nothing_of_anothers(world: World, kind: str) -> None:
     assert await world.driver.look_up(kind, {}, project_id=uuid4().hex) == ()

@@ -7,8 +7,10 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from tests.services.installation import environment
 from tests.services.process import Server
 
+VERSION = "30.0.0"
 VARIABLE = "EVENKEEL_TEST_KEYSTONE"
 ADMIN_PASSWORD = "bootstrapped"
 
@@ -46,27 +48,26 @@ key_repository = {home}/fernet
 key_repository = {home}/fernet
 [credential]
 key_repository = {home}/credential
+[identity]
+# the passwords are known to everybody
+password_hash_rounds = 4
 """
 
 
-def missing() -> str:
-    """Why Keystone cannot be started here; empty if it can."""
-    if not (_programs() / "keystone-manage").exists():
-        return f"Keystone is not installed: python3 -m venv DIR && DIR/bin/pip install keystone, then {VARIABLE}=DIR"
-    return ""
-
-
-def _programs() -> Path:
-    return Path(os.environ.get(VARIABLE) or "/nonexistent") / "bin"
+def installed() -> Path:
+    """The virtual environment that it is in: what the variable names, or our own. Raises :class:`NotInstallable`."""
+    given = os.environ.get(VARIABLE)
+    return Path(given) if given else environment("keystone", VERSION, [f"keystone=={VERSION}"])
 
 
 class Keystone(Server):
     """One Keystone with the user ``admin``."""
 
-    start_seconds = 180.0
+    start_seconds = 300.0
 
-    def __init__(self) -> None:
+    def __init__(self, venv: Path) -> None:
         super().__init__("evenkeel-keystone-")
+        self._programs = venv / "bin"
         self._file = self._home / "keystone.conf"
         self._file.write_text(_CONFIGURATION.format(home=self._home))
         for name in ("fernet", "credential"):
@@ -84,7 +85,7 @@ class Keystone(Server):
             return
         if not (self._home / "keystone.db").exists():
             self._set_up()
-        self._begin([_programs() / "python", self._home / "serve.py"])
+        self._begin([self._programs / "python", self._home / "serve.py"])
 
     def _set_up(self) -> None:
         user = getpass.getuser()
@@ -96,7 +97,7 @@ class Keystone(Server):
             ("credential_setup", *owner),
             ("bootstrap", "--bootstrap-password", ADMIN_PASSWORD, "--bootstrap-region-id", "R", *urls),
         ):
-            self._run(_programs() / "keystone-manage", "--config-file", str(self._file), *command)
+            self._run(self._programs / "keystone-manage", "--config-file", str(self._file), *command)
 
     def _serves(self) -> bool:
         try:

@@ -21,7 +21,7 @@ from evenkeel.agent.settings import AgentSettings, interval_problem
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
-from evenkeel.core.ports import Bus, Clock, Device, Subscription
+from evenkeel.core.ports import Bus, Clock, Device, Subscription, Will
 from evenkeel.metrics.agent import (
     DEVICE_REACHABLE,
     KEEPALIVE_AGE,
@@ -206,7 +206,7 @@ class AgentService:
         """
         while True:
             try:
-                presence = await self._bus.announce(m.presence_name(session.id))
+                presence = await self._bus.announce(m.presence_name(session.id), self._will(session))
                 break
             except BusUnavailable as error:
                 log.info("presence not announced yet", reason=str(error))
@@ -215,6 +215,11 @@ class AgentService:
             await asyncio.Event().wait()
         finally:
             await presence.close()
+
+    def _will(self, session: Session) -> Will:
+        """Sent to the keepalive queue, where it waits for no report."""
+        departure = m.Departure(agent_id=self._settings.agent_id, session_id=session.id)
+        return Will(queue=m.keepalive_queue(self._settings.environment), message=departure)
 
     async def _keep_alive(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
         """Send a keepalive every interval, without waiting for the previous one: one that a suspended controller took

@@ -7,6 +7,7 @@ routes requests and handles exceptions.
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from litestar import Litestar, Request, Response
@@ -32,7 +33,7 @@ from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.ports import ChangeSink
+from evenkeel.api.ports import ChangeSink, NoTraffic, TrafficSource
 from evenkeel.api.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.request_log import RequestLog
 from evenkeel.api.routing import Operation, RouteMap
@@ -41,8 +42,10 @@ from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
-from evenkeel.core.request_context import begin_request
+from evenkeel.core.request_context import PREFIX, begin_request
 from evenkeel.core.tls import ANY_TLS, TlsRules
+from evenkeel.core.tracing import HEADER as TRACE_HEADER
+from evenkeel.core.tracing import Span, tracer
 from evenkeel.metrics.api import NO_ROUTE, answered
 
 ROUTES: tuple[RouteMap, ...] = (
@@ -62,6 +65,7 @@ Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
 _REQUEST_ID = b"x-openstack-request-id"
+_TRACE_HEADER = TRACE_HEADER.encode()
 
 
 class Application(Litestar):
@@ -103,6 +107,7 @@ def create_app(
     tls: TlsRules = ANY_TLS,
     new_id: Callable[[], str] | None = None,
     broker_problem: Callable[[], str] = lambda: "",
+    traffic: TrafficSource | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
@@ -112,7 +117,8 @@ def create_app(
     addresses that tenants may use. ``certificates``: the key manager that operators add to; None: none.
     ``key_manager``: reads references of listeners and pools; None: references are not read. ``tls``: the allowed
     versions and ciphers. ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may
-    call it. Raises :class:`ValueError` for a route without a policy rule.
+    call it. ``traffic``: load balancers' traffic over time; None: no series are kept. Raises :class:`ValueError` for a
+    route without a policy rule.
     """
     services = Services(
         store=store,
@@ -127,6 +133,7 @@ def create_app(
         tls=tls,
         new_id=new_id,
         broker_problem=broker_problem,
+        traffic=traffic or NoTraffic(),
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
@@ -182,17 +189,33 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
         endpoint = endpoints.get(scope["method"])
         if endpoint is None:
             return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else style.not_allowed(allow)
-        request_log = RequestLog(scope, route)
-        try:
-            answer = await endpoint(request, scope)
-        except Exception as error:
-            answer = style.answer_to(error, scope["state"]["request_id"])
-            request_log.end(answer.status, error)
-        else:
-            request_log.end(answer.status)
+        with _traced(scope, route) as span:
+            request_log = RequestLog(scope, route)
+            try:
+                answer = await endpoint(request, scope)
+            except Exception as error:
+                answer = style.answer_to(error, scope["state"]["request_id"])
+                request_log.end(answer.status, error)
+            else:
+                request_log.end(answer.status)
+            span.set("http.response.status_code", answer.status)
+            if answer.status >= 500:
+                span.fail(f"status {answer.status}")
         return answer
 
     return dispatch
+
+
+def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
+    """The span of a request."""
+    method = METHOD_LABELS.get(scope["method"], NO_ROUTE)
+    client = next((value for name, value in scope["headers"] if name == _TRACE_HEADER), b"")
+    return tracer().request(
+        scope["state"]["request_id"].removeprefix(PREFIX),
+        f"{method} {route}",
+        attributes={"http.request.method": method, "http.route": route},
+        client=client.decode("latin-1"),
+    )
 
 
 def _litestar_path(path: str) -> str:

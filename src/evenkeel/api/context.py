@@ -11,7 +11,7 @@ from evenkeel.api.errors import BadList
 from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
-from evenkeel.api.ports import ChangeSink
+from evenkeel.api.ports import ChangeSink, TrafficSource
 from evenkeel.api.provider_lookup import ProviderLookup
 from evenkeel.api.recent import Recent
 from evenkeel.core.addresses import STRICT, AddressRules
@@ -62,6 +62,7 @@ class Services:
         tls: TlsRules = ANY_TLS,
         new_id: Callable[[], str] | None = None,
         broker_problem: Callable[[], str] = lambda: "",
+        traffic: TrafficSource,
     ) -> None:
         self.tenants = store.tenants
         self.lbaas_v1 = store.lbaas_v1
@@ -78,6 +79,7 @@ class Services:
         self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.broker_problem = broker_problem
+        self.traffic = traffic
         self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))

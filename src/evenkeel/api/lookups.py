@@ -1,8 +1,9 @@
 """Look-ups that the OpenStack client sends to other services at the same endpoint.
 
-``openstack loadbalancer`` resolves names of subnets, networks, ports and projects at Neutron and Keystone. If the
-endpoint has neither, these answers let it work: subnets and networks are those from which this controller allocates
-VIPs, and a 403 for projects makes the client use the given name as the id.
+``openstack loadbalancer`` resolves names of subnets, networks, ports and projects at Neutron and Keystone; Ansible,
+Heat and Terraform look ports and floating IPs up, too. If the endpoint has neither, these answers let them work:
+subnets and networks are those from which this controller allocates VIPs, ports those of the VIPs, there are no floating
+IPs, and a 403 for projects makes the client use the given name as the id.
 """
 
 from typing import Any
@@ -12,6 +13,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import Refusal
 from evenkeel.api.policy.names import own
 from evenkeel.api.routing import Operation, RouteMap
+from evenkeel.api.vip_ports import vip_ports
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ports import LookUp
 
@@ -26,22 +28,30 @@ _KINDS: dict[str, tuple[LookUp, str]] = {
     "/ports": ("ports", "port"),
     "/qos/policies": ("policies", "policy"),
     "/security-groups": ("security_groups", "security_group"),
+    "/floatingips": ("floatingips", "floatingip"),
 }
 """By path: the kind that it lists, and its singular."""
 
-FILTERS = frozenset({"id", "name", "network_id"})
+_COMMON = frozenset({"id", "name", "network_id"})
+FILTERS: dict[LookUp, frozenset[str]] = {
+    "ports": _COMMON | {"device_id", "device_owner"},
+    "floatingips": frozenset({"id", "port_id", "fixed_ip_address", "floating_ip_address", "floating_network_id"}),
+}
 """Query parameters that filter; others (``fields``, paging) are ignored in these small responses."""
 
 
 async def _known(services: Services, call: Call, plural: LookUp, filters: dict[str, str]) -> list[Shown]:
+    if plural == "ports" and not services.network.has_ports:
+        return await vip_ports(services, call, filters)
     return [dict(row) for row in await services.network.look_up(plural, filters, project_id=call.caller.scope)]
 
 
 def _listing(path: str) -> Operation:
     plural, _ = _KINDS[path]
+    known = FILTERS.get(plural, _COMMON)
 
     async def handle(services: Services, call: Call) -> Answer:
-        filters = {name: value for name, value in call.query if name in FILTERS}
+        filters = {name: value for name, value in call.query if name in known}
         return json_answer({plural: await _known(services, call, plural, filters)})
 
     return Operation(method="GET", path=path, handle=handle, summary=f"Look {plural} up", rule=RULE, hidden=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import structlog
@@ -26,6 +27,7 @@ from evenkeel.cmd.runtime import (
 )
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
+from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
@@ -46,10 +48,12 @@ class AgentParts(NamedTuple):
     device: Device
     bus: Bus
     metrics: MetricsEndpoint
+    end_traces: Callable[[], None]
 
     async def close(self) -> None:
         """Disconnect."""
         await self.metrics.stop()
+        await asyncio.to_thread(self.end_traces)
         await self.bus.close()
         await self.device.close()
 
@@ -115,7 +119,8 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
         bus = problems.of(lambda: _open_bus(conf))
         device = problems.of(lambda: open_device(conf))
         metrics = problems.of(lambda: MetricsEndpoint(conf))
-    return AgentParts(settings, policy, device, bus, metrics)
+        end_traces = problems.of(lambda: open_tracing(conf, NAME))
+    return AgentParts(settings, policy, device, bus, metrics, end_traces)
 
 
 def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:

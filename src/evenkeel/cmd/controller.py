@@ -30,6 +30,7 @@ from evenkeel.cmd.runtime import (
     start_bus,
     tune_collector,
 )
+from evenkeel.cmd.series_options import traffic_settings
 from evenkeel.cmd.service_manager import Heart, ServiceManager
 from evenkeel.cmd.serving import CERTIFICATE_OPTIONS, Server, run_serving, server_of, tls_context
 from evenkeel.cmd.start_log import log_start
@@ -38,6 +39,7 @@ from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Store
+from evenkeel.metrics.load_balancers import TrafficCollector
 from evenkeel.metrics.system import SystemCollector
 from evenkeel.store.engine.database import Database, without_password
 from evenkeel.store.engine.statement_count import count_statements
@@ -104,9 +106,17 @@ async def serve(
         key_manager=parts.keys.key_manager,
     )
     await controller.start()
-    system = SystemCollector(store.operators, bus.problem)
-    REGISTRY.register(system)
-    await parts.metrics.start(system.refresh)
+    collectors: list[SystemCollector | TrafficCollector] = [SystemCollector(store.operators, bus.problem)]
+    if conf.metrics.load_balancers_max:
+        collectors.append(TrafficCollector(store.reports, limit=conf.metrics.load_balancers_max))
+    for collector in collectors:
+        REGISTRY.register(collector)
+
+    async def refresh() -> None:
+        for collector in collectors:
+            await collector.refresh()
+
+    await parts.metrics.start(refresh)
     driver = ThreadedChangeSink(controller.driver)
 
     async def serve_api(stop: asyncio.Event) -> None:
@@ -132,6 +142,7 @@ async def serve(
             key_manager=their_keys.key_manager,
             tls=parts.tls,
             broker_problem=bus.problem,
+            traffic=controller.traffic,
         )
         tune_collector()
         beating = asyncio.create_task(heart.beat())
@@ -154,7 +165,8 @@ async def serve(
         await run_beside(serve_api, name="api")
     finally:
         systemd.stopping()
-        REGISTRY.unregister(system)
+        for collector in collectors:
+            REGISTRY.unregister(collector)
         await controller.stop()
         watching.cancel()
 
@@ -265,6 +277,7 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         orphan_grace_seconds=conf.orphan_grace_time,
         network_facts_seconds=conf.neutron.facts_interval,
         events_kept=conf.database.events_kept,
+        traffic=traffic_settings(conf),
     )
 
 

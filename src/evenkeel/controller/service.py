@@ -20,10 +20,11 @@ from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.traffic import TrafficRecorder
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
-from evenkeel.core.messages import callback_queue, keepalive_queue
+from evenkeel.core.messages import callback_queue, keepalive_queue, light_keepalive_queue
 from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
 from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 
@@ -64,7 +65,7 @@ class Controller:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
-        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
+        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake, clock)
         self._definitions = DefinitionReader(
             store.ownership, store.attachments, network, settings, self._hints.notify_change
         )
@@ -76,6 +77,7 @@ class Controller:
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
             definitions=self._definitions,
             on_unserved=self._scheduler.wake,
+            on_departure=self._failure_detector.departed,
         )
         self._releases: list[PortReleases] = []
         if network is not None:
@@ -87,6 +89,7 @@ class Controller:
         self._facts = (
             None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
         )
+        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic)
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
@@ -99,13 +102,8 @@ class Controller:
             self._every(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
         ]
         if settings.suspicion_interval_seconds > 0:
-            loops.append(
-                self._every(
-                    self._pause(self._failure_detector.interval_seconds),
-                    self._failure_detector.look,
-                    "failure detector",
-                )
-            )
+            detector = self._failure_detector
+            loops.append(self._every(lambda: detector.pause(self._jittered), detector.look, "failure detector"))
         loops.append(
             self._every(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
         )
@@ -120,12 +118,15 @@ class Controller:
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))
         if self._ports is not None:
             loops.append(self._every(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
+        if settings.traffic.points:
+            loops.append(self._every(self._until_next_point, self.traffic.look, "traffic"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
         for environment in await self._operators.environments():
-            # the keepalive queue first: agents may use it as soon as they know of it
-            await self._consume(keepalive_queue(environment.name), self._settings.keepalive_concurrency)
+            # the keepalive queues first: agents may use them as soon as they know of them
+            for queue in (light_keepalive_queue, keepalive_queue):
+                await self._consume(queue(environment.name), self._settings.keepalive_concurrency)
             await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
 
     async def _consume(self, queue: str, concurrency: int) -> None:
@@ -139,6 +140,9 @@ class Controller:
 
     async def _until_next_tick(self) -> None:
         await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))
+
+    async def _until_next_point(self) -> None:
+        await self._clock.sleep(self.traffic.interval_seconds)
 
     async def _until_ports_are_due(self) -> None:
         if self._ports is not None:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from uuid import uuid4
 
+from evenkeel.core.tracing import tracer
+
 PREFIX = "req-"
 """As in OpenStack's ``x-openstack-request-id``."""
 HEADER = "X-Request-Id"
@@ -46,8 +48,12 @@ def new_change_id() -> str:
     request, must not have the identity of another that a database may have stored and lost.
     """
     request = _request.get()
-    if request is None or not request.change_id:
+    if request is None:
         return str(uuid4())
+    if not request.change_id:
+        another = str(uuid4())
+        tracer().also(another)
+        return another
     change_id, request.change_id = request.change_id, ""
     return change_id
 

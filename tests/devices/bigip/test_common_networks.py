@@ -188,10 +188,9 @@ async def test_tunnels_have_their_hosts_and_lose_those_that_vanish() -> None:
         await apply(owner, networks(wanted(1, one, two)))
         path = "net/fdb/tunnel/~Common~tunnel-vxlan-5001"
         mine = {"name": "02:00:00:00:00:01", "endpoint": "192.0.2.99"}
-        seen = (await rig.hands.call("GET", path))["records"]
-        await rig.hands.call("PATCH", path, {"records": [*seen, mine]})
+        await rig.hands.call("POST", f"{path}/records", mine)
         await apply(owner, networks(wanted(2, two)))
-        records = {each["name"]: each for each in (await rig.hands.call("GET", path))["records"]}
+        records = {each["name"]: each for each in (await rig.hands.call("GET", f"{path}/records"))["items"]}
         assert set(records) == {"ff:ff:ff:ff:ff:ff", "fa:16:3e:00:00:02", "02:00:00:00:00:01"}
         assert records["ff:ff:ff:ff:ff:ff"]["endpoints"] == ["192.0.2.12"]
         assert not any("10.1.0.200" in key for key in await in_common(rig))

@@ -17,14 +17,14 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import KeyManager
 from evenkeel.key_managers.parsing import certificate_bundle
 from tests.key_managers.authority import INTERMEDIATE, LEAF
-from tests.services.barbican import BarbicanServer, installed
+from tests.services import barbican, keystone
+from tests.services.barbican import BarbicanServer
 from tests.services.installation import NotInstallable
-from tests.services.keystone import ADMIN_PASSWORD, Keystone, missing
+from tests.services.keystone import ADMIN_PASSWORD, Keystone
 
 pytestmark = [
     pytest.mark.services,
     pytest.mark.timeout(1200),
-    pytest.mark.skipif(bool(missing()), reason=missing()),
     pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),  # the SDK's, of itself
 ]
 
@@ -45,13 +45,13 @@ region_name = R
 class Cloud:
     """Both, with two projects, a person in each, and our user, who is a member of every project of the domain."""
 
-    def __init__(self, keystone: Keystone, barbican: BarbicanServer) -> None:
-        self.keystone = keystone
+    def __init__(self, server: Keystone, key_manager: BarbicanServer) -> None:
+        self.keystone = server
         self.projects: dict[str, ProjectId] = {}
         with self.connection("admin", "admin", ADMIN_PASSWORD) as admin:
             identity = admin.identity
             service = identity.create_service(type="key-manager", name="barbican")
-            identity.create_endpoint(service_id=service.id, interface="public", region_id="R", url=barbican.url)
+            identity.create_endpoint(service_id=service.id, interface="public", region_id="R", url=key_manager.url)
             member = identity.find_role("member")
             for name in ("pa", "pb"):
                 project = identity.create_project(name=name, domain_id="default")
@@ -84,16 +84,15 @@ class Cloud:
 @pytest.fixture(scope="module")
 def cloud() -> Iterator[Cloud]:
     try:
-        venv = installed()
+        identity, venv = Keystone(keystone.installed()), barbican.installed()
     except NotInstallable as error:
         pytest.skip(str(error))
-    keystone = Keystone()
-    keystone.start()
-    barbican = BarbicanServer(venv, keystone)
-    barbican.start()
-    yield Cloud(keystone, barbican)
-    barbican.close()
-    keystone.close()
+    identity.start()
+    key_manager = BarbicanServer(venv, identity)
+    key_manager.start()
+    yield Cloud(identity, key_manager)
+    key_manager.close()
+    identity.close()
 
 
 @pytest.fixture

@@ -138,6 +138,32 @@ async def test_nothing_of_the_providers_is_looked_up(world: World) -> None:
     assert not [name for row in (network, port) for name in row if name.startswith(("provider:", "binding:"))]
 
 
+async def test_the_port_of_a_vip_and_its_floating_ip_are_looked_up(neutron: Connection, world: World) -> None:
+    plan = await world.plan(subnet_id=world.subnet_id)
+    look_up, own = world.driver.look_up, world.project_id
+    (port,) = await look_up("ports", {"id": plan.port_id}, project_id=own)
+    assert await look_up("ports", {"device_id": port["device_id"]}, project_id=own) == (port,)
+    assert port["fixed_ips"] == [{"subnet_id": world.subnet_id, "ip_address": plan.address}] and port["device_owner"]
+
+    outside = neutron.network.create_network(name="outside", is_router_external=True)
+    neutron.network.create_subnet(network_id=outside.id, ip_version=4, cidr="10.90.0.0/24")
+    router = neutron.network.create_router(
+        name="r", project_id=own, external_gateway_info={"network_id": outside.id, "enable_snat": False}
+    )
+    neutron.network.add_interface_to_router(router, subnet_id=world.subnet_id)
+    made = neutron.network.create_ip(floating_network_id=outside.id, port_id=plan.port_id, project_id=own)
+    try:
+        (found,) = await look_up("floatingips", {"port_id": plan.port_id}, project_id=own)
+        assert (found["id"], found["fixed_ip_address"]) == (made.id, plan.address)
+        assert await look_up("floatingips", {"floating_ip_address": "192.0.2.1"}, project_id=own) == ()
+        assert await look_up("floatingips", {"port_id": plan.port_id}, project_id=uuid4().hex) == ()
+    finally:
+        neutron.network.delete_ip(made)
+        neutron.network.remove_interface_from_router(router, subnet_id=world.subnet_id)
+        neutron.network.delete_router(router)
+        neutron.network.delete_network(outside)
+
+
 async def test_facts_tell_how_networks_are_made(neutron: Connection, world: World) -> None:
     vlan = neutron.network.create_network(
         name="vlan",

@@ -15,6 +15,7 @@ from evenkeel.api.operators import (
     plans,
     references,
     requests,
+    series,
     status,
     views,
 )
@@ -264,6 +265,15 @@ _OTHERS = (
         summary="Show the agents of a load balancer",
         rule=own("loadbalancer", "get_agent"),
         answer=wrapped("hosting", views.HostingView),
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/loadbalancers/{id}/series",
+        handle=series.traffic,
+        summary="Show the traffic of a load balancer over the last hours, as far as this controller knows it",
+        rule=own("loadbalancer", "get_series"),
+        answer=series.SeriesView,
         errors=(404,),
     ),
     Operation(

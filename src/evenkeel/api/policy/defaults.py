@@ -101,6 +101,7 @@ _OWN = (
     ("agent", "delete", _OPERATOR, "Delete an agent"),
     ("agent", "get_loadbalancers", _OPERATOR, "List the load balancers of an agent, of all projects"),
     ("loadbalancer", "get_agent", _OPERATOR, "Show the agents of a load balancer"),
+    ("loadbalancer", "get_series", _OPERATOR, "Show the traffic of a load balancer over the last hours"),
     ("loadbalancer", "plan", _OPERATOR, "Show what the next pass over a load balancer would change on its devices"),
     ("environment", "get", _WATCHER, "List and show environments"),
     ("environment", "create", _OPERATOR, "Create an environment"),

@@ -5,7 +5,7 @@ Every method may raise the port's ``Unavailable`` error; callers decide whether 
 """
 
 from evenkeel.core.ports.attachments import AttachmentStore
-from evenkeel.core.ports.bus import Bus, Handler, Subscription
+from evenkeel.core.ports.bus import Bus, Handler, Subscription, Will
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.clock import Clock
 from evenkeel.core.ports.device import Device, Reloadable
@@ -47,4 +47,5 @@ __all__ = [
     "Store",
     "Subscription",
     "TenantStore",
+    "Will",
 ]

@@ -9,7 +9,7 @@ from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.network import NO_OPTIONS, PortClaim, PortOptions, VipPort, WantedVip
 from evenkeel.core.networks import MemberHost
 
-LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups"]
+LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", "floatingips"]
 """Kinds of objects that clients look up by name or id; ``policies``: QoS policies."""
 
 
@@ -92,5 +92,6 @@ class Network(Protocol):
     ) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind that the project may use (None: of every project), as Neutron's API shows them.
 
-        ``filters``: values of ``id``, ``name``, ``network_id``. Raises :class:`NetworkUnavailable`."""
+        ``filters``: values of ``id``, ``name``, ``network_id``; of ports, of their devices; of floating IPs, of their
+        addresses and ports. Raises :class:`NetworkUnavailable`."""
         ...

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from evenkeel.core.control import Change, Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
+from evenkeel.core.traffic import TrafficReading
 
 
 class ReportStore(Protocol):
@@ -54,4 +55,9 @@ class ReportStore(Protocol):
         """The answer to an operator's inquiry; ignored if there is no such inquiry about the shard, or no more. Raises
         :class:`SessionLost` unless the agent owns the shard.
         """
+        ...
+
+    async def traffic(self, *, limit: int) -> TrafficReading:
+        """The newest totals of at most ``limit`` load balancers that have any, the oldest of them; and which device
+        groups are observed now. A constant number of statements."""
         ...

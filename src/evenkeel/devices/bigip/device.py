@@ -171,6 +171,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                     return False
             elif not self._is_empty(project_id, view) or not await self._remove_guard(partition, mine):
                 return False
+            await self.journal.record_guard()
             return await guard.remove_partition(self.icontrol, partition, self._names)
 
     def _is_empty(self, project_id: ProjectId, view: PartitionView) -> bool:
@@ -179,8 +180,34 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return view.observed == {}
         return not any(self._names.owns(seen.mark) for seen in view.observed.values())
 
+    async def raise_floor(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
+        """Raise the floor as :meth:`retire` does, before the guard is removed. False: the partition is not empty, or
+        its guard not this owner's. Raises :class:`DeviceUnavailable`."""
+        mine = guard_of(epoch, session_id)
+        async with self._alone(project_id) as partition:
+            view = self._view_of(partition, mine)
+            return (
+                view is not None
+                and self._is_empty(project_id, view)
+                and await self._retire_guard(partition, mine, keep=True)
+            )
+
+    async def is_guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
+        """Whether the partition has a guard, or its sentinel. Raises :class:`DeviceUnavailable`."""
+        async with self._alone(project_id) as partition:
+            if self._view_of(partition, guard_of(epoch, session_id)) is not None:
+                return True
+            guards = await read_guards(self.icontrol, partition)
+            return bool(guards.held or guards.sentinel)
+
     async def _remove_guard(self, partition: str, mine: Guard) -> bool:
         self._views.pop(partition, None)
+        if not await self._retire_guard(partition, mine, keep=False):
+            return False
+        self._left.pop(partition, None)
+        return True
+
+    async def _retire_guard(self, partition: str, mine: Guard, *, keep: bool) -> bool:
         try:
             await guard.retire(
                 self.icontrol,
@@ -190,11 +217,12 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 owner=self._options.agent_host,
                 pending=self._pending_of(partition),
                 timeout_seconds=self._options.commit_timeout_seconds,
+                keep=keep,
+                also=self.journal.commands(),
             )
         except DeviceRejected as error:
             log.info("guard not removed", device=self.host, partition=partition, reason=error.reason)
             return False
-        self._left.pop(partition, None)
         self._saver.changed()
         return True
 

@@ -37,6 +37,7 @@ from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
 from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
+from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs, weight
 from evenkeel.devices.https import tls_context
 
@@ -86,11 +87,12 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         await self._on_reachable(lambda device: device.take_over(project_id, epoch, session_id))
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """Remove the empty partition. In sync mode it stays, with its guard: config-sync would have to bring the floor
-        to every device before a guard goes from any."""
+        """Remove the empty partition, in sync mode from all devices of a unit or from none."""
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.SYNC:
-            return Retirement(left=self.facts.endpoints)
+            return await self._retired(
+                PartitionBatch(project_id=project_id, epoch=epoch, session_id=session_id, services=())
+            )
         done, lost = await on_all(self._devices, lambda device: device.retire(project_id, epoch, session_id))
         return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
@@ -229,6 +231,27 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
                 lagging += result[1]
         _raise_unless_done(failures, len(results))
         return done, lagging
+
+    async def _retired(self, batch: PartitionBatch) -> Retirement:
+        found = await self._sync_units()
+        results = await asyncio.gather(*(unit.retire(batch) for unit in found), return_exceptions=True)
+        known = {device.host for unit in found for device in unit.devices}
+        left: list[str] = []
+        lagging = [device.host for device in self._devices if device.host not in known]
+        failures: list[BaseException] = []
+        for unit, result in zip(found, results, strict=True):
+            hosts = [device.host for device in unit.devices]
+            if isinstance(result, Retirement):
+                left += result.left
+                lagging += result.lagging
+            elif isinstance(result, PartitionUnavailable):
+                log.info("empty partition kept", project=batch.project_id, device=hosts[0], reason=result.reason)
+                left += hosts
+            else:
+                failures.append(result)
+                lagging += hosts
+        _raise_unless_done(failures, len(results))
+        return Retirement(left=tuple(left), lagging=tuple(lagging))
 
     async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
         if batch.project_id == COMMON_PROJECT:  # networks: each device renders its own objects

@@ -21,14 +21,19 @@ _PATHS: dict[LookUp, str] = {
     "ports": "/ports",
     "policies": "/qos/policies",
     "security_groups": "/security-groups",
+    "floatingips": "/floatingips",
 }
 _ALWAYS = frozenset({"id", "name", "description", "project_id", "tenant_id", "shared"})
 _SHOWN: dict[LookUp, frozenset[str]] = {
     "subnets": _ALWAYS | {"network_id", "cidr", "ip_version", "gateway_ip", "allocation_pools", "enable_dhcp"},
     "networks": _ALWAYS | {"admin_state_up", "status", "subnets", "mtu", "router:external"},
-    "ports": _ALWAYS | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner"},
+    "ports": _ALWAYS
+    | {"network_id", "fixed_ips", "mac_address", "admin_state_up", "status", "device_owner", "device_id"}
+    | {"security_groups"},
     "policies": _ALWAYS,
     "security_groups": _ALWAYS,
+    "floatingips": _ALWAYS
+    | {"floating_ip_address", "floating_network_id", "fixed_ip_address", "port_id", "router_id", "status"},
 }
 Document = dict[str, Any]
 

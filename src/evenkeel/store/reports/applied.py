@@ -4,7 +4,7 @@ The shard's row is locked while a report is written, which serializes an owner's
 report after the takeover is stale.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -80,6 +80,8 @@ class Recorded(NamedTuple):
     """It removed load balancers, VIPs or members, and devices have networks for the shard."""
     seconds_to_active: tuple[float, ...] = ()
     """Of each load balancer that became ACTIVE: since its last change was accepted."""
+    settled: Mapping[str, str] = {}
+    """Load balancers whose provisioning status changed, by the change that was reported."""
 
 
 def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
@@ -87,6 +89,7 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
     lost: list[str] = []
     left = False
     seconds: list[float] = []
+    settled: dict[str, str] = {}
     shard = connection.execute(
         select(
             _shard.c.environment,
@@ -116,13 +119,15 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
         changes = _status_changes(states, report, batch)
         members_left = write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
         seconds += [waited[each.was.id] for each in changes if _became_active(each)]
+        settled |= _settled(changes, batch)
         left = left or members_left or any(each.removed or each.vip_left for each in changes)
         if shard.limited and (made := [each.was.id for each in changes if each.first]):
             confirm(connection, made)
         record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
     if report.repaired:
         record_events(connection, _repaired_events(connection, shard.environment, report))
-    return Recorded(ReportReceipt(), next(iter(lost), ""), False, left and bool(shard.attached), tuple(seconds))
+    leaves_networks = left and bool(shard.attached)
+    return Recorded(ReportReceipt(), next(iter(lost), ""), False, leaves_networks, tuple(seconds), settled)
 
 
 def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:
@@ -202,6 +207,14 @@ def _became_active(change: StatusChange) -> bool:
         and now.provisioning_status is ProvisioningStatus.ACTIVE
         and was.status_reason != CONFIRMED_ANEW
     )
+
+
+def _settled(changes: Iterable[StatusChange], outcomes: Sequence[Applied]) -> dict[str, str]:
+    change_ids = {outcome.load_balancer_id: outcome.change_id for outcome in outcomes}
+    moved = (
+        each.was.id for each in changes if each.removed or each.was.provisioning_status != each.now.provisioning_status
+    )
+    return {change_ids[id_]: id_ for id_ in moved if change_ids[id_]}
 
 
 def _events(change: StatusChange, environment: str, report: ReportApplied) -> Iterable[EventRow]:

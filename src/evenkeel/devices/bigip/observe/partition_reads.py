@@ -131,7 +131,7 @@ async def read_tables(device: IControl, partition: str) -> Observed:
     return observed_in(await _gather(device, kinds, partition), kinds, partition)
 
 
-_WITH_PARTS = (POLICY, POOL, VIRTUAL, VLAN)
+_WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 """Types with subcollections that we need."""
 
 
@@ -168,6 +168,8 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
         attributes["policies"] = subcollection(item, "policies")
     if kind == VLAN:
         attributes["interfaces"] = subcollection(item, "interfaces")
+    if kind == FORWARDING_TABLE:
+        attributes["records"] = subcollection(item, "records")
     if kind == POLICY:
         attributes["legacy"] = item.get("status") == "legacy"
         attributes["rules"] = [_policy_rule(rule) for rule in subcollection(item, "rules")]

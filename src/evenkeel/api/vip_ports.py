@@ -1,0 +1,55 @@
+"""The ports of VIPs, where the network has none: as Neutron would show those that Octavia makes.
+
+With the built-in network a port is only a name for the addresses of a load balancer. Terraform reads the port of each
+load balancer, and others look its addresses up.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenkeel.api.context import Call, Services
+from evenkeel.core.control import ListQuery
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.model import LoadBalancer, Vip
+from evenkeel.core.network import octavia_port
+from evenkeel.core.statuses import ProvisioningStatus
+
+_MARKS = octavia_port(LoadBalancerId(""))
+_PREFIXES = {"name": _MARKS.name, "device_id": _MARKS.device_id}
+"""Before the load balancer's id."""
+_COLUMNS = {"id": "vip_port_id", "network_id": "vip_network_id"}
+
+
+async def vip_ports(services: Services, call: Call, filters: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The ports of the load balancers that the caller may see; at most as many as a page has."""
+    if filters.get("device_owner", _MARKS.device_owner) != _MARKS.device_owner:
+        return []
+    ids = {value.removeprefix(_PREFIXES[name]) for name, value in filters.items() if name in _PREFIXES}
+    if len(ids) > 1 or any(not filters[name].startswith(_PREFIXES[name]) for name in filters.keys() & _PREFIXES.keys()):
+        return []
+    wanted: dict[str, tuple[str, ...]] = {
+        _COLUMNS[name]: (value,) for name, value in filters.items() if name in _COLUMNS
+    }
+    if ids:
+        wanted["id"] = tuple(ids)
+    query = ListQuery(filters=wanted, project_id=call.caller.scope, limit=services.limits.page_items)
+    page = await services.tenants.list(LoadBalancer, query)
+    return [_shown(row, row.vip) for row in page.items if row.vip is not None]
+
+
+def _shown(row: LoadBalancer, vip: Vip) -> dict[str, Any]:
+    addresses, marks = (vip, *row.additional_vips), octavia_port(row.id)
+    return {
+        "id": vip.port_id,
+        "name": marks.name,
+        "description": "",
+        "network_id": vip.network_id,
+        "project_id": row.project_id,
+        "tenant_id": row.project_id,
+        "device_owner": marks.device_owner,
+        "device_id": marks.device_id,
+        "fixed_ips": [{"subnet_id": each.subnet_id, "ip_address": each.address} for each in addresses],
+        "security_groups": list(row.vip_sg_ids),
+        "admin_state_up": True,
+        "status": "DOWN" if row.provisioning_status is ProvisioningStatus.PENDING_CREATE else "ACTIVE",
+    }

@@ -1,0 +1,1 @@
+"""Whole clients and suites of others, against controllers that believe a Keystone."""
