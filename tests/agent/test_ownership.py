@@ -14,9 +14,11 @@ from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.ownership import Ownership
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import DeviceState
+from evenkeel.core.device import DeviceFacts, DeviceState
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.networks import NetworkLayout
+from evenkeel.core.statuses import HaType, RescheduleMode
 from tests.agent.fakes import SETTINGS
 from tests.clock import HandClock
 from tests.waiting import eventually
@@ -74,6 +76,10 @@ class Worker(Stub):
 class CommonWorker(Stub):
     """Of the shard that all tenants share."""
 
+    def __init__(self, assignment: m.Assignment, *, writer: Worker | None = None, **neighbours: Any) -> None:
+        super().__init__(assignment, **neighbours)
+        self.writer = writer
+
 
 MADE: list[Stub] = []
 
@@ -93,6 +99,15 @@ class Session:
     id = "s1"
 
 
+class Group:
+    """Devices, which are attached to networks or not."""
+
+    def __init__(self) -> None:
+        self.facts = DeviceFacts(
+            driver="stub", ha_type=HaType.STANDALONE, reschedule=RescheduleMode.CONTROL, endpoints=("one",)
+        )
+
+
 class Bench:
     """An ownership between fakes. ``asked``: how often it wanted to know again what is its."""
 
@@ -102,10 +117,11 @@ class Bench:
         self.history.hear("h1", asked_at=self.clock.now)
         self.controllers = Controllers()
         self.asked = 0
+        self.group = Group()
         self.ownership = Ownership(
             Session(),  # type: ignore[arg-type]
             controllers=self.controllers,  # type: ignore[arg-type]
-            device=None,  # type: ignore[arg-type]
+            device=self.group,  # type: ignore[arg-type]
             clock=self.clock,
             settings=replace(SETTINGS, retry=RETRY, stop_timeout_seconds=0.05),
             database_history=self.history,
@@ -303,3 +319,22 @@ async def test_a_lost_session_ends_everything_at_once(bench: Bench) -> None:
     await bench.ownership.end(graceful=False)
     assert [worker.cancelled for worker in MADE] == [True, True]
     assert bench.asked == 0
+
+
+async def test_where_devices_are_attached_to_networks_the_common_shard_has_a_writer_for_those_that_are_shared(
+    bench: Bench,
+) -> None:
+    bench.group.facts = replace(bench.group.facts, network_layout=NetworkLayout(adjacent=True))
+    bench.apply(replace(COMMON, work=("net-1",)))
+    (observer,) = (one for one in MADE if isinstance(one, CommonWorker))
+    writer = observer.writer
+    assert writer is not None and writer.work == ["net-1"]
+    bench.apply(replace(COMMON, work=("net-2",)), revision=2)
+    assert writer.work == ["net-1", "net-2"]
+    assert bench.ownership.hint(m.WorkHint(shard_id=COMMON.shard_id, load_balancer_ids=("net-3",)))
+    assert writer.hinted == ["net-3"] and observer.said_again == 0
+    bench.ownership.hint(m.WorkHint(shard_id=COMMON.shard_id, load_balancer_ids=()))
+    assert writer.hinted == ["net-3"] and observer.said_again == 1
+    bench.ownership.look_again()
+    assert writer.doubts == [((), True)]
+    await bench.ownership.end(graceful=False)

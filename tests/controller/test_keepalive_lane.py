@@ -29,7 +29,7 @@ class Store:
     async def release_leftovers(self, *, limit: int) -> int:
         return 0
 
-    async def record_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
+    async def record_applied(self, call: m.ReportApplied, **_kw: Any) -> m.ReportReceipt:
         self.recorded += 1
         await self.go_on.wait()
         return m.ReportReceipt()

@@ -19,7 +19,7 @@ from yarl import URL
 from evenkeel.core.device import DeviceFacts, PartitionBatch, PartitionOutcome, Retirement
 from evenkeel.core.epochs import plausible
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
-from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, RescheduleMode
 from evenkeel.devices.bigip import device as device_module
@@ -35,6 +35,7 @@ from icontrol_emulator import Emulator
 from icontrol_emulator.rest.message import Reply, parse_query
 from icontrol_emulator.server import TRANSACTION_HEADER
 from tests.sim.effects import Effects, Latency, Lost
+from tests.sim.networks import PHYSICAL
 from tests.sim.process import Process
 from tests.sim.watch import Watch
 
@@ -46,6 +47,7 @@ FREE = (TRANSACTION, "/mgmt/tm/auth/partition", "/mgmt/tm/sys/config", "/mgmt/sh
 LOSES_UNSAVED_SECONDS = 8.0
 """A shorter absence might not be noticed by anybody, as no reboot of a BIG-IP is."""
 FOREIGN = "hand-made"
+ADJACENT = {"f5_global_routed_mode": False, "f5_external_physical_mappings": [f"{PHYSICAL}:1.1:True"]}
 ADMIN = {"Authorization": "Basic " + base64.b64encode(b"admin:admin").decode()}
 
 
@@ -144,6 +146,8 @@ class BigIpSite:
         self.latency = Latency(0.002, 0.02)
         self.undone: dict[str, set[tuple[int, Process]]] = {}
         """By project, passes that have not reached every device yet: epoch and who makes them."""
+        self.networks = False
+        """The devices are attached to networks."""
         self.error = self.lose = 0.0
         self.poisoned: set[str] = set()
         self._reschedule = reschedule
@@ -164,6 +168,11 @@ class BigIpSite:
             box.device.transactions._random = random.Random(rng.random())
         self._names = BigIpNames(environment=ENVIRONMENT, prefix=ENVIRONMENT, group=1)
 
+    def attach(self) -> None:
+        """The devices are attached to networks; what projects share of them has a guard of its own."""
+        self.networks = True
+        self._projects[self._names.partition(COMMON_PROJECT)] = COMMON_PROJECT
+
     def options(self, host: str) -> BigIpOptions:
         given = {
             "icontrol_hostname": [box.name for box in self.boxes],
@@ -175,6 +184,7 @@ class BigIpSite:
             "retry_time": 1.0,
             "save_interval": 2.0,
             "full_read_interval": 600.0,
+            **(ADJACENT if self.networks else {}),
         }
         options = parse_options(given, environment=ENVIRONMENT, group_number=1, host=host)
         return replace(options, hosts=tuple(box.name for box in self.boxes))
@@ -261,7 +271,7 @@ class BigIpSite:
         }
         self.watch.restored(box.name, dict(guards))
         self._foreign.pop(box.name, None)
-        for project_id in self._projects.values():
+        for project_id in list(self._projects.values()):
             self.add_foreign(project_id)
 
     def restore(self, box: BigBox) -> None:
@@ -282,7 +292,7 @@ class BigIpSite:
     def edit_by_hand(self, box: BigBox, new_id: str) -> str:
         """Somebody changes, removes or adds objects; says what."""
         rng = self.rng
-        partition = rng.choice(sorted(self._projects))
+        partition = rng.choice(sorted(name for name, project in self._projects.items() if project))
         pools, virtuals = box.names("ltm/pool", partition), box.names("ltm/virtual", partition)
         way = rng.choice(("changed", "removed", "orphan", "foreign", "guard", "absurd guard", "member", "claim"))
         if way == "changed" and pools:

@@ -31,6 +31,11 @@ class SimBus:
         process.on_death.append(self._gone)
         process.on_thaw.append(self._look)
 
+    @property
+    def delivers_wills(self) -> bool:
+        """Controllers look for themselves who is present."""
+        return False
+
     async def start(self) -> None:
         """Connect."""
         await self._request("connect", lambda: None, effect=False)
@@ -65,7 +70,7 @@ class SimBus:
         """Take a queue's messages."""
         return SimSubscription(self._broker, self, self._process, queue, handler, concurrency)
 
-    async def announce(self, name: str) -> "_Presence":
+    async def announce(self, name: str, will: object = None) -> "_Presence":
         """Be seen."""
         await self._request("announce", lambda: self._make_present(name), effect=False)
         self._announced.add(name)

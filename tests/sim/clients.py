@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Conflict, NotFound, RequestError, Unavailable
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from tests.sim.networks import MEMBERS, own_subnet
 from tests.sim.world import World
 
 PATIENCE_SECONDS = 4.0
@@ -428,12 +429,17 @@ class Client:
     def _member_row(self, member: Thing) -> Member:
         self._ports += 1
         assert member.parent is not None
+        address, subnet_id = "10.0.0.1", None
+        if self.world.scenario.networks:
+            ways = (("10.0.0.1", MEMBERS), ("10.1.0.1", own_subnet(self.project_id)), ("10.9.0.1", None))
+            address, subnet_id = self._rng.choice(ways)
         return Member(
             id=member.id,
             pool_id=member.parent.id,
             load_balancer_id=self.root.id,
             project_id=self.project_id,
-            address="10.0.0.1",
+            address=address,
+            subnet_id=subnet_id,
             protocol_port=1000 + self._ports,
             name=next(iter(member.names)),
         )

@@ -24,11 +24,13 @@ from evenkeel.core.device import (
 from evenkeel.core.errors import DeviceUnavailable, GuardLost, StaleOwner
 from evenkeel.core.ids import ProjectId, SessionId
 from evenkeel.core.messages import ObservedStatus
+from evenkeel.core.networks import NOT_ADJACENT
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.devices.noop.memory import Partition
 from tests.sim.effects import Effects, Latency, Lost
+from tests.sim.networks import layout
 from tests.sim.process import Process
 from tests.sim.watch import Watch
 
@@ -61,7 +63,7 @@ class Box:
 
     def holds(self) -> dict[str, ServiceDefinition]:
         """Everything of ours on it, by load balancer."""
-        return {lb: service for part in self.memory.partitions.values() for lb, service in part.holds.items()}
+        return {lb: service for _, part in self.memory.tenants() for lb, service in part.holds.items()}
 
 
 class Site:
@@ -89,8 +91,14 @@ class Site:
         """Chances of: failed before anything was written, written without an answer."""
         self.poisoned: set[str] = set()
         """Load balancers that the devices refuse for now."""
+        self.networks = False
+        """The devices are attached to networks."""
         self._shared: set[str] = set()
         """Tenants in whose partitions somebody made something."""
+
+    def attach(self) -> None:
+        """The devices are attached to networks."""
+        self.networks = True
 
     def open(self, process: Process) -> "SimDevice":
         """A process's view."""
@@ -135,7 +143,10 @@ class Site:
         outcomes |= refused
         self.watch.applied(batch, [one for one in outcomes.values() if not one.error])
         return PartitionOutcome(
-            outcomes=tuple(outcomes.values()), lagging=lagging, writes=sum(outcome.writes for outcome in done)
+            outcomes=tuple(outcomes.values()),
+            lagging=lagging,
+            writes=sum(outcome.writes for outcome in done),
+            left=tuple(sorted({one for outcome in done for one in outcome.left})),
         )
 
     def retire(self, process: Process, project_id: str, epoch: int, session_id: str) -> Retirement:
@@ -346,6 +357,7 @@ class SimDevice:
             endpoints=tuple(box.name for box in site.boxes),
             carries_traffic=True,
             exclusive=True,
+            network_layout=layout(box.name for box in site.boxes) if site.networks else NOT_ADJACENT,
         )
 
     async def check(self) -> tuple[DeviceState, ...]:

@@ -17,6 +17,7 @@ import structlog
 
 from evenkeel.core.errors import Unavailable
 from evenkeel.devices.bigip.reconcile.partition_pass import PartitionPass
+from tests.sim import networks
 from tests.sim.aftermath import WITHIN_SECONDS, aftermath
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
@@ -37,6 +38,10 @@ POOLS = "pools-"
 """A seed that begins so has tenants of LBaaS v1."""
 LOSSES = "losses-"
 """A seed that begins so has a database that loses commits, and tenants who write fast."""
+NETWORKS = "networks-"
+"""A seed that begins so has devices that are attached to networks, of which projects share some."""
+SEEDS_PER_NETWORKS = 3
+"""So has every one of so many."""
 SEEDS_PER_BIGIP = 20
 """So does every one of so many."""
 
@@ -66,6 +71,8 @@ def run_seed(seed: int | str, *, tracing: bool = False) -> Result:
     scenario = Scenario(World.stream_of(str(seed), "scenario"))
     if str(seed).startswith(BIGIP) or (str(seed).isdigit() and int(seed) % SEEDS_PER_BIGIP == 0):
         scenario.driver = "bigip"
+    if str(seed).startswith(NETWORKS) or (str(seed).isdigit() and int(seed) % SEEDS_PER_NETWORKS == 0):
+        scenario.networks = True
     if str(seed).startswith(LOSSES):
         scenario.lose_commits()
     world = World(str(seed), scenario, tracing=tracing)
@@ -108,6 +115,8 @@ async def life_of(world: World, kind: type[Client]) -> None:
     """What a scenario says happens; ``kind``: of clients."""
     scenario = world.scenario
     world.server.add_environment(world.environment, world.scenario.driver)
+    if scenario.networks:
+        networks.declare(world.server, scenario.projects)
     for site in world.sites.values():
         for project_id in scenario.projects:
             site.add_foreign(project_id)

@@ -89,6 +89,8 @@ class Scenario:
             self.tenant_limits[1] = float(rng.choice((1, 2)))
         if rng.random() < LOSS_SHARE:
             self.kinds.append(LOSS)
+        self.networks = False
+        """Devices are attached to networks, of which projects share some."""
         self.client_pause_seconds = 1.5
         self.keepalive_seconds = 1.0
         self.loss_after_seconds = 0.0

@@ -16,7 +16,9 @@ from msgspec.structs import replace
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.errors import Conflict, NotFound, Unavailable
+from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.statuses import RescheduleMode
+from tests.sim import networks
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client, Unknown
 from tests.sim.effects import WAYS, Cut
@@ -32,8 +34,9 @@ TRIES_MAX = 500
 class Plain(Scenario):
     """Two controllers, two agents, one device, no faults, and intervals so long that little happens in between."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, networks: bool = False) -> None:
         super().__init__(World.stream_of("story", "scenario"))
+        self.networks = networks
         self.controllers, self.boxes, self.agent_groups = 2, (1,), [1, 1]
         self.projects = ["project-1"]
         self.reschedule, self.tenant_limits = RescheduleMode.CONTROL, {}
@@ -123,7 +126,7 @@ class Story:
         """Until no device has the tenant's partition."""
         until = self.world.loop.now + STEP_SECONDS
         boxes = [box for site in self.world.sites.values() for box in site.boxes]
-        while any("project-1" in box.memory.partitions for box in boxes):
+        while any(box.memory.partitions.keys() & {"project-1", COMMON_PROJECT} for box in boxes):
             await asyncio.sleep(0.2)
             self.chaos.supervise()
             if self.world.loop.now > until:
@@ -143,6 +146,8 @@ class Story:
 
 async def _live(world: World) -> None:
     world.server.add_environment(world.environment, world.scenario.driver)
+    if world.scenario.networks:
+        networks.declare(world.server, world.scenario.projects)
     for site in world.sites.values():
         site.add_foreign("project-1")
     for life in world.lives:
@@ -156,9 +161,9 @@ async def _live(world: World) -> None:
     await judge(world, [story.client])
 
 
-def tell(cut: Cut | None = None, *, tracing: bool = False) -> tuple[Result, list[str]]:
-    """The story, cut or whole: what became of it, and its effects."""
-    world = World("story", Plain(), tracing=tracing)
+def tell(cut: Cut | None = None, *, shared: bool = False, tracing: bool = False) -> tuple[Result, list[str]]:
+    """The story, cut or whole: what became of it, and its effects. ``shared``: with networks that projects share."""
+    world = World("story", Plain(networks=shared), tracing=tracing)
     world.effects.cut = cut
     result = run_world(world, partial(_live, world))
     return result, world.effects.counted
@@ -169,10 +174,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.sim.story", description=__doc__)
     parser.add_argument("--cut", type=int)
     parser.add_argument("--way", choices=(*WAYS, "late"), default="before")
+    parser.add_argument("--shared", action="store_true", help="with networks that projects share")
     parser.add_argument("--trace", action="store_true")
     arguments = parser.parse_args()
     cut = None if arguments.cut is None else Cut(arguments.cut, arguments.way)
-    result, effects = tell(cut, tracing=arguments.trace)
+    result, effects = tell(cut, shared=arguments.shared, tracing=arguments.trace)
     for moment, *what in result.trace if arguments.trace else ():
         print(f"{moment - 1000.0:9.4f}", *what)
     for number, effect in enumerate(effects):
@@ -182,14 +188,14 @@ def main() -> int:
     return 1 if result.violations else 0
 
 
-def command(cut: Cut) -> str:
+def command(cut: Cut, *, shared: bool = False) -> str:
     """What repeats it."""
-    return f"python -m tests.sim.story --cut {cut.number} --way {cut.way} --trace"
+    return f"python -m tests.sim.story --cut {cut.number} --way {cut.way} {'--shared ' if shared else ''}--trace"
 
 
-def effects_of_story() -> list[Any]:
+def effects_of_story(*, shared: bool = False) -> list[Any]:
     """All effects, by number; the whole story must be without a flaw."""
-    result, effects = tell()
+    result, effects = tell(shared=shared)
     assert not result.violations, result.violations
     return effects
 

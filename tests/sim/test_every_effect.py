@@ -21,6 +21,23 @@ def test_whatever_effect_is_cut_the_story_ends_well(part: int, way: str) -> None
         assert not result.violations, "\n".join([command(cut), *result.violations])
 
 
+OF_NETWORKS = ("device take_over", "device apply", "device retire", "allocate", "record_applied")
+"""Parts of the descriptions of effects that the story with shared networks adds, or that move what load balancers need
+of them; the others are those of the plain story."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_so_it_does_with_networks_that_projects_share(way: str) -> None:
+    effects = effects_of_story(shared=True)
+    numbers = [number for number, effect in enumerate(effects) if any(part in effect for part in OF_NETWORKS)]
+    assert len(numbers) > 10
+    for number in numbers:
+        cut = Cut(number, way)
+        result, _ = tell(cut, shared=True)
+        assert result.faults, "nothing was cut"
+        assert not result.violations, "\n".join([command(cut, shared=True), *result.violations])
+
+
 def _late_writes() -> list[str]:
     """What devices say when a write lands that an agent sent before it crashed, after the partition was removed."""
     found: list[str] = []

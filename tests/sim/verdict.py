@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.core.device import PartitionBatch
+from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
 from evenkeel.core.service import ServiceDefinition, definition_of
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.store.records.loading import load_trees
 from evenkeel.store.records.rows import NO_NETWORK
+from tests.sim import networks
 from tests.sim.clients import Client, Thing
 from tests.sim.database import FIRST_HISTORY
 from tests.sim.device import Site
@@ -66,6 +68,8 @@ def unrest(world: World) -> list[str]:
     if known < len(world.agents):
         found.append(f"only {known} of {len(world.agents)} agents have registered")
     found += [what for site in world.sites.values() for what in site.unfinished()]
+    if world.scenario.networks:
+        found += networks.unrest(world)
     return found + [f"guard not moved: {what}" for what in _old_guards(world)]
 
 
@@ -82,6 +86,10 @@ def _old_guards(world: World) -> Iterable[str]:
         f" WHERE vip_network_id != '{NO_NETWORK}' AND vip_leaving_revision IS NULL AND NOT deleted"
     ):
         yield from world.sites[number].old_guards(project_id, epoch)
+    for number, epoch in world.server.look(
+        "SELECT DISTINCT group_number, epoch FROM shard JOIN common_network ON shard_id = shard.id"
+    ):
+        yield from world.sites[number].old_guards(COMMON_PROJECT, epoch)
 
 
 async def judge(world: World, clients: Iterable[Client]) -> None:
@@ -90,7 +98,10 @@ async def judge(world: World, clients: Iterable[Client]) -> None:
     for number, site in world.sites.items():
         held = {id_: service for id_, service in stored[number].items() if not service.deleted}
         site.forget(_unknown(world, number))
-        await site.judge(_batches(world, number, stored[number]), held)
+        wanted = _batches(world, number, stored[number])
+        if world.scenario.networks and (common := networks.batch(world, number)) is not None:
+            wanted.append(common)
+        await site.judge(wanted, held)
         if not site.foreign_untouched(world.scenario.projects):
             world.watch.violation(f"somebody else's objects on the devices of group {number} were touched")
     for client in clients:
@@ -155,6 +166,12 @@ def _definitions(world: World) -> dict[int, dict[str, ServiceDefinition]]:
     rows = world.server.look(
         "SELECT load_balancer.id, shard.group_number FROM load_balancer JOIN shard ON shard.id = shard_id"
     )
+    projects = world.server.look("SELECT id, shard_id FROM load_balancer")
+    if world.scenario.networks:
+        for place in networks.places(world):
+            ids = [lb for lb, project in projects if project == place.shard_id]
+            found[place.group_number] |= networks.definitions(world, place, ids) if ids else {}
+        return found
     trees = load_trees(world.server.connection, [row[0] for row in rows])
     world.server.connection.rollback()
     for row in rows:

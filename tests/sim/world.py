@@ -69,6 +69,8 @@ class World:
             number: make(number, boxes, self.effects, self.watch, self.stream(f"site {number}"), scenario.reschedule)
             for number, boxes in enumerate(scenario.boxes, 1)
         }
+        for site in self.sites.values() if scenario.networks else ():
+            site.attach()
         self.controllers = [Life(f"controller-{number}", "controller") for number in range(scenario.controllers)]
         self.agents = [Life(f"agent-{number}", "agent") for number in range(len(scenario.agent_groups))]
         self.restarting: set[str] = set()

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from evenkeel.core.control import VipPlan
+from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Subnet, Vip
 from evenkeel.core.networks import DeclaredNetwork, NetworkType
 from evenkeel.core.ports import Device
@@ -32,6 +33,42 @@ class AttachedWorld(PairWorld):
             full_read_interval="0",
         )
 
+    async def declare_shared(self) -> None:
+        """A network that projects share, with the subnet 10.8.0.0/24."""
+        network = DeclaredNetwork(
+            id="net-s",
+            name="s",
+            network_type=NetworkType.VLAN,
+            physical_network="physnet",
+            segmentation_id=180,
+            shared=True,
+        )
+        await self.store.operators.add_network(network)
+        await self.store.operators.add_subnet(
+            Subnet(
+                id="sub-s",
+                network_id="net-s",
+                cidr="10.8.0.0/24",
+                gateway_ip="10.8.0.1",
+                allocation_start="10.8.0.20",
+                allocation_end="10.8.0.250",
+                device_addresses=("10.8.0.2-10.8.0.9",),
+            )
+        )
+
+    def in_common(self) -> list[list[str]]:
+        """Of each device: what is ours in /Common of the shared network."""
+        types = ("net/vlan", "net/self", "ltm/snat-translation")
+        found = [[self.emulator.devices[name].objects(type_, "Common") for type_ in types] for name in DEVICES]
+        return [sorted(path.rpartition("/")[2] for paths in each for path in paths) for each in found]
+
+    async def observer(self) -> str:
+        """The host that acts for the common shard; empty if none does."""
+        shards = await self.store.operators.shards()
+        (agent_id,) = (one.acting_agent_id for one in shards if one.project_id == COMMON_PROJECT)
+        agent = None if agent_id is None else await self.store.operators.agent(agent_id)
+        return agent.host if agent is not None and agent.alive else ""
+
     async def declare(self) -> None:
         for number, tenant in enumerate(TENANTS, 1):
             vlan = NetworkType.VLAN
@@ -55,9 +92,10 @@ class AttachedWorld(PairWorld):
                 )
             )
 
-    async def create_in(self, tenant: str) -> str:
-        address = f"10.0.0.{next(self._addresses) + 20}"
-        vip = Vip(address=address, subnet_id=f"sub-{tenant}", network_id=f"net-{tenant}", port_id=str(uuid.uuid4()))
+    async def create_in(self, tenant: str, *, shared: bool = False) -> str:
+        place = "s" if shared else tenant
+        address = f"10.{8 if shared else 0}.0.{next(self._addresses) + 20}"
+        vip = Vip(address=address, subnet_id=f"sub-{place}", network_id=f"net-{place}", port_id=str(uuid.uuid4()))
         root = LoadBalancer(id=str(uuid.uuid4()), project_id=tenant, vip=vip, provider=ENVIRONMENT)
         plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=address)
         change = await self.store.tenants.create_load_balancer(LoadBalancerTree(load_balancer=root), plan, [])
@@ -71,7 +109,7 @@ class AttachedWorld(PairWorld):
         return [sorted(path.rpartition("/")[2] for path in paths) for paths in found]
 
     async def allocated(self) -> int:
-        tables = (schema.attached_network, schema.route_domain, schema.device_address)
+        tables = (schema.attached_network, schema.common_network, schema.route_domain, schema.device_address)
         counts = [select(func.count()).select_from(table).scalar_subquery() for table in tables]
         found = await self.store.database.read(lambda connection: connection.execute(select(*counts)).one())
         return sum(found)
@@ -124,6 +162,58 @@ async def test_overlapping_networks_of_two_tenants_live_and_go(world: AttachedWo
     await eventually(lambda: world.have_partition("b") == [False, False])
     for type_ in ("net/vlan", "net/self", "net/route-domain", "ltm/snatpool", "ltm/snat-translation", "net/route"):
         assert world.there(type_, "a") == world.there(type_, "b") == [[], []], type_
+
+    async def released() -> bool:
+        return await world.allocated() == 0
+
+    await eventually(released)
+
+
+async def test_a_shared_network_lives_in_common_as_long_as_anybody_uses_it(world: AttachedWorld) -> None:
+    await world.start(agents=2)
+    await world.declare()
+    await world.declare_shared()
+    before = world.in_common()
+    ids = {tenant: await world.create_in(tenant, shared=True) for tenant in TENANTS}
+    own = await world.create_in("a")
+    for load_balancer_id in (*ids.values(), own):
+        await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+    for names, there in zip(before, world.in_common(), strict=True):
+        made = sorted(set(there) - set(names))
+        assert made[1:] == ["snat-traffic-group-1-sub-s_0", "vlan-180"] and made[0].startswith("local-")
+    assert world.there("net/vlan", "b") == [[], []]
+
+    # another agent takes the common shard over: what it finds is right
+    owner = await world.observer()
+    await world.vanish(owner)
+
+    async def moved() -> bool:
+        return await world.observer() not in (owner, "")
+
+    await eventually(moved)
+    await delete(world, ids["a"])
+    await eventually(lambda: gone(world, ids["a"]))
+    assert all("vlan-180" in each for each in world.in_common())
+
+    # the operator moves it to another segment
+    network = DeclaredNetwork(
+        id="net-s",
+        name="s",
+        network_type=NetworkType.VLAN,
+        physical_network="physnet",
+        segmentation_id=181,
+        shared=True,
+    )
+    for change in await world.store.operators.update_network(network):
+        await world.controllers["c0"].driver.accepted(change)
+    await eventually(lambda: world.active(ids["b"]))
+    assert all("vlan-181" in each and "vlan-180" not in each for each in world.in_common())
+
+    await delete(world, ids["b"])
+    await eventually(lambda: world.in_common() == before)
+    await delete(world, own)
+    await eventually(lambda: world.have_partition("a") == [False, False])
+    await eventually(lambda: world.have_partition("-common") == [False, False])
 
     async def released() -> bool:
         return await world.allocated() == 0

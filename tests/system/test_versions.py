@@ -48,8 +48,8 @@ class UncheckedStore:
         except AttributeError:
             return getattr(self._store.reports, name)
 
-    async def record_applied(self, report: m.ReportApplied) -> m.ReportReceipt:
-        return await self._store.reports.record_applied(await self._named(report))
+    async def record_applied(self, report: m.ReportApplied, **rest: Any) -> m.ReportReceipt:
+        return await self._store.reports.record_applied(await self._named(report), **rest)
 
     async def record_observed(self, report: m.ReportStatus) -> m.ReportReceipt:
         return await self._store.reports.record_observed(await self._named(report))

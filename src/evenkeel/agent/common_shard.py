@@ -1,4 +1,5 @@
-"""The common shard's worker: observes the devices for the whole group and reports changes.
+"""The common shard's worker: observes the devices for the whole group and reports changes; and, where projects share
+networks, has a :class:`~evenkeel.agent.shard.ShardWorker` beside it that serves those as load balancers are served.
 
 While a device is unreachable, the other devices serve the group's load balancers: these are DEGRADED, with the device
 in the reason, until it is back.
@@ -15,6 +16,7 @@ from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.inventory import Findings, Inventory
 from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.shard import ShardWorker
 from evenkeel.core import messages as m
 from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, EvenKeelError, SessionLost
@@ -63,14 +65,15 @@ def with_devices(statuses: Iterable[m.ObservedStatus], devices: Iterable[DeviceS
 
 
 class CommonShardWorker:
-    """Observes the devices while its agent owns the group's common shard. It does not write to devices, so it needs no
-    guard.
+    """Observes the devices while its agent owns the group's common shard. Observing writes nothing to devices, so it
+    needs no guard; ``writer`` has its own.
     """
 
     def __init__(
         self,
         assignment: m.Assignment,
         *,
+        writer: ShardWorker | None = None,
         session_id: SessionId,
         controllers: ControllerClient,
         device: Device,
@@ -83,6 +86,8 @@ class CommonShardWorker:
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id
         self.epoch = assignment.epoch
+        self.writer = writer
+        """Serves networks that projects share; None: the devices are attached to none."""
         self._session_id = session_id
         self._controllers = controllers
         self._device = device
@@ -107,7 +112,9 @@ class CommonShardWorker:
         self.devices: tuple[DeviceState, ...] = ()
 
     def finish(self) -> None:
-        """End after the current observation."""
+        """End after the current observation, and the current pass."""
+        if self.writer is not None:
+            self.writer.finish()
         self._stopping.set()
 
     def report_all_again(self) -> None:
@@ -121,7 +128,24 @@ class CommonShardWorker:
         return self._inventory.unexpected(self._clock.monotonic())
 
     async def run(self) -> None:
-        """Observe every ``status_interval_seconds``, and when a device notifies of a change, until finished or lost."""
+        """Observe every ``status_interval_seconds``, and when a device notifies of a change, until finished or lost.
+
+        Observing and writing end together: each may find that the shard is lost.
+        """
+        if self.writer is None:
+            await self._observe()
+            return
+        writing = asyncio.create_task(self.writer.run(), name=f"networks of shard {self.shard_id}")
+        writing.add_done_callback(lambda _: self._stopping.set())
+        try:
+            await self._observe()
+            self.writer.finish()
+            await writing
+        finally:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+
+    async def _observe(self) -> None:
         while not self._stopping.is_set() and not self.lost:
             try:
                 await self._look()
@@ -207,6 +231,8 @@ class CommonShardWorker:
                 inventory.expects(expected, absent, self._clock.monotonic())
             for part in _parts(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
+                    if self.writer is not None:  # what load balancers need goes with them
+                        self.writer.doubt((), complete=True)
                     log.warning(
                         "configuration on devices differs from what was applied",
                         absent=part.absent[:IDS_LOGGED],

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import structlog
@@ -101,14 +101,15 @@ class Ownership:
             resting = self._restarts.waiting(_key(assignment.shard_id, assignment.epoch), self._clock.monotonic())
             if assignment.shard_id not in self._releasing and not resting:
                 self._start(assignment)
-        elif isinstance(entry[0], ShardWorker):
-            entry[0].add_work(assignment.work)
+        elif (writer := _writer(entry[0])) is not None:
+            writer.add_work(assignment.work)
 
     def _start(self, assignment: m.Assignment) -> None:
         worker: Worker
         if assignment.project_id == COMMON_PROJECT:
             worker = CommonShardWorker(
                 assignment,
+                writer=self._shard_worker(assignment) if self._device.facts.network_layout.adjacent else None,
                 session_id=self._session.id,
                 controllers=self._controllers,
                 device=self._device,
@@ -119,27 +120,34 @@ class Ownership:
                 incarnations=self._incarnations.copy(),
             )
         else:
-            worker = ShardWorker(
-                assignment,
-                session=self._session,
-                controllers=self._controllers,
-                device=self._device,
-                clock=self._clock,
-                settings=self._settings,
-                rng=self._rng,
-                pass_limit=self._pass_limit,
-                on_device_trouble=self._on_device_trouble,
-            )
+            worker = self._shard_worker(assignment)
         log.info("serving shard", shard=assignment.shard_id, project=assignment.project_id, epoch=assignment.epoch)
         task = asyncio.create_task(worker.run(), name=f"shard {assignment.shard_id}")
         task.add_done_callback(partial(self._ended, _key(worker.shard_id, worker.epoch)))
         self._workers[assignment.shard_id] = (worker, task)
 
+    def _shard_worker(self, assignment: m.Assignment) -> ShardWorker:
+        return ShardWorker(
+            assignment,
+            session=self._session,
+            controllers=self._controllers,
+            device=self._device,
+            clock=self._clock,
+            settings=self._settings,
+            rng=self._rng,
+            pass_limit=self._pass_limit,
+            on_device_trouble=self._on_device_trouble,
+        )
+
     def look_again(self) -> None:
         """A device is back that may have missed or lost changes: every worker makes a complete pass."""
+        for writer in self._writers():
+            writer.doubt((), complete=True)
+
+    def _writers(self) -> Iterator[ShardWorker]:
         for worker, _ in self._workers.values():
-            if isinstance(worker, ShardWorker):
-                worker.doubt((), complete=True)
+            if (writer := _writer(worker)) is not None:
+                yield writer
 
     def apply_again(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
         """What the operator's files say of these load balancers changed; those of other agents are left out."""
@@ -218,12 +226,14 @@ class Ownership:
         if entry is None:
             return False
         worker = entry[0]
-        if isinstance(worker, CommonShardWorker):
+        if isinstance(worker, CommonShardWorker) and not hint.load_balancer_ids:
             worker.report_all_again()
-        elif hint.look_again:
-            worker.doubt(hint.load_balancer_ids, complete=hint.complete)
-        else:
-            worker.hint(hint.load_balancer_ids)
+            return True
+        writer = _writer(worker)
+        if writer is not None and hint.look_again:
+            writer.doubt(hint.load_balancer_ids, complete=hint.complete)
+        elif writer is not None:
+            writer.hint(hint.load_balancer_ids)
         return True
 
     def ask(self, hint: m.PlanHint) -> None:
@@ -241,7 +251,7 @@ class Ownership:
     @property
     def queue_depth(self) -> int:
         """Load balancers waiting in all shards."""
-        return sum(worker.queue_depth for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
+        return sum(writer.queue_depth for writer in self._writers())
 
     @property
     def queue_oldest_seconds(self) -> float:
@@ -252,7 +262,7 @@ class Ownership:
     @property
     def busy(self) -> bool:
         """Whether work of any shard waits to be done or retried."""
-        return any(worker.busy for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
+        return any(writer.busy for writer in self._writers())
 
     @property
     def serving(self) -> tuple[m.ShardEpoch, ...]:
@@ -285,6 +295,11 @@ class Ownership:
             for task in tasks:
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _writer(worker: Worker) -> ShardWorker | None:
+    """What writes to devices; None: nothing does."""
+    return worker.writer if isinstance(worker, CommonShardWorker) else worker
 
 
 def _key(shard_id: ShardId, epoch: int) -> str:

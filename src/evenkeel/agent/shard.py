@@ -316,7 +316,7 @@ class ShardWorker:
         self._note_served(services, complete=complete)  # also if the answer to the report is lost
         left = lacking(services, outcome)
         await self._settle(outcome, without(outcome.outcomes, left.services))
-        if not outcome.lagging and complete:
+        if complete and not outcome.lagging and not outcome.left:
             self._retries.succeeded(COMPLETE)
         if not services and not outcome.lagging and self._session.may_write():
             await self._retire()
@@ -392,6 +392,7 @@ class ShardWorker:
         if outcome.lagging:
             self._log.warning("devices are not up to date", devices=outcome.lagging)
             self._applied.clear()
+        if outcome.lagging or outcome.left:
             self._retries.failed(COMPLETE, self._clock.monotonic())
         with tracer().span("report"):
             await self._client.report(outcomes)

@@ -8,7 +8,7 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.core import messages as m
 from evenkeel.core.device import Repair
 from evenkeel.core.errors import SessionLost
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.service import ServiceDefinition
 
@@ -42,6 +42,7 @@ class ShardClient:
         self._carries_traffic = carries_traffic
         self._history = session.history
         """History of the database at the last request for definitions."""
+        self._common = assignment.project_id == COMMON_PROJECT
         self._removed: frozenset[LoadBalancerId] = frozenset()
         """Of the last fetched definitions: those of deleted load balancers."""
 
@@ -130,6 +131,8 @@ class ShardClient:
         )
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
+        if self._common:  # its networks are no load balancers
+            return
         shard = m.ShardEpoch(shard_id=self.shard_id, epoch=self.epoch)
         confirmed.confirm(self._history, outcomes, shard, removed=self._removed)
 

@@ -89,7 +89,7 @@ class Callbacks:
             case m.Keepalive():
                 return _told(await self._keepalives.answer(message))
             case m.ReportApplied():
-                return await self._reports.record_applied(message)
+                return await self._reports.record_applied(message, tell=self._hints.notify_change)
             case m.GetServices():
                 return await self._services(message)
             case m.GetCertificates():

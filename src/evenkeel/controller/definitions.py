@@ -14,6 +14,7 @@ import structlog
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.attachment import DevicePort, Needs
+from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, EvenKeelError, NetworkUnavailable
 from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.ports import AttachmentStore, FoundServices, Network, OwnershipStore
@@ -41,11 +42,14 @@ class DefinitionReader:
         attachments: AttachmentStore,
         network: Network | None,
         settings: ControllerSettings,
+        tell: Callable[[Change], None] = lambda change: None,
     ) -> None:
         self._ownership = ownership
         self._attachments = attachments
         self._network = network
         self._settings = settings
+        self._tell = tell
+        """Gets networks that load balancers wait for."""
         self._making: dict[tuple[ShardId, DevicePort], asyncio.Task[str]] = {}
         """Ports that are being made; the result is why that failed, if it did. A call that waited in vain leaves them
         to the next one."""
@@ -73,7 +77,7 @@ class DefinitionReader:
         return found.page
 
     async def _page(self, call: m.GetServices, limit: int, problems: Problems) -> FoundServices:
-        return await self._ownership.services(
+        found = await self._ownership.services(
             call.agent_id,
             call.session_id,
             call.shard_id,
@@ -83,6 +87,9 @@ class DefinitionReader:
             limit=limit,
             unattachable=problems,
         )
+        for change in found.awaited:
+            self._tell(change)
+        return found
 
     async def _meet(self, network: Network, shard_id: ShardId, needs: Needs, until: float) -> Problems:
         """Ask the network service, until that time of the event loop; returns the load balancers for which it has no

@@ -8,7 +8,7 @@ import asyncio
 
 import structlog
 
-from evenkeel.core.control import Recheck, ShardOwner
+from evenkeel.core.control import Change, Recheck, ShardOwner
 from evenkeel.core.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import AssignmentsHint, PlanHint, WorkHint, agent_queue
@@ -47,6 +47,11 @@ class Hints:
             ids.add(load_balancer_id)
         self._note_origin(key[0])
         self._wake.set()
+
+    def notify_change(self, change: Change) -> None:
+        """The same of an accepted change, if an agent acts for its shard."""
+        if change.owner is not None:
+            self.notify_work(change.owner, change.load_balancer_id)
 
     def notify_recheck(self, recheck: Recheck) -> None:
         """The owner of the shard must check the devices again."""

@@ -73,7 +73,9 @@ class Controller:
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
         self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake, clock)
-        self._definitions = DefinitionReader(store.ownership, store.attachments, network, settings)
+        self._definitions = DefinitionReader(
+            store.ownership, store.attachments, network, settings, self._hints.notify_change
+        )
         self._callbacks = Callbacks(
             store.ownership,
             store.reports,

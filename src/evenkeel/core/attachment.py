@@ -1,7 +1,10 @@
 """Networks of load balancers on the devices of a group: what has to be there of them, and in which route domain. Pure.
 
-All networks of one load balancer are in one route domain. A project's networks share its first one as long as their
-subnets do not overlap; a network stays where it is while a load balancer of the project uses it.
+The project's own networks of one load balancer are in one route domain. A project's networks share its first one as
+long as their subnets do not overlap; a network stays where it is while a load balancer of the project uses it.
+
+Networks that projects share (*common* ones, :func:`is_common`) are in the common route domain. Their objects on the
+devices are made for the device group's common shard, so a load balancer on them waits until that has been done.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +39,10 @@ class NotAllocated(Exception):
     """A route domain or an address has to be allocated first."""
 
 
+class NotReady(Exception):
+    """The devices are being attached to a common network of a load balancer; the text says which."""
+
+
 class KnownSubnet(Value):
     """A subnet and its network; None: it is not declared."""
 
@@ -57,6 +64,8 @@ class DevicePort(Value):
     owner: str
     index: int
     binding_host: str
+    common: bool = False
+    """The network is a common one: the address is the common shard's."""
 
     @property
     def name(self) -> str:
@@ -104,6 +113,15 @@ class DueFacts(Value):
     """Addresses of members whose hosts are known."""
 
 
+class CommonNetwork(Value):
+    """A network that projects share, as the device group's common shard has it."""
+
+    revision: int
+    applied_revision: int
+    reason: str = ""
+    """Why the devices could not be attached at the last try."""
+
+
 class Attached(Value):
     """What the devices have of networks for one shard."""
 
@@ -113,6 +131,12 @@ class Attached(Value):
     """By subnet id."""
     hosts: Mapping[tuple[str, str], MemberHost] = {}
     """By network id and address of a member; without a MAC address if it has no port."""
+    common: Mapping[str, CommonNetwork] = {}
+    """By network id."""
+    common_addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
+    """By subnet id, of common networks; without those that are given up."""
+    needed: Mapping[str, int] = {}
+    """By network id: the revision of a common network that has what the shard needs of it."""
 
 
 class SubnetsInUse(Value):
@@ -173,22 +197,38 @@ def subnets_to_attach(
 
 
 def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: NetworkLayout) -> None:
-    """Clients may come in the common route domain and members be in another one. Any other mixture is refused: devices
-    would need source addresses for members in both."""
-    here = frozenset(each.subnet.id for each in found)
-    if without_route_domains(layout) or not here or here == uses.all:
+    """A load balancer may be in the common route domain and in one of its project's, unless they are strict. It may not
+    have members in networks that an operator attached and in others: devices have no source addresses in the former."""
+    own = [each for each in found if not _in_common(each, layout)]
+    shared = [each for each in found if _in_common(each, layout)]
+    _check_overlaps(own, shared)
+    if without_route_domains(layout) or not found:
         return
-    names = ", ".join(sorted({each.subnet.network_id for each in found}))
-    if here & uses.vips or uses.members - here:
+    here = frozenset(each.subnet.id for each in found)
+    if here != uses.all and (here & uses.vips or uses.members - here):
+        names = ", ".join(sorted({each.subnet.network_id for each in found}))
         raise NotAttachable(
             "with members in networks of common_network_ids, which are in the common route domain, it can have neither"
             f" its VIP nor other members elsewhere: {names}"
         )
-    if layout.strict:
+    if own and layout.strict and (shared or here != uses.all):
+        names = ", ".join(sorted({each.subnet.network_id for each in own}))
         raise NotAttachable(
-            f"its VIP is in a network of common_network_ids, and members are in others ({names}): traffic does not pass"
-            " between route domains, by f5_route_domain_strictness"
+            f"it is in networks of the common route domain and in others ({names}): traffic does not pass between route"
+            " domains, by f5_route_domain_strictness"
         )
+
+
+def _check_overlaps(own: Sequence[KnownSubnet], shared: Sequence[KnownSubnet]) -> None:
+    """An address has to say in which route domain it is."""
+    cidrs = [(one.subnet.cidr, other.subnet.cidr) for one in own for other in shared]
+    for one, other in cidrs:
+        if _overlap(one, other):
+            raise NotAttachable(f"its subnets overlap: {one}, and {other} of a network that projects share")
+
+
+def _in_common(each: KnownSubnet, layout: NetworkLayout) -> bool:
+    return each.network is not None and is_common(each.network, layout)
 
 
 def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> None:
@@ -203,13 +243,14 @@ def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> N
         raise NotAttachable(
             f"network {network.id} is of type {network.network_type}; the devices are attached to {allowed}"
         )
-    if {network.project_id, each.subnet.project_id} - {None, project_id}:
+    open_to_all = network.shared or network.external
+    if not open_to_all and {network.project_id, each.subnet.project_id} - {None, project_id}:
         # tenants may name any subnet as a member's
         raise NotAttachable(f"network {network.id} of subnet {each.subnet.id} belongs to another project")
-    if is_common(network, layout):
+    if is_common(network, layout) and layout.floating and len(layout.traffic_groups) > 1:
         raise NotAttachable(
-            f"network {network.id} is {'external' if network.external else 'shared by projects'}: an operator has to"
-            " attach the devices to it, and to list it in common_network_ids"
+            f"network {network.id} is shared by projects of several traffic groups, of which only one can have the"
+            " members' gateway: f5_snat_mode True, or one of traffic_groups"
         )
 
 
@@ -223,6 +264,12 @@ def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
     )
 
 
+def common_networks_of(subnets: Iterable[KnownSubnet], layout: NetworkLayout) -> frozenset[str]:
+    """Ids of the common networks of these subnets, without those that an operator attached."""
+    networks = {each.network.id for each in subnets if each.network is not None and is_common(each.network, layout)}
+    return frozenset(networks).difference(layout.common_network_ids)
+
+
 def service_networks(
     subnets: Iterable[KnownSubnet],
     layout: NetworkLayout,
@@ -231,48 +278,106 @@ def service_networks(
     members: Collection[tuple[str, str]] = (),
 ) -> tuple[ServiceNetwork, ...]:
     """The networks of a service definition. ``members``: those of :func:`members_on_tunnels`. Raises
-    :class:`NotAllocated`, :class:`NotAttachable`."""
+    :class:`NotAllocated`, :class:`NotAttachable`, :class:`NotReady`."""
     by_network: dict[str, list[ServiceSubnet]] = {}
     networks: dict[str, DeclaredNetwork] = {}
     for each in subnets:
         if each.network is None or each.network.id not in attached.route_domains:
             raise NotAllocated
-        found = _service_subnet(each.subnet, layout, attached, project_id)
-        by_network.setdefault(each.network.id, []).append(replace(found, hosts=_hosts(each.subnet, attached, members)))
+        if is_common(each.network, layout):
+            found = _common_subnet(each, layout, attached, project_id)
+        else:
+            found = _service_subnet(each.subnet, layout, attached, project_id)
+            found = replace(found, hosts=_hosts(each.subnet, attached, members))
+        by_network.setdefault(each.network.id, []).append(found)
         networks[each.network.id] = each.network
-    if len({attached.route_domains[id_] for id_ in networks}) > 1:
+    own = {id_: attached.route_domains[id_] for id_, each in networks.items() if not is_common(each, layout)}
+    if len(set(own.values())) > 1:
         raise NotAttachable(
             "its networks are in different route domains, because subnets of the project overlap: "
-            + ", ".join(f"{id_} in {attached.route_domains[id_]}" for id_ in sorted(networks))
+            + ", ".join(f"{id_} in {own[id_]}" for id_ in sorted(own))
         )
+    for id_ in sorted(networks.keys() - own.keys()):
+        _check_ready(id_, attached)
     return tuple(
-        ServiceNetwork(
-            id=id_,
-            project_id=project_id,
-            network_type=network.network_type,
-            common=False,
+        service_network(
+            network,
+            project_id,
+            common=id_ not in own,
             route_domain=attached.route_domains[id_],
-            physical_network=network.physical_network,
-            segmentation_id=network.segmentation_id,
-            mtu=network.mtu,
-            external=network.external,
-            subnets=tuple(by_network[id_]),
-            vteps=network.vteps,
+            subnets=by_network[id_],
         )
         for id_, network in sorted(networks.items())
     )
 
 
-def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId) -> ServiceSubnet:
-    has = {(one.use, one.owner, one.index): one for one in attached.addresses.get(subnet.id, ())}
-    wanted = tuple(wanted_addresses(layout, project_id))
-    if any(each not in has for each in wanted):
+def service_network(
+    network: DeclaredNetwork,
+    project_id: ProjectId,
+    *,
+    common: bool,
+    route_domain: int,
+    subnets: Iterable[ServiceSubnet],
+) -> ServiceNetwork:
+    """The network as devices get it."""
+    return ServiceNetwork(
+        id=network.id,
+        project_id=project_id,
+        network_type=network.network_type,
+        common=common,
+        route_domain=route_domain,
+        physical_network=network.physical_network,
+        segmentation_id=network.segmentation_id,
+        mtu=network.mtu,
+        external=network.external,
+        subnets=tuple(subnets),
+        vteps=network.vteps,
+    )
+
+
+def _check_ready(network_id: str, attached: Attached) -> None:
+    """Raises :class:`NotReady` or :class:`NotAttachable` until the devices have what the shard needs of it."""
+    state = attached.common[network_id]
+    if state.applied_revision >= attached.needed.get(network_id, state.revision):
+        return
+    if state.reason:
+        raise NotAttachable(f"network {network_id}, which projects share: {state.reason}")
+    raise NotReady(f"the devices are being attached to network {network_id}, which projects share")
+
+
+def _common_subnet(
+    each: KnownSubnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId
+) -> ServiceSubnet:
+    """Of its addresses, those that the project's load balancers use."""
+    subnet = each.subnet
+    if subnet.network_id not in attached.common or attached.route_domains[subnet.network_id] != COMMON_ROUTE_DOMAIN:
         raise NotAllocated
+    found = allocated_subnet(subnet, attached.common_addresses.get(subnet.id, ()), wanted_common_addresses(layout))
+    if len(found.addresses) < len(tuple(wanted_common_addresses(layout))):
+        raise NotAllocated
+    traffic_group = traffic_group_of(project_id, layout.traffic_groups)
+    mine = (one for one in found.addresses if one.use is AddressUse.SNAT and one.owner == traffic_group)
+    return replace(found, addresses=tuple(mine))
+
+
+def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId) -> ServiceSubnet:
+    wanted = tuple(wanted_addresses(layout, project_id))
+    found = allocated_subnet(subnet, attached.addresses.get(subnet.id, ()), wanted)
+    if len(found.addresses) < len(wanted):
+        raise NotAllocated
+    return found
+
+
+def allocated_subnet(
+    subnet: Subnet, addresses: Iterable[DeviceAddress], wanted: Iterable["WantedAddress"]
+) -> ServiceSubnet:
+    """The subnet with those of the wanted addresses that are allocated."""
+    has = {(one.use, one.owner, one.index): one for one in addresses}
     return ServiceSubnet(
         id=subnet.id,
         cidr=subnet.cidr,
         gateway_ip=subnet.gateway_ip,
-        addresses=tuple(has[each] for each in sorted(wanted)),
+        addresses=tuple(has[each] for each in sorted(wanted) if each in has),
     )
 
 
@@ -297,6 +402,17 @@ def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[W
         yield AddressUse.SNAT, traffic_group, index
 
 
+def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
+    """The addresses that the devices need in a subnet of a common network: for the projects of all traffic groups."""
+    for device in layout.devices:
+        yield AddressUse.SELF, device, 0
+    for traffic_group in layout.traffic_groups:
+        if layout.floating:
+            yield AddressUse.FLOATING, traffic_group, 0
+        for index in range(layout.snat_addresses):
+            yield AddressUse.SNAT, traffic_group, index
+
+
 # -- allocation
 
 
@@ -319,6 +435,17 @@ def chosen_route_domain(
         f"{', '.join(sorted(cidrs))} overlaps another subnet of the project, which may have"
         f" {layout.route_domains_max} route domain(s): max_namespaces_per_tenant"
     )
+
+
+def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> None:
+    """Subnets of common networks are all in one route domain. ``there``: the CIDRs of others in it. Raises
+    :class:`NotAttachable`."""
+    cidrs = [each.subnet.cidr for each in new]
+    others = [*there, *cidrs]
+    for place, one in enumerate(cidrs):
+        found = next((other for other in others[: len(there) + place] if _overlap(one, other)), None)
+        if found is not None:
+            raise NotAttachable(f"{one} overlaps {found}, which is in the common route domain, too")
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -84,12 +84,13 @@ def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) 
 
 
 def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
-    """The outcome of a service definition; without an error it is applied."""
+    """The outcome of a service definition; without an error it is applied, or waits if the definition says so."""
     return Applied(
         load_balancer_id=service.load_balancer_id,
         revision=service.revision,
         change_id=service.change_id,
         error=error,
+        waiting=bool(error) and service.waiting,
     )
 
 
@@ -117,6 +118,8 @@ class PartitionOutcome(Value):
     did not bring. Load balancers that refer to them are left as they are, with an error among the outcomes, and must be
     applied again with them.
     """
+    left: tuple[LoadBalancerId, ...] = ()
+    """Networks that nobody is to have any more and a device did not give up yet: another complete batch is needed."""
 
 
 class EnhancedServices(Value):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from evenkeel.core.certificate_references import references_of
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.enhanced_services import chosen
-from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId
 from evenkeel.core.model import (
     L7_TARGETS,
     TLS_PROTOCOL,
@@ -110,13 +110,15 @@ class ServiceDefinition(Wire):
     """
     problem: str = ""
     """Why this is not the real definition: the load balancer must not change on a device. See :func:`stand_in`."""
+    waiting: bool = False
+    """The problem is one that passes: the load balancer stays PENDING with it."""
 
 
 NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
 """In definitions of load balancers that the device must not hold."""
 
 
-def stand_in(service: ServiceDefinition, problem: str) -> ServiceDefinition:
+def stand_in(service: ServiceDefinition, problem: str, *, waiting: bool = False) -> ServiceDefinition:
     """A replacement for a definition that cannot be sent: every device driver refuses it with the problem and keeps
     what it holds of the load balancer. Agents that do not know ``problem`` refuse its invalid address and show it in
     the error.
@@ -127,6 +129,23 @@ def stand_in(service: ServiceDefinition, problem: str) -> ServiceDefinition:
         revision=service.revision,
         change_id=service.change_id,
         vip=Vip(address=problem, subnet_id="", network_id="", port_id=""),
+        problem=problem,
+        waiting=waiting,
+    )
+
+
+def network_definition(
+    network_id: str, revision: int, network: ServiceNetwork | None, problem: str = ""
+) -> ServiceDefinition:
+    """The wanted state of a network that projects share, which a device group's common shard serves as if it were a
+    load balancer with the network's id. ``network``: None if nobody uses it any more."""
+    return ServiceDefinition(
+        load_balancer_id=LoadBalancerId(network_id),
+        project_id=COMMON_PROJECT,
+        revision=revision,
+        vip=NO_VIP,
+        deleted=network is None and not problem,
+        networks=() if network is None else (network,),
         problem=problem,
     )
 

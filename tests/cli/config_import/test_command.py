@@ -139,13 +139,13 @@ def test_files_that_are_there_are_replaced_only_by_force(evenkeel: Run, files: t
 def test_what_needs_somebody_is_a_problem(evenkeel: Run, tmp_path: Path) -> None:
     file = tmp_path / "agent.ini"
     file.write_text(
-        "[DEFAULT]\nenvironment_prefix = a b\nf5_common_networks = True\nf5_ha_type = scalen\n"
+        "[DEFAULT]\nenvironment_prefix = a b\nl3_binding_driver = a.B\nf5_ha_type = scalen\n"
         "icontrol_hostname = 192.0.2.1\nnonsense = 5\nf5_snat_mode = True\n"
     )
     ran = evenkeel("config", "import", "--agent-ini", str(file), "--output", str(tmp_path / "new"))
     assert ran.code == 1
     told = [line.removeprefix("problem: ").partition(":")[0] for line in ran.err.splitlines()]
-    assert told == ["f5_common_networks", "nonsense", "environment_prefix", "icontrol_hostname", "icontrol_password"]
+    assert told == ["l3_binding_driver", "nonsense", "environment_prefix", "icontrol_hostname", "icontrol_password"]
 
 
 def test_how_devices_are_attached_to_networks_is_kept(evenkeel: Run, tmp_path: Path) -> None:

@@ -107,8 +107,7 @@ async def test_with_several_route_domains_they_are_apart_and_the_rest_is_in_the_
             {"network_type": NetworkType.GRE, "physical_network": None},
             "of type gre; the devices are attached to vlan, vxlan",
         ),
-        ({"shared": True}, "shared by projects"),
-        ({"external": True}, "external"),
+        ({"project_id": "p2"}, "belongs to another project"),
         (None, "is not declared"),
     ],
 )

@@ -24,7 +24,6 @@ _ATTACHED = "the same name; written with f5_global_routed_mode = False"
 _NOT_READ = "F5's agent does not read it either"
 _BIGIQ = "left over from BIG-IQ; F5's agent does not read it either"
 _LOGIN = "[barbican] of the controllers"
-_BY_HAND = "an operator attaches devices to networks that projects share, and lists them in common_network_ids"
 ATTACHMENT = (
     "f5_external_physical_mappings",
     "advertised_tunnel_types",
@@ -35,6 +34,9 @@ ATTACHMENT = (
     "f5_route_domain_strictness",
     "f5_snat_mode",
     "f5_snat_addresses_per_subnet",
+    "f5_common_networks",
+    "f5_common_external_networks",
+    "external_gateway_mode",
     "common_network_ids",
 )
 """Options that say how devices are attached to networks, in the same words here."""
@@ -69,9 +71,6 @@ OPTIONS: dict[str, F5Option] = {
     "f5_pending_services_timeout": F5Option("replaced", "pending_deadline of the controllers"),
     "f5_errored_services_timeout": _dropped(_NOT_READ),
     "f5_global_routed_mode": F5Option("kept", "f5_global_routed_mode"),
-    "f5_common_networks": _dropped(_BY_HAND, "false"),
-    "f5_common_external_networks": F5Option("replaced", _BY_HAND),
-    "external_gateway_mode": _dropped("route domains use routes of route domain 0 where they have none", "false"),
     "l3_binding_driver": _dropped(_NO_NETWORKS, "none"),
     "l3_binding_static_mappings": _dropped(_NO_NETWORKS, "none"),
     "f5_bigip_lbaas_device_driver": F5Option("replaced", "device_driver = bigip"),

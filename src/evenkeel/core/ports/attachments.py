@@ -26,8 +26,9 @@ class AttachmentStore(Protocol):
         ...
 
     async def release_leftovers(self, *, limit: int) -> int:
-        """Release route domains and addresses of at most ``limit`` shards that have no load balancers; returns how
-        many there were. Where a process died after the last one was removed and before this."""
+        """Release networks that no load balancer uses any more, of at most ``limit`` shards, and at most ``limit``
+        networks that projects share; returns how many there were. Where a process died after the last user was removed
+        and before this."""
         ...
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from evenkeel.core.attachment import Needs
 from evenkeel.core.certificates import CertificateReader
-from evenkeel.core.control import ShardOwner
+from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
     Assignments,
@@ -26,6 +26,8 @@ class FoundServices(Value):
 
     page: ServiceDefinitions
     needs: Needs = Needs()
+    awaited: tuple[Change, ...] = ()
+    """Networks that load balancers of the page wait for, which the group's common shard has to serve."""
 
 
 class OwnershipStore(Protocol):

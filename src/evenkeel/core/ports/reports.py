@@ -1,8 +1,9 @@
 """The store port for what agents report."""
 
+from collections.abc import Callable
 from typing import Protocol
 
-from evenkeel.core.control import Recheck
+from evenkeel.core.control import Change, Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 from evenkeel.core.traffic import TrafficReading
 
@@ -12,11 +13,16 @@ class ReportStore(Protocol):
     epoch.
     """
 
-    async def record_applied(self, report: ReportApplied) -> ReportReceipt:
+    async def record_applied(
+        self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
+    ) -> ReportReceipt:
         """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and confirmed
         deletes remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs, and
         sessions that are not the agent's, are ignored, ``stale``. A revision never goes backwards. An event is recorded
-        only when the status changes."""
+        only when the status changes.
+
+        Outcomes of a common shard are those of networks that projects share. ``tell`` gets what is due now: such
+        networks after a tenant's shard stopped using them, and load balancers that waited for one."""
         ...
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:

@@ -62,6 +62,23 @@ OPTIONS = [
         max=SNAT_ADDRESSES_MAX,
         help="Addresses of each subnet that members see as their clients'. 0: the self IPs (automap).",
     ),
+    cfg.BoolOpt(
+        "f5_common_networks",
+        default=False,
+        help="All networks are in the partition Common and in route domain 0, as those are that projects share. The "
+        "addresses of projects must not overlap then.",
+    ),
+    cfg.BoolOpt(
+        "f5_common_external_networks",
+        default=True,
+        help="External networks are in the partition Common and in route domain 0. False: each is one project's.",
+    ),
+    cfg.BoolOpt(
+        "external_gateway_mode",
+        default=False,
+        help="The default route of route domain 0 leads to the gateway of one of the networks in Common. Only with "
+        "f5_common_networks. False: an operator makes the route.",
+    ),
     cfg.ListOpt(
         "common_network_ids",
         default=[],
@@ -109,6 +126,10 @@ class AttachmentOptions(Value):
     translated: bool = True
     """Members see addresses of the devices."""
     snat_addresses: int = 1
+    all_common: bool = False
+    external_common: bool = True
+    external_gateway: bool = False
+    """The default route of route domain 0 is ours."""
     common_network_ids: tuple[str, ...] = ()
     tunnel_types: tuple[NetworkType, ...] = ()
     vtep_folder: str = "Common"
@@ -135,6 +156,9 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
         strict=values["f5_route_domain_strictness"],
         translated=values["f5_snat_mode"],
         snat_addresses=values["f5_snat_addresses_per_subnet"] if values["f5_snat_mode"] else 0,
+        all_common=values["f5_common_networks"],
+        external_common=values["f5_common_external_networks"],
+        external_gateway=values["external_gateway_mode"],
         common_network_ids=tuple(text.partition(":")[0].strip() for text in values["common_network_ids"]),
         tunnel_types=tunnels,
         vtep_folder=values["f5_vtep_folder"],
@@ -152,6 +176,8 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
     if tunnels and not found.vtep_name:
         shown = ",".join(tunnels)
         problems.append(f"f5_vtep_selfip_name: '': a self IP is needed with advertised_tunnel_types {shown}")
+    if found.external_gateway and not found.all_common:
+        problems.append("external_gateway_mode: True: only False is allowed without f5_common_networks True")
     if problems:
         raise ConfigurationRefused(problems)
     return found
@@ -191,4 +217,6 @@ def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: 
         network_types=(*wired, *options.tunnel_types),
         strict=options.strict,
         binding_host=options.binding_host,
+        all_common=options.all_common,
+        external_common=options.external_common,
     )

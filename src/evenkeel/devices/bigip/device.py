@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -20,7 +20,7 @@ from evenkeel.devices.bigip.objects import Observed, RenderedObjects
 from evenkeel.devices.bigip.observe import digest, observation, requirements
 from evenkeel.devices.bigip.observe.capacity import BigIpCapacity
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
-from evenkeel.devices.bigip.observe.partition_reads import read_all, read_guards
+from evenkeel.devices.bigip.observe.partition_reads import read_guards, read_partition
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import claim, guard
@@ -29,6 +29,7 @@ from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.bigip.reconcile.plan import plan
+from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks, subnets_of
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.sync.journal import SyncJournal, ensure_folder
@@ -159,14 +160,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
         """What the batch would change, from a read of the whole partition. Raises :class:`DeviceUnavailable`,
         :class:`DeviceRejected`."""
-        partition = self._names.partition(batch.project_id)
+        folder, attachment = self._names.folder(batch.project_id), self._options.attachment
         async with self.reached():
             rendered = await self._attached(rendered)
-            observed, _ = await read_all(self.icontrol, partition, adjacent=self._options.attachment.adjacent)
+            observed, _, subnets = await read_partition(
+                self.icontrol, self._names, batch.project_id, adjacent=attachment.adjacent
+            )
+        external = attachment.external_gateway and batch.project_id == COMMON_PROJECT
+        shared = SharedNetworks(subnets=subnets | subnets_of(rendered), external_gateway=external)
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
-        todo = plan(observed, complete, partition=partition, names=self._names, complete=batch.complete)
+        names = self._names
+        todo = plan(observed, complete, partition=folder, names=names, complete=batch.complete, shared=shared)
         wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
-        return describe(self.host, todo, observed, partition, frozenset(wanted))
+        return describe(self.host, todo, observed, folder, frozenset(wanted))
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as ours, if it exists. Raises :class:`DeviceRejected` if it is another owner's;
@@ -184,10 +190,16 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 guards = await read_guards(self.icontrol, partition)
                 if guards.held or guards.sentinel:
                     return False
-            elif view.observed != {} or not await self._remove_guard(partition, mine):
+            elif not self._is_empty(project_id, view) or not await self._remove_guard(partition, mine):
                 return False
             await self.journal.record_guard()
             return await guard.remove_partition(self.icontrol, partition, self._names)
+
+    def _is_empty(self, project_id: ProjectId, view: PartitionView) -> bool:
+        """Whether nothing of the shard is there; in /Common others have objects too."""
+        if view.observed is None or project_id != COMMON_PROJECT:
+            return view.observed == {}
+        return not any(self._names.owns(seen.mark) for seen in view.observed.values())
 
     async def raise_floor(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Raise the floor as :meth:`retire` does, before the guard is removed. False: the partition is not empty, or
@@ -195,7 +207,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         mine = guard_of(epoch, session_id)
         async with self._alone(project_id) as partition:
             view = self._view_of(partition, mine)
-            return view is not None and view.observed == {} and await self._retire_guard(partition, mine, keep=True)
+            return (
+                view is not None
+                and self._is_empty(project_id, view)
+                and await self._retire_guard(partition, mine, keep=True)
+            )
 
     async def is_guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Whether the partition has a guard, or its sentinel. Raises :class:`DeviceUnavailable`."""

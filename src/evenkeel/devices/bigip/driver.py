@@ -5,7 +5,7 @@ repaired in full when it is back.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -21,7 +21,7 @@ from evenkeel.core.device import (
     Retirement,
 )
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
-from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.statuses import HaType
 from evenkeel.devices.absence import Absence
@@ -140,6 +140,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             lagging=tuple(lagging),
             writes=sum(outcome.writes for outcome in done.values()),
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
+            left=tuple(sorted(_networks_left(batch, done.values()))),
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
         )
 
@@ -268,6 +269,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return Retirement(left=tuple(left), lagging=tuple(lagging))
 
     async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
+        if batch.project_id == COMMON_PROJECT:  # networks: each device renders its own objects
+            return tuple(RenderedObjects(service=service, problem=service.problem) for service in batch.services)
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
         enhanced = await self._enhanced.definitions_for(batch.services)
         attachment = self._options.attachment
@@ -328,6 +331,11 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         uneven: Collection[Absence],
     ) -> Observation:
         return observation.merge(readings, unreachable, self._names, absent=absent, uneven=uneven)
+
+
+def _networks_left(batch: PartitionBatch, done: Iterable[PassOutcome]) -> set[LoadBalancerId]:
+    """Tenants may use them still. An orphan of a tenant waits for the next regular complete pass."""
+    return {each for one in done for each in one.left} if batch.project_id == COMMON_PROJECT else set()
 
 
 def _raise_unless_done(failures: Sequence[BaseException], count: int) -> None:

@@ -11,7 +11,7 @@ import ipaddress
 import re
 from functools import lru_cache
 
-from evenkeel.core.ids import LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.networks import traffic_group_of
 from evenkeel.core.values import Value
 
@@ -104,8 +104,17 @@ class BigIpNames(Value):
                 raise ValueError(f"{what}: {text!r}: letters, digits, '_', '.' and '-' are allowed, at most 64")
 
     def partition(self, project_id: ProjectId) -> str:
-        """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`."""
+        """The tenant's partition. Different pairs of prefix and project id give different names: see :func:`plain`.
+
+        That of the common shard holds only its guard; its objects are in :meth:`folder`. Its name is no tenant's:
+        texts that begin with ``-`` have 40 digits after it."""
+        if project_id == COMMON_PROJECT:
+            return f"{self.prefix}_-common"
         return f"{self.prefix}_{plain(project_id)}"
+
+    def folder(self, project_id: ProjectId) -> str:
+        """The partition of the shard's objects."""
+        return COMMON if project_id == COMMON_PROJECT else self.partition(project_id)
 
     def tenant(self, partition: str) -> ProjectId | None:
         """The tenant whose partition has this name; None if the name is not ours, or holds a digest of the id."""
@@ -125,6 +134,8 @@ class BigIpNames(Value):
 
         That version did not encode ``_``, so tenant ``a_x`` of ``dev`` and tenant ``x`` of ``dev_a`` shared a name.
         """
+        if project_id == COMMON_PROJECT:
+            return ""
         tail = project_id if _PLAIN_BEFORE.fullmatch(project_id) else f"x{_digest(project_id)}"
         former = f"{self.prefix}_{tail}"
         return "" if former == self.partition(project_id) else former

@@ -22,7 +22,7 @@ from evenkeel.core.device import (
     service_outcome,
 )
 from evenkeel.core.errors import DeviceUnavailable
-from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
@@ -87,25 +87,39 @@ class NoopGroup:
         self._reached().take_over(project_id, epoch, session_id)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Store the batch's definitions, if the batch has the current guard."""
+        """Store the batch's definitions, if the batch has the current guard. Networks that projects share are held in
+        the common shard's partition, before and after the load balancers that use them."""
         partition = self._reached().guarded(batch.project_id, batch.epoch, batch.session_id)
         before = dict(partition.holds)
         # Deletions first: they free addresses.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
         outcomes = tuple(self._apply_one(partition, service) for service in ordered)
+        kept: set[LoadBalancerId] = set()
         if batch.complete:
             named = {service.load_balancer_id for service in batch.services}
-            for orphan in partition.holds.keys() - named:
+            orphans = {LoadBalancerId(id_) for id_ in partition.holds.keys() - named}
+            kept = {orphan for orphan in orphans if self._memory.subnets_used(partition.holds[orphan])}
+            for orphan in orphans - kept:
                 del partition.holds[orphan]
-        return PartitionOutcome(outcomes=outcomes, writes=int(partition.holds != before))
+        return PartitionOutcome(outcomes=outcomes, writes=int(partition.holds != before), left=tuple(sorted(kept)))
 
     def _apply_one(self, partition: Partition, service: ServiceDefinition) -> Applied:
-        error = ""
-        if service.deleted:
+        error = self._problem(partition, service)
+        if not error and service.deleted:
             partition.holds.pop(service.load_balancer_id, None)
-        elif not (error := service.problem or _unusable(service) or self._taken(service)):
+        elif not error:
             partition.holds[service.load_balancer_id] = service
         return service_outcome(service, error)
+
+    def _problem(self, partition: Partition, service: ServiceDefinition) -> str:
+        if service.project_id == COMMON_PROJECT:
+            before = partition.holds.get(service.load_balancer_id)
+            subnets = {subnet.id for network in service.networks for subnet in network.subnets}
+            used = set() if before is None else self._memory.subnets_used(before) - subnets
+            return service.problem or (f"subnets {', '.join(sorted(used))} are in use" if used else "")
+        if service.deleted:
+            return ""
+        return service.problem or _unusable(service) or self._taken(service) or self._memory.lacking_network(service)
 
     def _taken(self, service: ServiceDefinition) -> str:
         """The conflict, if another load balancer has one of its addresses; else empty."""
@@ -132,8 +146,8 @@ class NoopGroup:
 
     async def tenants(self) -> frozenset[ProjectId]:
         """Those with a guard."""
-        partitions = self._reached().partitions
-        return frozenset(project_id for project_id, one in partitions.items() if one.epoch is not None)
+        partitions = self._reached().tenants()
+        return frozenset(project_id for project_id, one in partitions if one.epoch is not None)
 
     async def changed(self) -> None:
         """Never returns: there are no notifications."""

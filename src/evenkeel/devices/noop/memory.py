@@ -1,12 +1,13 @@
 """The state of a no-op device group: definitions by partition, and guards. Agents that share one share a device."""
 
 import hashlib
+from collections.abc import Iterator
 
 import msgspec
 
 from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import GuardLost, StaleOwner
-from evenkeel.core.ids import ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.service import ServiceDefinition
 
 
@@ -69,7 +70,7 @@ class NoopMemory:
 
     def used(self) -> dict[str, float]:
         """By capacity metric. Metrics of traffic and networks only if a test set them."""
-        held = [tuple(partition.holds.values()) for partition in self.partitions.values() if partition.holds]
+        held = [tuple(partition.holds.values()) for _, partition in self.tenants() if partition.holds]
         nodes = sum(
             len({member.address for service in services for pool in service.pools for member in pool.members})
             for services in held
@@ -81,17 +82,46 @@ class NoopMemory:
         """By load balancer: a digest of its definition."""
         return {
             load_balancer_id: hashlib.sha256(msgspec.json.encode(service)).hexdigest()
-            for partition in self.partitions.values()
+            for _, partition in self.tenants()
             for load_balancer_id, service in partition.holds.items()
         }
 
+    def tenants(self) -> Iterator[tuple[ProjectId, Partition]]:
+        """All partitions but that of the common shard."""
+        return ((project_id, one) for project_id, one in self.partitions.items() if project_id != COMMON_PROJECT)
+
+    def lacking_network(self, service: ServiceDefinition) -> str:
+        """The problem, if the load balancer uses a subnet of a network that projects share, and it is not held."""
+        common = self.partitions.get(COMMON_PROJECT, Partition())
+        for network in service.networks if service.project_id != COMMON_PROJECT else ():
+            held = common.holds.get(network.id)
+            there = _subnets(held) if held else set()
+            if network.common and not {subnet.id for subnet in network.subnets} <= there:
+                return f"network {network.id} is not there"
+        return ""
+
+    def subnets_used(self, network: ServiceDefinition) -> set[str]:
+        """Of the subnets that only this network has of those that projects share, the ones with load balancers; none of
+        anything else."""
+        if network.project_id != COMMON_PROJECT:
+            return set()
+        held = self.partitions.get(COMMON_PROJECT, Partition()).holds.values()
+        others = {id_ for each in held if each.load_balancer_id != network.load_balancer_id for id_ in _subnets(each)}
+        mine = _subnets(network) - others
+        services = (service for _, partition in self.tenants() for service in partition.holds.values())
+        return mine & {id_ for each in services for id_ in _subnets(each)}
+
     def holder(self, address: str) -> str | None:
         """The load balancer that has the address."""
-        for partition in self.partitions.values():
+        for _, partition in self.tenants():
             for load_balancer_id, service in partition.holds.items():
                 if address in (service.vip.address, *(vip.address for vip in service.additional_vips)):
                     return load_balancer_id
         return None
+
+
+def _subnets(service: ServiceDefinition) -> set[str]:
+    return {subnet.id for network in service.networks for subnet in network.subnets}
 
 
 def _refuse_stale(project_id: ProjectId, partition: Partition, epoch: int, session_id: SessionId) -> None:

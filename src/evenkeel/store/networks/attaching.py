@@ -5,12 +5,11 @@ released when no load balancer row of the shard uses the network: such a row sta
 confirmed.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
 import structlog
-from sqlalchemy import Connection, Select, delete, exists, false, select, union, update
+from sqlalchemy import Connection, Select, delete, false, select, union, update
 
 from evenkeel.core.attachment import (
     Attached,
@@ -20,15 +19,18 @@ from evenkeel.core.attachment import (
     SubnetsInUse,
     TakenAddress,
     chosen_route_domain,
-    free_addresses,
+    is_common,
     subnets_to_attach,
     wanted_addresses,
     without_route_domains,
 )
-from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, DeviceAddress, NetworkLayout
+from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, DeviceAddress
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks import common
 from evenkeel.store.networks.claims import hold
+from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.taking import device_port, take_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 from evenkeel.store.writing.steps import insert_all
@@ -46,18 +48,6 @@ _subnet, _network = schema.subnet, schema.network
 _root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
 
 
-class ShardPlace(NamedTuple):
-    """A shard, and how the devices of its group are attached to networks."""
-
-    shard_id: ShardId
-    project_id: ProjectId
-    environment: str
-    group_number: int
-    layout: NetworkLayout
-    home_host: str = ""
-    """Its home agent's."""
-
-
 class Allocation(NamedTuple):
     """What load balancers lack after an allocation."""
 
@@ -65,14 +55,6 @@ class Allocation(NamedTuple):
     """Those that cannot be attached, with the reason."""
     ports: dict[LoadBalancerId, tuple[DevicePort, ...]]
     """Ports that have to be made first."""
-
-
-_layouts = msgspec.json.Decoder(NetworkLayout)
-
-
-def layout_of(text: str | None) -> NetworkLayout:
-    """The layout that a column stores."""
-    return _layouts.decode(text or "{}")
 
 
 def read_known(connection: Connection, subnet_ids: Collection[str]) -> dict[str, KnownSubnet]:
@@ -94,8 +76,10 @@ def _known(row: Sequence[object], columns: int) -> KnownSubnet:
 def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
     """What the devices have for the shard; two queries."""
     numbers = connection.execute(
-        select(_attached.c.network_id, _attached.c.route_domain).where(_attached.c.shard_id == shard_id)
-    )
+        select(_attached.c.network_id, _attached.c.route_domain, _attached.c.needed_revision).where(
+            _attached.c.shard_id == shard_id
+        )
+    ).all()
     found: dict[str, list[DeviceAddress]] = {}
     for row in connection.execute(
         select(_address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address).where(
@@ -107,6 +91,7 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
     return Attached(
         route_domains={row.network_id: row.route_domain for row in numbers},
         addresses={subnet_id: tuple(each) for subnet_id, each in found.items()},
+        needed={row.network_id: row.needed_revision for row in numbers},
     )
 
 
@@ -140,7 +125,8 @@ def _lock(connection: Connection, place: ShardPlace) -> None:
     )
 
 
-def _lock_of(connection: Connection, shard_id: ShardId) -> None:
+def lock_group_of(connection: Connection, shard_id: ShardId) -> None:
+    """Lock the allocations of the shard's device group."""
     shard = schema.shard
     here = select(shard.c.environment).where(
         shard.c.id == shard_id, shard.c.environment == _group.c.environment, shard.c.group_number == _group.c.number
@@ -150,6 +136,12 @@ def _lock_of(connection: Connection, shard_id: ShardId) -> None:
 
 def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
     """Yields the ports that have to be made, where addresses are those of ports. Raises :class:`NotAttachable`."""
+    shared = [each for each in subnets if each.network is not None and is_common(each.network, place.layout)]
+    yield from _attach_own(connection, place, [each for each in subnets if each not in shared])
+    yield from common.attach(connection, place, shared)
+
+
+def _attach_own(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
     attached = read_attached(connection, place.shard_id)
     networks = sorted({each.subnet.network_id for each in subnets} - attached.route_domains.keys())
     if networks:
@@ -162,20 +154,9 @@ def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSu
         has = {(one.use, one.owner, one.index) for one in attached.addresses.get(each.subnet.id, ())}
         lacking = [one for one in wanted_addresses(place.layout, place.project_id) if one not in has]
         if each.from_service:
-            yield from (_port(place, each, *one) for one in lacking)
+            yield from (device_port(place, each, *one) for one in lacking)
         elif lacking:
-            _take_addresses(connection, place, each, lacking)
-
-
-def _port(place: ShardPlace, each: KnownSubnet, use: AddressUse, owner: str, index: int) -> DevicePort:
-    return DevicePort(
-        subnet_id=each.subnet.id,
-        network_id=each.subnet.network_id,
-        use=use,
-        owner=owner,
-        index=index,
-        binding_host=place.layout.binding_host or place.home_host,
-    )
+            take_addresses(connection, place.shard_id, each, lacking)
 
 
 def _check_alone(connection: Connection, place: ShardPlace, networks: Sequence[str]) -> None:
@@ -211,7 +192,7 @@ def _route_domain(connection: Connection, place: ShardPlace, new: Sequence[Known
     rows = connection.execute(
         select(_attached.c.route_domain, _subnet.c.cidr)
         .join(_subnet, _subnet.c.network_id == _attached.c.network_id)
-        .where(_attached.c.shard_id == place.shard_id)
+        .where(_attached.c.shard_id == place.shard_id, _attached.c.route_domain != COMMON_ROUTE_DOMAIN)
     )
     for row in rows:
         there.setdefault(row.route_domain, []).append(row.cidr)
@@ -235,56 +216,33 @@ def _new_route_domain(connection: Connection, place: ShardPlace) -> int:
     return number
 
 
-def _take_addresses(
-    connection: Connection, place: ShardPlace, known: KnownSubnet, lacking: Sequence[tuple[AddressUse, str, int]]
-) -> None:
-    subnet = known.subnet
-    here = select(_address.c.address).where(_address.c.network_id == subnet.network_id)
-    free = free_addresses(subnet, set(connection.scalars(here)))
-    rows: list[dict[str, object]] = []
-    for use, owner, index in lacking:
-        address = next(free, None)
-        if address is None:
-            raise NotAttachable(
-                f"subnet {subnet.id} has too few addresses for devices: {len(lacking)} more needed,"
-                f" {len(rows)} free of {', '.join(subnet.device_addresses) or 'none'} (device_addresses)"
-            )
-        rows.append(
-            {
-                "shard_id": place.shard_id,
-                "subnet_id": subnet.id,
-                "purpose": use.value,
-                "owner": owner,
-                "number": index,
-                "network_id": subnet.network_id,
-                "address": address,
-            }
-        )
-    insert_all(connection, _address, rows)
-
-
 def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress) -> bool:
     """Store the address of a port that was made; False: the devices do not need it any more, or have got another one
     meanwhile. Raises :class:`NetworkUnavailable` if deleting the port has begun."""
-    _lock_of(connection, shard_id)
+    lock_group_of(connection, shard_id)
     port = taken.port
     attached = select(_attached.c.network_id).where(
         _attached.c.shard_id == shard_id, _attached.c.network_id == port.network_id
     )
+    if connection.scalar(attached) is None:
+        return False
+    holder = common.shard_beside(connection, shard_id) if port.common else shard_id
     row = {
-        "shard_id": shard_id,
+        "shard_id": holder,
         "subnet_id": port.subnet_id,
         "purpose": port.use.value,
         "owner": port.owner,
         "number": port.index,
     }
     has = select(_address.c.address).where(*(_address.c[name] == value for name, value in row.items()))
-    if connection.scalar(attached) is None or connection.scalar(has) is not None:
-        return False
-    more = {"network_id": port.network_id, "address": taken.address, "claim_id": taken.claim.claim_id}
-    insert_all(connection, _address, [row | more])
-    hold(connection, taken.claim, taken.port_id, table=schema.device_port)
-    return True
+    stored = holder is not None and connection.scalar(has) is None
+    if stored:
+        more = {"network_id": port.network_id, "address": taken.address, "claim_id": taken.claim.claim_id}
+        insert_all(connection, _address, [row | more])
+        hold(connection, taken.claim, taken.port_id, table=schema.device_port)
+    if port.common and holder is not None:
+        common.need(connection, holder, shard_id, port.network_id, changed=stored)
+    return stored
 
 
 # -- release
@@ -292,18 +250,36 @@ def store_address(connection: Connection, shard_id: ShardId, taken: TakenAddress
 
 def release(connection: Connection, shard_id: ShardId) -> None:
     """Release what no load balancer of the shard uses any more."""
-    _lock_of(connection, shard_id)
+    lock_group_of(connection, shard_id)
     release_unused(connection, shard_id)
 
 
+def give_up(connection: Connection, network: common.SharedNetwork) -> None:
+    """Let subnets of a common network leave the devices if nobody uses them."""
+    lock_group_of(connection, network[0])
+    common.give_up_unused(connection, [network])
+
+
 def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
-    """Shards without load balancers for which devices are said to have networks: a process died before the release."""
-    empty = ~exists().where(_root.c.shard_id == _attached.c.shard_id)
-    return list(connection.scalars(select(_attached.c.shard_id).where(empty).distinct().limit(limit)))
+    """Shards for which devices are said to have networks that none of their load balancers uses: a process died before
+    the release."""
+    vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
+    members = (
+        select(_subnet.c.network_id)
+        .join(_member, _member.c.subnet_id == _subnet.c.id)
+        .join(_root, _root.c.id == _member.c.load_balancer_id)
+    )
+    mine = _root.c.shard_id == _attached.c.shard_id
+    used = (
+        vips.where(mine, _vip.c.network_id == _attached.c.network_id).exists()
+        | members.where(mine, _subnet.c.network_id == _attached.c.network_id).exists()
+    )
+    return list(connection.scalars(select(_attached.c.shard_id).where(~used).distinct().limit(limit)))
 
 
 def release_unused(connection: Connection, shard_id: ShardId) -> None:
     """The same, with the group's allocations locked."""
+    shared = common.networks_of(connection, shard_id)
     used = set(connection.scalars(_networks_in_use(shard_id)))
     there = connection.scalars(select(_attached.c.network_id).where(_attached.c.shard_id == shard_id))
     gone = sorted(set(there) - used)
@@ -315,6 +291,7 @@ def release_unused(connection: Connection, shard_id: ShardId) -> None:
             delete(_address).where(_address.c.shard_id == shard_id, in_list(_address.c.network_id, gone))
         )
         log.info("networks released", shard=shard_id, networks=gone)
+    common.give_up_unused(connection, shared)
     numbers = select(_attached.c.route_domain).where(_attached.c.shard_id == shard_id)
     connection.execute(delete(_domain).where(_domain.c.shard_id == shard_id, _domain.c.number.not_in(numbers)))
 
@@ -344,27 +321,6 @@ def users_of(network_id: str) -> Select[tuple[str]]:
 
 def is_attached(connection: Connection, network_id: str) -> bool:
     """Whether any device is attached to the network."""
-    statement = select(_attached.c.shard_id).where(_attached.c.network_id == network_id).limit(1)
-    return connection.scalar(statement) is not None
-
-
-def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
-    """Select shards with what :func:`shard_place` reads."""
-    shard, agent = schema.shard, schema.agent
-    here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
-    columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
-    with_group = select(*columns, agent.c.host).join(_group, here, isouter=True)
-    return with_group.join(agent, agent.c.id == shard.c.home_agent_id, isouter=True)
-
-
-def shard_place(row: Iterable[object]) -> ShardPlace:
-    """The shard of such a row."""
-    shard_id, project_id, environment, group_number, layout, home_host = row
-    return ShardPlace(
-        ShardId(str(shard_id)),
-        ProjectId(str(project_id)),
-        str(environment),
-        int(str(group_number)),
-        layout_of(None if layout is None else str(layout)),
-        str(home_host or ""),
-    )
+    tables = _attached, schema.common_network
+    found = (select(each.c.shard_id).where(each.c.network_id == network_id).limit(1) for each in tables)
+    return any(connection.scalar(statement) is not None for statement in found)

@@ -7,6 +7,7 @@ from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.attaching import is_attached, users_of
+from evenkeel.store.networks.common import facts_changed
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
@@ -50,7 +51,9 @@ def change_network(connection: Connection, network: DeclaredNetwork, options: St
 
 
 def renew_users(connection: Connection, network_id: str, options: StoreOptions) -> tuple[Change, ...]:
-    """Have the load balancers on a network whose facts change applied again; returns their changes."""
+    """Have the load balancers on a network whose facts change applied again, and the network itself if projects share
+    it; returns the load balancers' changes."""
+    facts_changed(connection, network_id, needed=True)
     # in the order of their ids, as reports lock them
     users = users_of(network_id).order_by(_root.c.id).with_for_update(key_share=True, of=_root)
     ids: list[str] = [row.id for row in connection.execute(users)]

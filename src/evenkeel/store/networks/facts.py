@@ -12,6 +12,7 @@ from evenkeel.core.networks import MemberHost
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.attaching import read_known
+from evenkeel.store.networks.common import facts_changed
 from evenkeel.store.networks.declared import change_network, renew_users
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
@@ -71,9 +72,8 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
         unchanged = _network.c.id == row.id, _network.c.read_at == row.read_at
         if connection.execute(update(_network).where(*unchanged).values(read_at=db_now())).rowcount:
             ids.append(row.id)
-    used = set(
-        connection.scalars(select(_attached.c.network_id).where(in_list(_attached.c.network_id, ids)).distinct())
-    )
+    columns = _attached.c.network_id, schema.common_network.c.network_id
+    used = {id_ for each in columns for id_ in connection.scalars(select(each).where(in_list(each, ids)).distinct())}
     _forget(connection, [id_ for id_ in ids if id_ not in used])
     return _facts_of(connection, sorted(used))
 
@@ -102,7 +102,10 @@ def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[Due
     """After the hosts of members that are gone were forgotten."""
     here = select(_subnet.c.id).where(_subnet.c.network_id == _host.c.network_id)
     of_member = exists().where(_member.c.address == _host.c.address, _member.c.subnet_id.in_(here))
-    connection.execute(delete(_host).where(in_list(_host.c.network_id, network_ids), ~of_member))
+    gone = in_list(_host.c.network_id, network_ids), ~of_member
+    for id_ in set(connection.scalars(select(_host.c.network_id).where(*gone).distinct())):
+        connection.execute(delete(_host).where(*gone, _host.c.network_id == id_))
+        facts_changed(connection, id_, needed=False)
     subnets: dict[str, list[str]] = {}
     for row in connection.execute(
         select(_subnet.c.network_id, _subnet.c.id).where(in_list(_subnet.c.network_id, network_ids))
@@ -151,6 +154,8 @@ def store_hosts(
         for address, host in sorted(hosts.items())
     }
     insert_all(connection, _host, [row for address, row in rows.items() if address not in known])
+    if rows.keys() - known.keys():
+        facts_changed(connection, network_id, needed=False)
     moved = [address for address in rows if address in known and known[address] != hosts[address]]
     for address in moved:
         is_it = _host.c.network_id == network_id, _host.c.address == address

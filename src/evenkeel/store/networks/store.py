@@ -11,7 +11,7 @@ from evenkeel.core.control import Change
 from evenkeel.core.ids import ShardId
 from evenkeel.core.networks import MemberHost
 from evenkeel.store.engine.base import Database
-from evenkeel.store.networks import attaching, facts
+from evenkeel.store.networks import attaching, common, facts
 from evenkeel.store.options import StoreOptions
 
 
@@ -41,7 +41,10 @@ class SqlAttachments:
         shards = await self._db.read(lambda connection: attaching.shards_with_leftovers(connection, limit))
         for shard_id in shards:
             await self._db.write(partial(attaching.release, shard_id=shard_id))
-        return len(shards)
+        networks = await self._db.read(lambda connection: common.leftovers(connection, limit))
+        for each in networks:
+            await self._db.write(partial(attaching.give_up, network=each))
+        return len(shards) + len(networks)
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
         return await self._db.write(lambda connection: attaching.store_address(connection, shard_id, taken))

@@ -25,7 +25,7 @@ from evenkeel.core.messages import Keepalive, Register
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
-from evenkeel.store.networks.attaching import layout_of
+from evenkeel.store.networks.places import layout_of
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_count, take_count

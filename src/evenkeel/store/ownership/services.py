@@ -11,7 +11,9 @@ from evenkeel.core.attachment import (
     Needs,
     NotAllocated,
     NotAttachable,
+    NotReady,
     SubnetsInUse,
+    common_networks_of,
     members_on_tunnels,
     service_networks,
     subnets_in_use,
@@ -20,7 +22,7 @@ from evenkeel.core.attachment import (
 )
 from evenkeel.core.certificates import CertificateFacts, CertificateKind
 from evenkeel.core.errors import SessionLost
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import ServiceDefinitions
 from evenkeel.core.model import LoadBalancerTree
 from evenkeel.core.service import (
@@ -32,8 +34,11 @@ from evenkeel.core.service import (
 )
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
-from evenkeel.store.networks.attaching import ShardPlace, place_columns, read_attached, read_known, shard_place
+from evenkeel.store.networks.attaching import read_attached, read_known
+from evenkeel.store.networks.common import with_common
+from evenkeel.store.networks.common_services import read_network_services
 from evenkeel.store.networks.facts import read_hosts
+from evenkeel.store.networks.places import ShardPlace, place_columns, shard_place
 from evenkeel.store.ownership.sql import is_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.loading import load_trees
@@ -58,6 +63,8 @@ class Definitions(NamedTuple):
     """Subnets of load balancers for which devices need a route domain or addresses first; they are not in the page."""
     needs: Needs
     """What only the network service knows."""
+    awaited: frozenset[str] = frozenset()
+    """Common networks that load balancers wait for."""
 
 
 def read_services(
@@ -76,6 +83,9 @@ def read_services(
     :class:`SessionLost` unless the agent owns the shard."""
     size = max(1, min(limit, MAX_SERVICES_PER_PAGE))
     place = check_owner(connection, agent_id, session_id, shard_id, epoch)
+    if place.project_id == COMMON_PROJECT:
+        page = read_network_services(connection, place, load_balancer_ids, after_id, size)
+        return Definitions(page, place, {}, Needs())
     missing: tuple[LoadBalancerId, ...] = ()
     if load_balancer_ids is None:
         ids = _following(connection, shard_id, after_id, size + 1)
@@ -133,13 +143,20 @@ def _page(
     trees = load_trees(connection, shown)
     certificates = _certificates_of(connection, [id_ for id_, tree in trees.items() if refers_to_certificates(tree)])
     services = {LoadBalancerId(id_): definition_of(tree, certificates.get(id_, ())) for id_, tree in trees.items()}
-    unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
-    needs = Needs()
+    lacks = _Lacks({}, Needs(), frozenset())
     if place.layout.adjacent:
         used = {id_: trees[id_] for id_, service in services.items() if not service.deleted}
-        unallocated, needs = _add_networks(connection, place, services, used, unattachable)
+        lacks = _add_networks(connection, place, services, used, unattachable)
     page = ServiceDefinitions(services=tuple(services.values()), missing=missing, more=len(ids) > len(shown))
-    return Definitions(page, place, unallocated, needs)
+    return Definitions(page, place, *lacks)
+
+
+class _Lacks(NamedTuple):
+    """As in :class:`Definitions`."""
+
+    unallocated: dict[LoadBalancerId, SubnetsInUse]
+    needs: Needs
+    awaited: frozenset[str]
 
 
 def _add_networks(
@@ -148,9 +165,10 @@ def _add_networks(
     services: dict[LoadBalancerId, ServiceDefinition],
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
-) -> tuple[dict[LoadBalancerId, SubnetsInUse], Needs]:
+) -> _Lacks:
     """Put networks into the definitions; returns the subnets of those for which something has to be allocated first,
-    and what the network service has to tell. Three queries, or four with members on tunnels."""
+    and what the network service has to tell. Three queries, four with members on tunnels, and two more with common
+    networks."""
     uses = {id_: subnets_in_use(tree) for id_, tree in trees.items()}
     known = read_known(connection, frozenset().union(*(each.all for each in uses.values())))
     tunnels = tunnels_of_service(known.values())
@@ -158,12 +176,14 @@ def _add_networks(
     all_members: frozenset[tuple[str, str]] = frozenset().union(*members.values())
     hosts = read_hosts(connection, all_members)
     attached = replace(read_attached(connection, place.shard_id), hosts=hosts)
+    attached = with_common(connection, place, attached, common_networks_of(known.values(), place.layout))
     unallocated: dict[LoadBalancerId, SubnetsInUse] = {}
     unknown = {id_: each.all - known.keys() for id_, each in uses.items()}
     needs = Needs(
         subnets={id_: subnet_ids for id_, subnet_ids in unknown.items() if subnet_ids},
         members=all_members - hosts.keys(),
     )
+    awaited: set[str] = set()
     for id_, each in uses.items():
         try:
             subnets = subnets_to_attach(each, known, place.layout, place.project_id)
@@ -173,13 +193,16 @@ def _add_networks(
             # why the network service does not know a subnet says more than that it does not
             reason = unattachable.get(id_) if unknown[id_] else None
             services[id_] = stand_in(services[id_], reason or str(error))
+        except NotReady as error:
+            services[id_] = stand_in(services[id_], str(error), waiting=True)
+            awaited |= attached.common.keys()
         except NotAllocated:
             if id_ in unattachable:
                 services[id_] = stand_in(services[id_], unattachable[id_])
             else:
                 unallocated[id_] = each
                 del services[id_]
-    return unallocated, needs
+    return _Lacks(unallocated, needs, frozenset(awaited))
 
 
 def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:

@@ -8,10 +8,11 @@ from sqlalchemy import Connection, case, func, select, update
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import next_epoch, plausible
-from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import Assignment, Assignments
 from evenkeel.core.statuses import PENDING, ProvisioningStatus
 from evenkeel.store.ownership.histories import history_id
+from evenkeel.store.ownership.networks import due_of
 from evenkeel.store.ownership.sessions import session_lost
 from evenkeel.store.ownership.sql import (
     FREED,
@@ -50,6 +51,9 @@ def read_assignments(connection: Connection, agent_id: AgentId, session_id: Sess
         .order_by(_shard.c.id)
     ).all()
     work = _work(connection, agent_id, work_limit) if shards else {}
+    for row in shards:
+        if row.project_id == COMMON_PROJECT:
+            work[row.id] = due_of(connection, row.id, work_limit)
     return Assignments(
         revision=agent.assignments_revision,
         history=agent.history or "",

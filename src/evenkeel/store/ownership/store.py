@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from evenkeel.core.attachment import DevicePort
 from evenkeel.core.certificates import CertificateReader
-from evenkeel.core.control import ShardOwner
+from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
@@ -34,6 +34,7 @@ from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.lost_shards import restore_shards
+from evenkeel.store.ownership.networks import due_networks
 from evenkeel.store.ownership.register import register
 from evenkeel.store.ownership.renewing import Opened, renew
 from evenkeel.store.ownership.sql import Raced
@@ -154,7 +155,10 @@ class SqlOwnership:
             ports |= lacks.ports
             problems |= dict.fromkeys(wanted.keys() - lacks.ports.keys(), NOT_ALLOCATED) | lacks.problems
         lacking = {id_: each for id_, each in ports.items() if id_ in found.unallocated}
-        return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking))
+        awaited: tuple[Change, ...] = ()
+        if found.awaited:
+            awaited = await self._db.read(lambda connection: due_networks(connection, shard_id, found.awaited))
+        return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking), awaited=awaited)
 
     async def certificate_reader(
         self,

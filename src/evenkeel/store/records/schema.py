@@ -206,6 +206,18 @@ attached_network = Table(  # networks to which devices are attached for a shard:
     Column("shard_id", ID, primary_key=True),
     Column("network_id", ID, primary_key=True, index=True),
     Column("route_domain", Integer, nullable=False),  # its number on the devices
+    # of a common network: the revision of it that has what the shard needs
+    Column("needed_revision", BigInteger, nullable=False, default=0, server_default="0"),
+)
+
+common_network = Table(  # networks that projects share, of device groups' common shards: see networks/common.py
+    "common_network",
+    metadata,
+    Column("shard_id", ID, primary_key=True),  # the common shard
+    Column("network_id", ID, primary_key=True, index=True),
+    Column("revision", BigInteger, nullable=False),
+    Column("applied_revision", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),  # why the devices could not be attached at the last try
 )
 
 route_domain = Table(
@@ -228,6 +240,8 @@ device_address = Table(  # addresses that devices have in subnets
     Column("network_id", ID, nullable=False),
     Column("address", String(64), nullable=False),
     Column("claim_id", ID, unique=True),  # of its port at the network service; NULL: it has none
+    # of a common network: the revision of it without the subnet, which nobody uses any more; NULL: it stays
+    Column("leaving_revision", BigInteger),
     UniqueConstraint("network_id", "address"),
 )
 

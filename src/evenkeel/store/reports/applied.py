@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from evenkeel.core.changes import contradicts
 from evenkeel.core.device import REPAIRS_MAX
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
@@ -75,6 +75,8 @@ class Recorded(NamedTuple):
     receipt: ReportReceipt
     lost: str = ""
     """How it proves that the database lost commits; empty: it does not."""
+    common: bool = False
+    """The shard is a common one: its outcomes are those of networks, and were not written."""
     leaves_networks: bool = False
     """It removed load balancers, VIPs or members, and devices have networks for the shard."""
     seconds_to_active: tuple[float, ...] = ()
@@ -92,6 +94,7 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
     shard = connection.execute(
         select(
             _shard.c.environment,
+            _shard.c.project_id,
             exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
             history_id().label("history"),
@@ -107,6 +110,8 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
     ).first()
     if shard is None:
         return Recorded(ReportReceipt(stale=True))
+    if shard.project_id == COMMON_PROJECT:
+        return Recorded(ReportReceipt(), common=True)
     for batch in batches(newest_outcomes(report.outcomes)):
         rows = _states(connection, report, batch)
         states = [state_of(row) for row in rows]
@@ -124,7 +129,8 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
         record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
     if report.repaired:
         record_events(connection, _repaired_events(connection, shard.environment, report))
-    return Recorded(ReportReceipt(), next(iter(lost), ""), left and bool(shard.attached), tuple(seconds), settled)
+    leaves_networks = left and bool(shard.attached)
+    return Recorded(ReportReceipt(), next(iter(lost), ""), False, leaves_networks, tuple(seconds), settled)
 
 
 def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:

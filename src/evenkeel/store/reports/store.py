@@ -1,6 +1,8 @@
 """Implements :class:`evenkeel.core.ports.ReportStore`: each method is a transaction."""
 
-from evenkeel.core.control import Recheck
+from collections.abc import Callable
+
+from evenkeel.core.control import Change, Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 from evenkeel.core.tracing import tracer
 from evenkeel.core.traffic import TrafficReading
@@ -8,7 +10,8 @@ from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
-from evenkeel.store.reports import applied, findings, observed, orphans, plans
+from evenkeel.store.ownership.networks import due_networks
+from evenkeel.store.reports import applied, findings, networks, observed, orphans, plans
 from evenkeel.store.reports.traffic import read_traffic
 
 
@@ -19,7 +22,9 @@ class SqlReports:
         self._db = database
         self._histories = histories
 
-    async def record_applied(self, report: ReportApplied) -> ReportReceipt:
+    async def record_applied(
+        self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
+    ) -> ReportReceipt:
         with tracer().work("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
             recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
             work.concerns(recorded.settled)
@@ -29,7 +34,14 @@ class SqlReports:
             await self._histories.begin(report.history, f"agent {report.agent_id}: {recorded.lost}")
         if recorded.leaves_networks:  # not in the same transaction: only a later one is sure to see new load balancers
             await self._db.write(lambda connection: release(connection, report.shard_id))
-        return recorded.receipt
+            for due in await self._db.read(lambda connection: due_networks(connection, report.shard_id)):
+                tell(due)
+        if not recorded.common:
+            return recorded.receipt
+        waiting = await self._db.write(lambda connection: networks.record_networks(connection, report))
+        for change in waiting or ():
+            tell(change)
+        return ReportReceipt(stale=waiting is None)
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
         return await self._db.write(lambda connection: observed.record_observed(connection, report))

@@ -32,8 +32,8 @@ from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
-from evenkeel.store.networks.attaching import layout_of
 from evenkeel.store.networks.claims import AT_ONCE
+from evenkeel.store.networks.places import layout_of
 from evenkeel.store.records import schema
 
 GRACE_SECONDS = 10.0

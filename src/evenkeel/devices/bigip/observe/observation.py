@@ -114,7 +114,8 @@ def _held(reading: BigIpReading, names: BigIpNames) -> Iterator[tuple[LoadBalanc
     """Load balancer, kind and id of each object, for marks of any version."""
     members = (member for pool in reading.pools for member in subcollection(pool, "members"))
     for item in (*reading.addresses, *reading.virtuals, *reading.pools, *members):
-        if mark := names.own(item.get("description")):
+        mark = names.own(item.get("description"))
+        if mark and mark.load_balancer_id:
             yield mark.load_balancer_id, mark.kind, mark.object_id
 
 

@@ -8,9 +8,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenkeel.core.epochs import plausible
+from evenkeel.core.ids import COMMON_PROJECT, ProjectId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import GUARD, Guard, Mark, parse_guard, parse_mark, parse_marked_code
+from evenkeel.devices.bigip.naming import (
+    COMMON,
+    GUARD,
+    BigIpNames,
+    Guard,
+    Mark,
+    parse_guard,
+    parse_mark,
+    parse_marked_code,
+)
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
     FORWARDING_TABLE,
@@ -22,12 +32,14 @@ from evenkeel.devices.bigip.objects import (
     POLICY,
     POOL,
     RULE,
+    SELF_IP,
     VIRTUAL,
     VLAN,
     Key,
     Observed,
     ObservedObject,
 )
+from evenkeel.devices.bigip.reconcile.shared_networks import refers_to_common, subnets_in_common
 from evenkeel.devices.waiting import together
 
 
@@ -87,9 +99,36 @@ async def read_all(device: IControl, partition: str, *, adjacent: bool = False) 
     return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
 
 
+async def read_partition(
+    device: IControl, names: BigIpNames, project_id: ProjectId, *, adjacent: bool
+) -> tuple[Observed, Guards, dict[str, str]]:
+    """The same of a shard's objects, and the CIDRs by id of subnets in /Common that its SNAT pool has addresses of."""
+    partition = names.partition(project_id)
+    if project_id == COMMON_PROJECT:
+        return *await _read_common(device, partition), {}
+    observed, guards = await read_all(device, partition, adjacent=adjacent)
+    if not refers_to_common(observed, COMMON):
+        return observed, guards, {}
+    answers = await _gather(device, (SELF_IP,), COMMON)
+    return observed, guards, subnets_in_common(observed_in(answers, (SELF_IP,), COMMON), names)
+
+
+async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
+    """What is in /Common of types by which the device is attached to networks, and the guards of ``partition``."""
+    guards = await read_guards(device, partition)
+    kinds = (*NETWORK_TYPES, VIRTUAL)  # those that forward
+    return observed_in(await _gather(device, kinds, COMMON), kinds, COMMON), guards
+
+
 async def read_light(device: IControl, partition: str) -> Observed:
     """Pools with members and virtual servers: two reads."""
     return observed_in(await _gather(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
+
+
+async def read_tables(device: IControl, partition: str) -> Observed:
+    """Forwarding tables of tunnels: one read."""
+    kinds = (FORWARDING_TABLE,)
+    return observed_in(await _gather(device, kinds, partition), kinds, partition)
 
 
 _WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)

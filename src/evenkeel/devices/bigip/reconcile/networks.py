@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import BigIpNames, subnet_and_gateway
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, subnet_and_gateway
 from evenkeel.devices.bigip.objects import (
     ARP,
     FORWARDING_TABLE,
@@ -34,6 +34,9 @@ from evenkeel.devices.bigip.objects import (
     ObservedObject,
     WantedObject,
 )
+from evenkeel.devices.bigip.reconcile.forwarding import is_forwarder
+from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks
+from evenkeel.devices.bigip.render.network.addresses import with_domain
 
 _JOINED = {ROUTE_DOMAIN: "vlans", SNAT_POOL: "members", FORWARDING_TABLE: "records"}
 """Attributes to which each load balancer adds its part."""
@@ -101,15 +104,23 @@ def _subnet_and_gateway(attributes: Attributes, names: BigIpNames) -> tuple[str,
     return subnet_and_gateway(mark.object_id if mark else "")
 
 
-def default_routes(left: Mapping[Key, Attributes], observed: Observed, names: BigIpNames) -> list[WantedObject]:
+def default_routes(
+    left: Mapping[Key, Attributes], observed: Observed, names: BigIpNames, *, external: bool
+) -> list[WantedObject]:
     """For each route domain with VIPs, the route for clients and members in other networks: by the gateway of a VIP's
-    subnet. One that is there stays as long as its gateway is one of them."""
-    vips = [_numbered(str(item.get("address", ""))) for key, item in left.items() if key.type == VIRTUAL_ADDRESS]
+    subnet. One that is there stays as long as its gateway is one of them. ``external``: for the common one too, by the
+    gateway of any subnet."""
+    vips = [
+        _numbered(str(item.get("address", "")))
+        for key, item in left.items()
+        if key.type == VIRTUAL_ADDRESS and not is_forwarder(key)
+    ]
     gateways: dict[tuple[int, str], dict[str, str]] = {}
     for key, attributes in left.items():
         subnet_id, gateway = _subnet_and_gateway(attributes, names) if key.type == SELF_IP else ("", "")
         for place in _place(attributes) if gateway else ():
-            if place[0] != COMMON_ROUTE_DOMAIN and any(_in(place, *vip) for vip in vips):
+            is_common = place[0] == COMMON_ROUTE_DOMAIN
+            if external if is_common else any(_in(place, *vip) for vip in vips):
                 destination = "default-inet6" if ":" in gateway else "default"
                 gateways.setdefault((place[0], destination), {})[subnet_id] = gateway
     return [_default_route(*which, found, observed, names) for which, found in sorted(gateways.items())]
@@ -123,8 +134,8 @@ def _default_route(
     there = seen.mark.object_id if seen is not None and seen.mark is not None else ""
     subnet_id = there if there in gateways else min(gateways)
     attributes = {
-        "network": f"{destination}%{number}",
-        "gw": f"{gateways[subnet_id]}%{number}",
+        "network": with_domain(destination, number),
+        "gw": with_domain(gateways[subnet_id], number),
         "description": names.mark("net-route", LoadBalancerId(""), subnet_id),
     }
     return WantedObject(key=key, owner="", attributes=attributes, immutables=frozenset({"network"}))
@@ -133,9 +144,31 @@ def _default_route(
 # -- what nobody needs
 
 
-def needless(left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str) -> list[Key]:
-    """Our network objects that nothing uses. ``left``: the attributes of all objects that there will be. ``marked``:
-    those that are there now."""
+def spare_addresses(
+    left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], shared: SharedNetworks
+) -> frozenset[str]:
+    """Paths of SNAT addresses in /Common that are in our SNAT pool, and of whose subnets nothing uses an address. Those
+    of unknown subnets stay."""
+    pools = [key for key in left if key.type == SNAT_POOL]
+    here = {canonical.full_path(item) for key in pools for item in left[key].get("members") or ()}
+    asked = {path for key in pools if key in wanted for path in wanted[key].attributes["members"]}
+    addresses = list(_addresses(left)) if here else []
+    found = set()
+    for path in here - asked:
+        folder, _, name = path.removeprefix("/").partition("/")
+        subnet = name.rpartition("_")[0]
+        cidrs = [cidr for subnet_id, cidr in shared.subnets.items() if subnet.endswith(f"-{subnet_id}")]
+        places = [place for cidr in cidrs for place in _place({"address": cidr})]
+        if folder == COMMON and places and not any(_in(place, *each) for place in places for each in addresses):
+            found.add(path)
+    return frozenset(found)
+
+
+def needless(
+    left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
+) -> list[Key]:
+    """Our network objects that nothing uses, without those that are one network's own. ``left``: the attributes of all
+    objects that there will be. ``marked``: those that are there now. ``spare``: of :func:`spare_addresses`."""
     ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
     if not ours:
         return []
@@ -144,13 +177,16 @@ def needless(left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames
     links = {str(left[key].get("vlan")) for key in left if key.type == SELF_IP and (key in kept or key not in ours)}
     paths = {f"/{partition}/{key.name}": key for key in ours}
     kept |= {paths[link] for link in links if link in paths}
-    profiles = {str(left[key].get("profile")) for key in kept if key.type == TUNNEL}
+    tunnels = [key for key in left if key.type == TUNNEL and (key in kept or key not in ours)]
+    profiles = {str(left[key].get("profile")) for key in tunnels}
     kept |= {key for path, key in paths.items() if key.type in TUNNEL_PROFILES and path in profiles}
     numbers = {_split(str(left[key].get("address")))[1] for key in left if key.type == SELF_IP and key in kept}
     numbers |= {number for number, _ in addresses}
     kept |= {key for key in ours if key.type == ROUTE_DOMAIN and int(left[key].get("id", 0)) in numbers}
+    pools = {key for key in ours if key.type == SNAT_POOL}
     if any(key.type == SNAT_ADDRESS for key in kept):
-        kept |= {key for key in ours if key.type == SNAT_POOL}
+        kept |= pools
+    kept |= {key for key in pools if _of_common(left[key]) - frozenset(spare)}
     return [key for key in ours if key not in kept]
 
 
@@ -158,13 +194,20 @@ _OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, ARP)
 
 
 def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
-    return key.type in NETWORK_TYPES and names.owns(seen.mark)
+    is_ours = seen.mark is not None and names.owns(seen.mark) and not seen.mark.load_balancer_id
+    return key.type in NETWORK_TYPES and is_ours
+
+
+def _of_common(pool: Attributes) -> frozenset[str]:
+    """The addresses of a SNAT pool that projects share."""
+    paths = map(canonical.full_path, pool.get("members") or ())
+    return frozenset(path for path in paths if path.startswith(f"/{COMMON}/"))
 
 
 def _addresses(left: Mapping[Key, Attributes]) -> Iterator[tuple[int, str]]:
-    """Route domain and address of each virtual address and pool member."""
+    """Route domain and address of each virtual address and pool member, without wildcards."""
     for key, attributes in left.items():
-        if key.type == VIRTUAL_ADDRESS:
+        if key.type == VIRTUAL_ADDRESS and not is_forwarder(key):
             yield _numbered(str(attributes.get("address", "")))
         elif key.type == POOL:
             for member in attributes.get("members", ()):
@@ -225,10 +268,10 @@ def _subnet_of(seen: ObservedObject) -> str:
 
 
 def shorter_lists(
-    left: Mapping[Key, Attributes], gone: Collection[Key], partition: str
+    left: Mapping[Key, Attributes], gone: Collection[Key], partition: str, spare: Collection[str]
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Lists of objects, without those that will be gone: they are changed before."""
-    paths = {f"/{partition}/{key.name}" for key in gone}
+    paths = {*(f"/{partition}/{key.name}" for key in gone), *spare}
     for key, attributes in left.items():
         if key.type not in (SNAT_POOL, ROUTE_DOMAIN) or key in gone:
             continue
@@ -237,6 +280,42 @@ def shorter_lists(
         kept = [path for path in members if path not in paths]
         if kept != members:
             yield key, {name: kept}
+
+
+def shorter_tables(
+    left: Mapping[Key, Attributes], observed: Observed, gone: Collection[Key], names: BigIpNames
+) -> Iterator[tuple[Key, dict[str, Any]]]:
+    """Forwarding tables without the records of hosts that vanish. A record has no mark: it is ours if it has the MAC
+    address of one of our ARP entries, so it goes with the last of these. An end point gets no broadcasts any more when
+    no record names it that did; those that an operator added stay."""
+    before = _macs(observed.keys(), observed, names)
+    vanished = before - _macs(observed.keys() - set(gone), observed, names)
+    for key, attributes in left.items():
+        if key.type != FORWARDING_TABLE or Key(type=TUNNEL, name=key.name) in gone or key not in observed:
+            continue
+        records = list(map(_plain, attributes.get("records") or ()))
+        kept = [one for one in records if str(one["name"]).lower() not in vanished]
+        named = _endpoints(map(_plain, observed[key].attributes.get("records") or ())) - _endpoints(kept)
+        kept = [one for each in kept if (one := _without(each, named)) is not None]
+        if kept != records:
+            yield key, {"records": kept}
+
+
+def _macs(keys: Iterable[Key], observed: Observed, names: BigIpNames) -> set[str]:
+    ours = (key for key in keys if key.type == ARP and names.owns(observed[key].mark))
+    return {str(observed[key].attributes.get("macAddress", "")).lower() for key in ours}
+
+
+def _endpoints(records: Iterable[Attributes]) -> set[str]:
+    return {str(one["endpoint"]) for one in records if one.get("endpoint")}
+
+
+def _without(record: dict[str, Any], endpoints: Collection[str]) -> dict[str, Any] | None:
+    """The record of all hosts without these end points; None: it has no other."""
+    if record["name"] != EVERYWHERE_RECORD or "endpoints" not in record:
+        return record
+    left = [one for one in record["endpoints"] if one not in endpoints]
+    return {**record, "endpoints": left} if left else None
 
 
 # -- the state after a commit

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import DeviceRejected, GuardLost
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, command_of, commit, drop_pending
@@ -32,20 +32,21 @@ from evenkeel.devices.bigip.icontrol.uploads import earlier_uploads, remove_uplo
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import (
     FILES,
+    FORWARDING_TABLE,
     LIGHT_TYPES,
     MEMBER,
-    NETWORK_TYPES,
     ConfigOperation,
     Observed,
     RenderedObjects,
     Verb,
 )
-from evenkeel.devices.bigip.observe.partition_reads import Guards, read_all, read_guards, read_light
+from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards, read_light, read_partition, read_tables
 from evenkeel.devices.bigip.options import BigIpOptions
 from evenkeel.devices.bigip.ownership import guard
 from evenkeel.devices.bigip.reconcile import drift
 from evenkeel.devices.bigip.reconcile.files import with_files
-from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, plan, still_unused
+from evenkeel.devices.bigip.reconcile.plan import SHARED, Plan, after, is_of_networks, plan, still_unused
+from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks, subnets_of
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +66,8 @@ class PartitionView:
         self.read_at_seconds = time.monotonic()
         self.certain = new
         """No other agent can have written since it was read, so even a complete pass need not read again."""
+        self.shared_subnets: dict[str, str] = {}
+        """CIDRs by id, of subnets that projects share and load balancers of the partition have used."""
         self.uploads_swept = new
         """Uploads left by an earlier owner have been removed."""
 
@@ -82,6 +85,8 @@ class PassOutcome(Value):
     repaired: dict[LoadBalancerId, list[str]] = {}
     lacking: frozenset[str] = frozenset()
     """sha256 of the contents that neither the device holds nor the batch brought."""
+    left: frozenset[LoadBalancerId] = frozenset()
+    """Of a complete batch: what it did not name and the device refused to remove."""
 
 
 class Planned(Value):
@@ -117,6 +122,9 @@ class PartitionPass:
         self._batch = batch
         self._rendered = rendered
         self._partition = names.partition(batch.project_id)
+        self._folder = names.folder(batch.project_id)
+        """Of the objects; the guard is in the partition."""
+        view.shared_subnets.update(subnets_of(rendered))
         self._guard = guard_of(batch.epoch, batch.session_id)
         self._view = view
         self._pending = pending
@@ -151,10 +159,11 @@ class PartitionPass:
         named = {service.load_balancer_id for service in self._batch.services}
         for orphan in errors.keys() - named:
             self._log.warning("orphan not removed", load_balancer=orphan, reason=errors[orphan])
+        left = frozenset(errors.keys() - named)
         errors = {name: errors[name] for name in errors.keys() & named}
         self._note_left(errors)
         lacking = frozenset(sha256 for one in self._with_files() for sha256 in one.lacking)
-        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired, lacking=lacking)
+        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired, lacking=lacking, left=left)
 
     # -- read
 
@@ -164,8 +173,16 @@ class PartitionPass:
             await self._read()
             return self._plan()
         todo = self._plan()
-        if todo.operations or self._view.certain:
+        if self._view.certain:
             return todo
+        if any(step.key.type == FORWARDING_TABLE for step in todo.operations):
+            await self._read_tables()
+            todo = self._plan()
+        if todo.operations:
+            return todo
+        if self._is_common:
+            await self._read()
+            return self._plan()
         seen = await read_light(self._device, self._partition)
         kept = {key: item for key, item in (self._view.observed or {}).items() if key.type not in LIGHT_TYPES}
         before, self._view.observed = self._view.observed or {}, {**kept, **seen}
@@ -173,6 +190,10 @@ class PartitionPass:
             self._log.info("partition was changed behind our back")
             await self._read()
         return self._plan()
+
+    @property
+    def _is_common(self) -> bool:
+        return self._batch.project_id == COMMON_PROJECT
 
     def _must_read(self) -> bool:
         view = self._view
@@ -184,11 +205,20 @@ class PartitionPass:
     async def _read(self) -> None:
         """Read everything, and check that the partition is ours."""
         self._view.observed = None
-        observed, guards = await read_all(self._device, self._partition, adjacent=self._options.attachment.adjacent)
+        observed, guards, subnets = await read_partition(
+            self._device, self._names, self._batch.project_id, adjacent=self._options.attachment.adjacent
+        )
         self._make_sure(guards)
+        self._view.shared_subnets.update(subnets)
         self._view.observed = observed
         self._view.read_at_seconds = self._now()
         self._read_fully = True
+
+    async def _read_tables(self) -> None:
+        """A forwarding table is written as a whole, with what somebody else added meanwhile."""
+        seen = await read_tables(self._device, self._folder)
+        others = {key: item for key, item in (self._view.observed or {}).items() if key.type != FORWARDING_TABLE}
+        self._view.observed = {**others, **seen}
 
     def _make_sure(self, guards: Guards) -> None:
         """Raises :class:`StaleOwner` if there is a newer owner, :class:`GuardLost` unless our guard is the only one."""
@@ -205,9 +235,13 @@ class PartitionPass:
             found = plan(
                 observed,
                 self._with_files(),
-                partition=self._partition,
+                partition=self._folder,
                 names=self._names,
                 complete=self._batch.complete,
+                shared=SharedNetworks(
+                    subnets=self._view.shared_subnets,
+                    external_gateway=self._is_common and self._options.attachment.external_gateway,
+                ),
             )
             made = self._planned = Planned(observed=self._view.observed, refused=refused, plan=found)
         return made.plan
@@ -229,8 +263,8 @@ class PartitionPass:
         parts = list(portions(todo, self._options.commands_max))
         for owners in parts:
             await self._settle(owners, shared if len(parts) == 1 else ())
-        left = [step for step in shared if still_unused(step, self._view.observed or {}, self._partition)]
-        left += [step for step in self._plan().of(frozenset({SHARED})) if step.key.type in NETWORK_TYPES]
+        left = [step for step in shared if still_unused(step, self._view.observed or {}, self._folder)]
+        left += [step for step in self._plan().of(frozenset({SHARED})) if is_of_networks(step.key)]
         if left:
             try:
                 await self._commit(tuple(left))
@@ -288,7 +322,7 @@ class PartitionPass:
         async with uploaded(self._device, self._partition, contents, self._uploads) as sources:
             commands = [
                 guard.touch(self._partition, self._guard, self._options.agent_host, self._revision()),
-                *(command_of(step, self._partition, sources.get(step.key, "")) for step in steps),
+                *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),
                 *self._also(),
             ]
             await commit(

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import BigIpNames, parse_mark, parse_marked_code
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.objects import (
     ARP,
     CIPHER_GROUP,
@@ -56,6 +56,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.reconcile.files import referred, unused_files
+from evenkeel.devices.bigip.reconcile.forwarding import forwarders, forwarding, is_forwarder
 from evenkeel.devices.bigip.reconcile.networks import (
     beside_others,
     default_routes,
@@ -63,7 +64,10 @@ from evenkeel.devices.bigip.reconcile.networks import (
     merged,
     needless,
     shorter_lists,
+    shorter_tables,
+    spare_addresses,
 )
+from evenkeel.devices.bigip.reconcile.shared_networks import NOTHING_SHARED, SharedNetworks
 
 SHARED = ""
 """Owner of operations that concern several load balancers: the removal of nodes and files."""
@@ -103,10 +107,16 @@ class Plan(Value):
 
 
 def plan(
-    observed: Observed, rendered: Iterable[RenderedObjects], *, partition: str, names: BigIpNames, complete: bool
+    observed: Observed,
+    rendered: Iterable[RenderedObjects],
+    *,
+    partition: str,
+    names: BigIpNames,
+    complete: bool,
+    shared: SharedNetworks = NOTHING_SHARED,
 ) -> Plan:
     """All operations for these load balancers; with ``complete`` also the removal of all other load balancers'
-    objects."""
+    objects. For /Common: for these networks. ``shared``: what has to be known beside them."""
     services = tuple(rendered)
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
@@ -116,24 +126,30 @@ def plan(
     wanted = {item.key: item for one in sound for item in one.objects if item.key.type not in FILES}
     named = {one.service.load_balancer_id for one in services}
     owners = {one.service.load_balancer_id for one in sound}
-
-    operations = [step for item in wanted.values() for step in _bring(item, observed.get(item.key), partition)]
-    for seen in observed.values():
-        owner = _own(seen, names)
-        if owner and seen.key not in wanted and (owner in owners or (complete and owner not in named)):
-            operations.append(_remove(seen.key, owner))
-    operations.extend(_unused_nodes(observed, wanted, operations))
-    gone = {step.key for step in operations if step.verb is Verb.DELETE}
-    operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
-    operations.extend(_missing_files(observed, sound, partition))
     needs: dict[str, tuple[WantedObject, ...]] = {
         one.service.load_balancer_id: one.networks for one in sound if one.networks
     }
     together = merged(item for owner in sorted(needs) for item in needs[owner])
+
+    operations = [step for item in wanted.values() for step in _bring(item, observed.get(item.key), partition)]
+    for seen in observed.values():
+        owner = _own(seen, names)
+        if (
+            owner
+            and seen.key not in wanted
+            and seen.key not in together
+            and (owner in owners or (complete and owner not in named))
+        ):
+            # with the records of forwarding tables that go with it
+            operations.append(_remove(seen.key, SHARED if seen.key.type == ARP else owner))
+    operations.extend(_unused_nodes(observed, wanted, operations))
+    gone = {step.key for step in operations if step.verb is Verb.DELETE}
+    operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))
+    operations.extend(_missing_files(observed, sound, partition))
     changed = {step.key: step for step in _attach(together, observed, partition)}
     for owner, items in needs.items():
         operations.extend(replace(changed[item.key], owner=owner) for item in items if item.key in changed)
-    operations.extend(_detach(observed, {**wanted, **together}, gone, partition, names))
+    operations.extend(_detach(observed, {**wanted, **together}, gone, partition, names, shared))
     operations.sort(key=_order)
     return Plan(operations=tuple(operations), problems=problems, networks=needs, observed=observed, partition=partition)
 
@@ -142,9 +158,15 @@ def _order(step: ConfigOperation) -> tuple[int, str, str, str]:
     return step.rank, step.key.type, step.key.pool, step.key.name
 
 
+def is_of_networks(key: Key) -> bool:
+    """Whether the object is one that load balancers share to be attached to networks."""
+    return key.type in NETWORK_TYPES or is_forwarder(key)
+
+
 def _is_for_networks(step: ConfigOperation) -> bool:
     """Whether the operation makes or changes what an owner shares with others."""
-    return step.key.type in NETWORK_TYPES and step.owner != SHARED
+    removes = step.verb is Verb.DELETE and step.rank != _REPLACED
+    return step.key.type in NETWORK_TYPES and step.owner != SHARED and not removes
 
 
 def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: str) -> Iterator[ConfigOperation]:
@@ -159,22 +181,38 @@ def _attach(needs: Mapping[Key, WantedObject], observed: Observed, partition: st
 
 
 def _detach(
-    observed: Observed, wanted: Mapping[Key, WantedObject], gone: Collection[Key], partition: str, names: BigIpNames
+    observed: Observed,
+    wanted: Mapping[Key, WantedObject],
+    gone: Collection[Key],
+    partition: str,
+    names: BigIpNames,
+    shared: SharedNetworks,
 ) -> Iterator[ConfigOperation]:
     """Operations that remove shared objects that nothing will use, and those for default routes."""
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
     kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}
     left = _left(observed, kept, gone)
-    routes = {item.key: item for item in default_routes(left, observed, names)}
+    routes = {item.key: item for item in default_routes(left, observed, names, external=shared.external_gateway)}
     for item in routes.values():
         if not _foreign((item,), observed, partition, names):
             yield from _bring(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
-    unused = [key for key in needless(left, observed, names, partition) if key not in stay]
+    spare = spare_addresses(left, wanted, shared)
+    unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
     yield from (_remove(key, SHARED) for key in unused)
+    stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
+    forward = {item.key: item for item in forwarders(stays, partition, names)}
+    for item in forward.values():
+        if not _foreign((item,), observed, partition, names):
+            yield from _bring(item, observed.get(item.key), partition)
+    yield from (_remove(key, SHARED) for key in forwarding(observed, names) if key not in forward)
     shown = {key: attributes for key, attributes in left.items() if key in observed}
-    for key, body in shorter_lists(shown, unused, partition):
+    removed = {*gone, *unused}
+    for key, body in (
+        *shorter_lists(shown, unused, partition, spare),
+        *shorter_tables(shown, observed, removed, names),
+    ):
         yield ConfigOperation(verb=Verb.MODIFY, key=key, owner=SHARED, body=body, rank=_SHORTENED)
 
 
@@ -205,6 +243,8 @@ def _foreign(objects: Iterable[WantedObject], observed: Observed, partition: str
         seen = observed.get(item.key)
         if seen and seen.mark and not names.owns(seen.mark):
             return f"/{partition}/{item.key.name} belongs to {seen.mark.owner}"
+        if seen and not seen.mark and partition == COMMON and item.key.type != FORWARDING_TABLE:
+            return f"/{partition}/{item.key.name} was not made by us: an operator has to remove it, or rename it"
     return ""
 
 
@@ -305,7 +345,7 @@ def still_unused(step: ConfigOperation, observed: Observed, partition: str) -> b
     """Whether the node or file that this operation removes still exists and is unused."""
     if step.key not in observed:
         return False
-    if step.key.type in NETWORK_TYPES:
+    if is_of_networks(step.key):
         return False  # planned anew
     if step.key.type in FILES:
         return step.key.name not in referred({key: item.attributes for key, item in observed.items()}, partition)

@@ -1,7 +1,7 @@
 """Addresses of a load balancer in their route domains: ``10.0.0.1%7``. Pure.
 
-All networks of a load balancer are in one route domain. Those to which an operator has attached the devices are in the
-common one, and not in the definition.
+Its project's own networks are in one route domain. Those that projects share are in the common one, and so are those to
+which an operator has attached the devices, which are not in the definition.
 """
 
 from ipaddress import ip_address, ip_network
@@ -14,8 +14,8 @@ from evenkeel.core.service import ServiceDefinition, ServiceMember
 
 
 def route_domain_of(service: ServiceDefinition) -> int:
-    """The number of the route domain of its networks."""
-    return next((network.route_domain for network in service.networks), COMMON_ROUTE_DOMAIN)
+    """The number of the route domain of its project's own networks."""
+    return next((each.route_domain for each in service.networks if not each.common), COMMON_ROUTE_DOMAIN)
 
 
 def with_domain(address: str, route_domain: int) -> str:
@@ -26,22 +26,28 @@ def with_domain(address: str, route_domain: int) -> str:
 def in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
     """The same with the addresses of VIPs, members and monitors in their route domains; they were checked before.
 
-    Members are where the VIP is; if that is in the common route domain, those in subnets of the definition's networks
-    are there."""
+    Members are where the subnet is that has their address; those of no subnet are where the VIP is."""
     number = route_domain_of(service)
     if number == COMMON_ROUTE_DOMAIN:
         return service
-    subnets = [subnet for network in service.networks for subnet in network.subnets]
-    here = {subnet.id for subnet in subnets}
+    own = [subnet for network in service.networks if not network.common for subnet in network.subnets]
+    here = {subnet.id for subnet in own}
     with_vip = service.vip is not None and service.vip.subnet_id in here
-    inside = [ip_network(subnet.cidr) for subnet in subnets]
+    inside = [ip_network(subnet.cidr) for subnet in own]
+    shared = [ip_network(subnet.cidr) for network in service.networks if network.common for subnet in network.subnets]
 
     def vip(one: Vip) -> Vip:
         return replace(one, address=with_domain(one.address, number)) if one.subnet_id in here else one
 
+    def is_here(address: str) -> bool:
+        found = ip_address(address)
+        if any(found in each for each in inside):
+            return True
+        return with_vip and not any(found in each for each in shared)
+
     def member(one: ServiceMember) -> ServiceMember:
         monitor = one.monitor_address
-        if not with_vip and not any(ip_address(one.address) in each for each in inside):
+        if not is_here(one.address):
             return one
         return replace(
             one,

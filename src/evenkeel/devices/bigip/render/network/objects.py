@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.networks import (
     COMMON_ROUTE_DOMAIN,
     TUNNELS,
@@ -40,6 +40,7 @@ from evenkeel.devices.errors import Unrenderable
 LOCAL_TRAFFIC_GROUP = "/Common/traffic-group-local-only"
 EVERY_HOST = "ff:ff:ff:ff:ff:ff"
 """The record of a forwarding table with the end points to which the device sends broadcasts."""
+_SHARED_PROFILE = "tunnelprofile"
 _DEFAULT_MTU = {VLAN: 1500, TUNNEL: 0}
 _PROFILES: dict[NetworkType, tuple[str, str, dict[str, Any]]] = {
     NetworkType.VXLAN: ("net/tunnels/vxlan", "vxlan_ovs", {"floodingType": "multipoint", "port": 4789}),
@@ -78,19 +79,26 @@ def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpN
 
 
 class _Renderer:
-    """For one load balancer and one device."""
+    """For one load balancer, or one network that projects share, and one device.
+
+    Objects of the latter are in /Common, and their marks name the network: they are its own, while load balancers of a
+    partition share theirs."""
 
     def __init__(self, service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> None:
         self._service = service
         self._at = at
         self._names = names
-        self._partition = names.partition(service.project_id)
+        self._partition = names.folder(service.project_id)
         self._number = route_domain_of(service)
+        self._owner = service.load_balancer_id if service.project_id == COMMON_PROJECT else LoadBalancerId("")
         self._snat: list[str] = []
 
     def objects(self) -> Iterator[WantedObject]:
         links = []
         for network in self._service.networks:
+            if network.common and not self._owner:
+                self._snat += [_common_snat(subnet.id, each) for subnet in network.subnets for each in subnet.addresses]
+                continue
             link, made = self._link(network)
             links.append(self._path(link))
             yield from made
@@ -98,7 +106,7 @@ class _Renderer:
                 yield from self._subnet(subnet, self._path(link))
         if self._number:
             yield self._route_domain(links)
-        if self._snat:
+        if self._snat and not self._owner:
             yield self._object(Key(type=SNAT_POOL, name=self._partition), {"members": sorted(self._snat)}, "snatpool")
 
     def _path(self, name: str) -> str:
@@ -107,7 +115,8 @@ class _Renderer:
     def _object(
         self, key: Key, attributes: dict[str, Any], kind: str, object_id: str = "", *immutables: str
     ) -> WantedObject:
-        mark = self._names.mark(f"net-{kind}", LoadBalancerId(""), object_id)
+        owner = LoadBalancerId("") if kind == _SHARED_PROFILE else self._owner
+        mark = self._names.mark(f"net-{kind}", owner, object_id)
         return WantedObject(
             key=key,
             owner=self._service.load_balancer_id,
@@ -163,7 +172,7 @@ class _Renderer:
             "mtu": network.mtu or _DEFAULT_MTU[TUNNEL],
         }
         return name, [
-            self._object(Key(type=profile_type, name=profile), {"defaultsFrom": parent, **settings}, "tunnelprofile"),
+            self._object(Key(type=profile_type, name=profile), {"defaultsFrom": parent, **settings}, _SHARED_PROFILE),
             self._object(
                 Key(type=TUNNEL, name=name), attributes, "tunnel", network.id, "profile", "key", "localAddress"
             ),
@@ -195,7 +204,7 @@ class _Renderer:
             elif address.use is AddressUse.FLOATING:
                 yield self._self_ip(f"gw-{subnet.id}", subnet, address, link, f"/{COMMON}/{address.owner}")
             elif address.use is AddressUse.SNAT:
-                name = f"snat-{address.owner}-{subnet.id}_{address.index}"
+                name = _snat_name(subnet.id, address)
                 self._snat.append(self._path(name))
                 attributes = {
                     "address": with_domain(address.address, self._number),
@@ -219,6 +228,15 @@ class _Renderer:
         }
         mark = with_gateway(subnet.id, subnet.gateway_ip)
         return self._object(Key(type=SELF_IP, name=name), attributes, "self", mark, "address", "vlan")
+
+
+def _snat_name(subnet_id: str, address: DeviceAddress) -> str:
+    return f"snat-{address.owner}-{subnet_id}_{address.index}"
+
+
+def _common_snat(subnet_id: str, address: DeviceAddress) -> str:
+    """The path of an address that projects share."""
+    return f"/{COMMON}/{_snat_name(subnet_id, address)}"
 
 
 _NAMEABLE = str.maketrans({":": "-", "[": "", "]": ""})

@@ -1,0 +1,80 @@
+"""Virtual servers that forward what members send, where their gateway is the device: one per floating self IP. Pure.
+
+Each is named as the self IP, ``gw-<subnet id>``, listens on the subnet's VLAN or tunnel only, and goes with it.
+In a tenant's route domain they share a virtual address ``gw-<number>`` in its traffic group. In the common route domain
+the device makes it, unless an operator has a wildcard virtual server there already.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.devices.bigip.naming import BigIpNames, subnet_and_gateway
+from evenkeel.devices.bigip.objects import SELF_IP, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed, WantedObject
+from evenkeel.devices.bigip.render.network.addresses import with_domain
+
+KIND = "net-forward"
+_GATEWAY = "gw-"
+
+Attributes = Mapping[str, Any]
+
+
+def is_forwarder(key: Key) -> bool:
+    """Whether it has the name of such a virtual server or its address; a listener's has the environment and ``_``."""
+    return key.type in (VIRTUAL, VIRTUAL_ADDRESS) and key.name.startswith(_GATEWAY) and "_" not in key.name
+
+
+def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
+    """For these self IPs, of which only floating ones count."""
+    for key, attributes in sorted(self_ips.items(), key=lambda item: item[0].name):
+        mark = names.own(attributes.get("description"))
+        if key.type != SELF_IP or not key.name.startswith(_GATEWAY) or mark is None:
+            continue
+        host, _, rest = str(attributes.get("address", "")).partition("%")
+        number = int(rest.partition("/")[0]) if rest else COMMON_ROUTE_DOMAIN
+        six = ":" in host
+        address, wildcard = with_domain("::" if six else "0.0.0.0", number), "any6" if six else "any"  # noqa: S104
+        name = address
+        if number != COMMON_ROUTE_DOMAIN:
+            name = f"{_GATEWAY}{'six-' if six else ''}{number}"
+            yield _address(name, address, wildcard, str(attributes.get("trafficGroup", "")), names)
+        yield WantedObject(
+            key=Key(type=VIRTUAL, name=key.name),
+            owner="",
+            attributes={
+                "destination": f"/{partition}/{name}{'.' if six and name == address else ':'}0",
+                "mask": wildcard,
+                "ipProtocol": "any",
+                "ipForward": True,
+                "profiles": [{"name": "/Common/fastL4", "context": "all"}],
+                "sourceAddressTranslation": {"type": "none"},
+                "translateAddress": "disabled",
+                "translatePort": "disabled",
+                "vlansEnabled": True,
+                "vlans": [str(attributes.get("vlan", ""))],
+                "description": names.mark(KIND, LoadBalancerId(""), subnet_and_gateway(mark.object_id)[0]),
+            },
+        )
+
+
+def _address(name: str, address: str, mask: str, traffic_group: str, names: BigIpNames) -> WantedObject:
+    return WantedObject(
+        key=Key(type=VIRTUAL_ADDRESS, name=name),
+        owner="",
+        attributes={
+            "address": address,
+            "mask": mask,
+            "autoDelete": "false",
+            "trafficGroup": traffic_group,
+            "description": names.mark(KIND),
+        },
+        immutables=frozenset({"address"}),
+    )
+
+
+def forwarding(observed: Observed, names: BigIpNames) -> Iterator[Key]:
+    """Our forwarders that are there."""
+    for key, seen in observed.items():
+        if is_forwarder(key) and seen.mark is not None and names.owns(seen.mark) and seen.mark.kind == KIND:
+            yield key

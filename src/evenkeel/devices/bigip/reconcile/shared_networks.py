@@ -1,0 +1,40 @@
+"""What a partition's plan has to know of networks that projects share, whose objects are in /Common."""
+
+from collections.abc import Iterable, Mapping
+
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.naming import BigIpNames, subnet_and_gateway
+from evenkeel.devices.bigip.objects import SELF_IP, SNAT_POOL, Observed, RenderedObjects
+
+
+class SharedNetworks(Value):
+    """``subnets``: CIDRs by subnet id, of those that load balancers of the partition use or used. ``external_gateway``:
+    see :attr:`.attachment.AttachmentOptions.external_gateway`; for /Common."""
+
+    subnets: Mapping[str, str] = {}
+    external_gateway: bool = False
+
+
+NOTHING_SHARED = SharedNetworks()
+
+
+def subnets_of(rendered: Iterable[RenderedObjects]) -> dict[str, str]:
+    """Of shared networks of these load balancers."""
+    networks = (network for one in rendered for network in one.service.networks if network.common)
+    return {subnet.id: subnet.cidr for network in networks for subnet in network.subnets}
+
+
+def refers_to_common(observed: Observed, folder: str) -> bool:
+    """Whether the SNAT pool has addresses that projects share."""
+    pools = (seen for key, seen in observed.items() if key.type == SNAT_POOL)
+    return any(str(path).startswith(f"/{folder}/") for seen in pools for path in seen.attributes.get("members") or ())
+
+
+def subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
+    """Of our self IPs in /Common."""
+    found = {}
+    for key, seen in observed.items():
+        if key.type == SELF_IP and seen.mark is not None and names.owns(seen.mark):
+            subnet_id = subnet_and_gateway(seen.mark.object_id)[0]
+            found[subnet_id] = str(seen.attributes.get("address", ""))
+    return found

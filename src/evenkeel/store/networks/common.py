@@ -1,0 +1,356 @@
+"""Networks that projects share, as the device group's common shard has them.
+
+Such a network is to the common shard what a load balancer is to a tenant's: it has a revision that grows with each
+change of what the devices are to have of it, and the revision that they have confirmed. Who uses it is not counted, but
+asked whenever a shard stops using something: of a subnet without users the addresses are marked as leaving, with the
+revision that is without it, and given back once the devices have confirmed that revision. A network without users goes
+in the same way. A shard keeps the revision that has what it needs, so that changes for others do not delay it.
+
+All of this happens with the allocations of the device group locked.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import structlog
+from msgspec.structs import replace
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    update,
+)
+
+from evenkeel.core.attachment import (
+    Attached,
+    CommonNetwork,
+    DevicePort,
+    KnownSubnet,
+    WantedAddress,
+    check_no_overlap,
+    wanted_common_addresses,
+)
+from evenkeel.core.ids import COMMON_PROJECT, ShardId
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, DeviceAddress
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.taking import device_port, take_addresses
+from evenkeel.store.records import schema
+from evenkeel.store.writing.steps import insert_all
+
+log = structlog.get_logger(__name__)
+
+_common = schema.common_network
+_attached = schema.attached_network
+_address = schema.device_address
+_shard = schema.shard
+_root, _vip, _member, _subnet = schema.load_balancer, schema.vip_address, schema.member, schema.subnet
+
+SharedNetwork = tuple[ShardId, str]
+"""A common shard, and the id of one of its networks."""
+
+
+def shard_beside(connection: Connection, shard_id: ShardId) -> ShardId | None:
+    """The common shard of the same device group; None before its first agent registered."""
+    other = _shard.alias()
+    return connection.scalar(
+        select(_shard.c.id)
+        .join(other, _same_group(other))
+        .where(other.c.id == shard_id, _shard.c.project_id == COMMON_PROJECT)
+    )
+
+
+def _same_group(other: FromClause, one: FromClause = _shard) -> ColumnElement[bool]:
+    return and_(one.c.environment == other.c.environment, one.c.group_number == other.c.group_number)
+
+
+# -- what a shard has of them
+
+
+def with_common(connection: Connection, place: ShardPlace, attached: Attached, networks: Collection[str]) -> Attached:
+    """The same with these common networks; two queries, none without networks."""
+    if not networks:
+        return attached
+    here = (
+        select(_shard.c.id)
+        .where(
+            _shard.c.environment == place.environment,
+            _shard.c.group_number == place.group_number,
+            _shard.c.project_id == COMMON_PROJECT,
+        )
+        .scalar_subquery()
+    )
+    states = connection.execute(
+        select(_common.c.network_id, _common.c.revision, _common.c.applied_revision, _common.c.reason).where(
+            _common.c.shard_id == here, in_list(_common.c.network_id, networks)
+        )
+    )
+    return replace(
+        attached,
+        common={
+            row.network_id: CommonNetwork(
+                revision=row.revision, applied_revision=row.applied_revision, reason=row.reason
+            )
+            for row in states
+        },
+        common_addresses=read_addresses(
+            connection, select(_address).where(_address.c.shard_id == here, in_list(_address.c.network_id, networks))
+        ),
+    )
+
+
+def read_addresses(connection: Connection, statement: Select[Any]) -> dict[str, tuple[DeviceAddress, ...]]:
+    """By subnet id, without those that leave; one query. ``statement``: selects rows of ``device_address``."""
+    found: dict[str, list[DeviceAddress]] = {}
+    for row in connection.execute(statement.where(_address.c.leaving_revision.is_(None))):
+        address = DeviceAddress(use=AddressUse(row.purpose), owner=row.owner, address=row.address, index=row.number)
+        found.setdefault(row.subnet_id, []).append(address)
+    return {subnet_id: tuple(each) for subnet_id, each in found.items()}
+
+
+# -- allocation
+
+
+def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
+    """Allocate what the shard needs of common networks. Yields the ports that have to be made, where addresses are
+    those of ports. Raises :class:`NotAttachable`."""
+    if not subnets:
+        return
+    shard_id = shard_beside(connection, place.shard_id)
+    if shard_id is None:
+        return
+    for network_id in sorted({each.subnet.network_id for each in subnets}):
+        theirs = [each for each in subnets if each.subnet.network_id == network_id]
+        changed = _join(connection, place, shard_id, network_id, theirs)
+        changed = _stay(connection, shard_id, theirs) or changed
+        for each, lacking in _lacking(connection, place, shard_id, theirs):
+            if each.from_service:
+                yield from (device_port(place, each, *one, common=True) for one in lacking)
+            else:
+                take_addresses(connection, shard_id, each, lacking)
+                changed = True
+        need(connection, shard_id, place.shard_id, network_id, changed=changed)
+
+
+def _join(
+    connection: Connection, place: ShardPlace, shard_id: ShardId, network_id: str, subnets: Sequence[KnownSubnet]
+) -> bool:
+    """Note that the shard uses the network. True: the common shard does not have it yet."""
+    mine = {"shard_id": place.shard_id, "network_id": network_id}
+    is_mine = [_attached.c[name] == value for name, value in mine.items()]
+    number = connection.scalar(select(_attached.c.route_domain).where(*is_mine))
+    if number is None:
+        insert_all(connection, _attached, [{**mine, "route_domain": COMMON_ROUTE_DOMAIN}])
+    elif number != COMMON_ROUTE_DOMAIN:  # it was the project's alone
+        connection.execute(update(_attached).where(*is_mine).values(route_domain=COMMON_ROUTE_DOMAIN))
+        old = _address.c.shard_id == place.shard_id, _address.c.network_id == network_id
+        connection.execute(delete(_address).where(*old))
+    _check_overlaps(connection, shard_id, subnets)
+    known = select(_common.c.revision).where(_common.c.shard_id == shard_id, _common.c.network_id == network_id)
+    if connection.scalar(known) is not None:
+        return False
+    row = {"shard_id": shard_id, "network_id": network_id, "revision": 0, "applied_revision": 0, "reason": ""}
+    insert_all(connection, _common, [row])
+    log.info("common network wanted", shard=shard_id, network=network_id)
+    return True
+
+
+def _check_overlaps(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> None:
+    """Raises :class:`NotAttachable`. Only for subnets that the devices do not have yet."""
+    ids = [each.subnet.id for each in subnets]
+    there = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_(None)
+    has = set(connection.scalars(select(_address.c.subnet_id).where(*there)))
+    new = [each for each in subnets if each.subnet.id not in has]
+    if not new:
+        return
+    others = (
+        select(_subnet.c.cidr)
+        .join(_address, _address.c.subnet_id == _subnet.c.id)
+        .where(_address.c.shard_id == shard_id, ~in_list(_subnet.c.id, [each.subnet.id for each in new]))
+        .distinct()
+    )
+    check_no_overlap(new, list(connection.scalars(others)))
+
+
+def _stay(connection: Connection, shard_id: ShardId, subnets: Sequence[KnownSubnet]) -> bool:
+    """Addresses that were about to leave stay. True: there were any."""
+    ids = [each.subnet.id for each in subnets]
+    left = _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids), _address.c.leaving_revision.is_not(None)
+    return connection.execute(update(_address).where(*left).values(leaving_revision=None)).rowcount > 0
+
+
+def _lacking(
+    connection: Connection, place: ShardPlace, shard_id: ShardId, subnets: Sequence[KnownSubnet]
+) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
+    ids = [each.subnet.id for each in subnets]
+    here = select(_address).where(_address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids))
+    has = read_addresses(connection, here)
+    for each in subnets:
+        there = {(one.use, one.owner, one.index) for one in has.get(each.subnet.id, ())}
+        lacking = [one for one in wanted_common_addresses(place.layout) if one not in there]
+        if lacking:
+            yield each, lacking
+
+
+def need(connection: Connection, shard_id: ShardId, user: ShardId, network_id: str, *, changed: bool) -> None:
+    """The shard ``user`` needs the network as it is now. ``changed``: since its last revision."""
+    is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+    if changed:
+        _raise(connection, *is_it)
+    revision = select(_common.c.revision).where(*is_it).scalar_subquery()
+    connection.execute(
+        update(_attached)
+        .where(_attached.c.shard_id == user, _attached.c.network_id == network_id)
+        .values(needed_revision=func.coalesce(revision, 0))
+    )
+
+
+def _raise(connection: Connection, *which: ColumnElement[bool]) -> None:
+    changes = {"revision": _common.c.revision + 1, "reason": ""}
+    connection.execute(update(_common).where(*which).values(**changes))
+
+
+def facts_changed(connection: Connection, network_id: str, *, needed: bool) -> None:
+    """The facts of a network are others: the devices of every group that has it get them. ``needed``: its load
+    balancers are applied again after that."""
+    _raise(connection, _common.c.network_id == network_id)
+    if not needed:
+        return
+    user = _shard.alias()
+    revision = (
+        select(_common.c.revision)
+        .join(_shard, _shard.c.id == _common.c.shard_id)
+        .join(user, _same_group(user))
+        .where(_common.c.network_id == network_id, user.c.id == _attached.c.shard_id)
+        .scalar_subquery()
+    )
+    connection.execute(
+        update(_attached)
+        .where(_attached.c.network_id == network_id)
+        .values(needed_revision=func.coalesce(revision, _attached.c.needed_revision))
+    )
+
+
+# -- release
+
+
+def networks_of(connection: Connection, shard_id: ShardId) -> tuple[SharedNetwork, ...]:
+    """The common networks that the shard has used. One query."""
+    user = _shard.alias()
+    rows = connection.execute(
+        select(_common.c.shard_id, _common.c.network_id)
+        .join(_shard, _shard.c.id == _common.c.shard_id)
+        .join(user, _same_group(user))
+        .join(_attached, and_(_attached.c.shard_id == user.c.id, _attached.c.network_id == _common.c.network_id))
+        .where(user.c.id == shard_id)
+    )
+    return tuple((row.shard_id, row.network_id) for row in rows)
+
+
+def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) -> None:
+    """Of these networks, let subnets leave the devices that no load balancer uses any more."""
+    for shard_id, network_id in networks:
+        here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
+        staying = *here, _address.c.leaving_revision.is_(None)
+        subnets = list(connection.scalars(select(_address.c.subnet_id).where(*staying, ~_used(shard_id)).distinct()))
+        is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+        if not subnets:  # perhaps its ports were never made
+            unmade = ~exists().where(*here), ~_attached_for(shard_id, network_id)
+            _raise(connection, *is_it, *unmade, _common.c.revision == _common.c.applied_revision)
+            continue
+        _raise(connection, *is_it)
+        revision = select(_common.c.revision).where(*is_it).scalar_subquery()
+        connection.execute(
+            update(_address).where(*staying, in_list(_address.c.subnet_id, subnets)).values(leaving_revision=revision)
+        )
+        log.info("common network given up", shard=shard_id, network=network_id, subnets=subnets)
+
+
+def _used(shard_id: ShardId) -> ColumnElement[bool]:
+    """Whether a load balancer of the group has a VIP or a member in the address' subnet, also one that is being
+    deleted."""
+    user, mine = _shard.alias(), _shard.alias()
+    group = select(user.c.id).join(mine, _same_group(mine, user)).where(mine.c.id == shard_id)
+    vip = (
+        select(literal(1))
+        .join(_root, _root.c.id == _vip.c.load_balancer_id)
+        .where(_vip.c.subnet_id == _address.c.subnet_id, _root.c.shard_id.in_(group))
+    )
+    member = (
+        select(literal(1))
+        .join(_root, _root.c.id == _member.c.load_balancer_id)
+        .where(_member.c.subnet_id == _address.c.subnet_id, _root.c.shard_id.in_(group))
+    )
+    return or_(vip.exists(), member.exists())
+
+
+def _attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
+    user, mine = _shard.alias(), _shard.alias()
+    return (
+        select(literal(1))
+        .select_from(_attached)
+        .join(user, user.c.id == _attached.c.shard_id)
+        .join(mine, _same_group(mine, user))
+        .where(mine.c.id == shard_id, _attached.c.network_id == network_id)
+        .exists()
+    )
+
+
+def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
+    """Networks of which devices are to have a subnet without users: a process died before it gave it up."""
+    rows = connection.execute(
+        select(_address.c.shard_id, _address.c.network_id)
+        .join(_common, and_(_common.c.shard_id == _address.c.shard_id, _common.c.network_id == _address.c.network_id))
+        .where(_address.c.leaving_revision.is_(None), ~_anywhere())
+        .distinct()
+        .limit(limit)
+    )
+    return tuple((row.shard_id, row.network_id) for row in rows)
+
+
+def _anywhere() -> ColumnElement[bool]:
+    """Whether any load balancer of any group uses the address' subnet: quicker, and finds most."""
+    return or_(
+        exists().where(_vip.c.subnet_id == _address.c.subnet_id),
+        exists().where(_member.c.subnet_id == _address.c.subnet_id),
+    )
+
+
+def confirmed(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
+    """The devices have these revisions, by network id: what has left by then is released. Returns the networks of which
+    that is news."""
+    news = set()
+    for network_id, revision in sorted(applied.items()):
+        is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+        is_news = _common.c.applied_revision < revision, _common.c.revision >= revision
+        if connection.execute(
+            update(_common).where(*is_it, *is_news).values(applied_revision=revision, reason="")
+        ).rowcount:
+            news.add(network_id)
+        here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
+        connection.execute(delete(_address).where(*here, _address.c.leaving_revision <= revision))
+        done = _common.c.applied_revision == _common.c.revision
+        unused = ~exists().where(*here), ~_attached_for(shard_id, network_id)
+        if connection.execute(delete(_common).where(*is_it, done, *unused)).rowcount:
+            log.info("common network gone", shard=shard_id, network=network_id)
+    return news
+
+
+def failed(connection: Connection, shard_id: ShardId, reasons: Mapping[str, tuple[int, str]]) -> set[str]:
+    """The devices refused these revisions, by network id, for these reasons. Returns the networks of which that is
+    news."""
+    news = set()
+    for network_id, (revision, reason) in sorted(reasons.items()):
+        is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
+        is_news = _common.c.applied_revision < revision, _common.c.revision == revision, _common.c.reason != reason
+        if connection.execute(update(_common).where(*is_it, *is_news).values(reason=reason)).rowcount:
+            news.add(network_id)
+    return news

@@ -1,0 +1,120 @@
+"""Definitions of common networks for the agent that owns a device group's common shard."""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address, ip_network
+
+from sqlalchemy import Connection, select
+
+from evenkeel.core.attachment import allocated_subnet, service_network, wanted_common_addresses
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.messages import ServiceDefinitions
+from evenkeel.core.model import Subnet
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, TUNNELS, DeclaredNetwork, MemberHost, ServiceSubnet
+from evenkeel.core.service import ServiceDefinition, network_definition
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks.common import read_addresses
+from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
+
+_common = schema.common_network
+_address = schema.device_address
+_network, _subnet, _host = schema.network, schema.subnet, schema.member_host
+
+Hosts = dict[str, list[MemberHost]]
+
+
+def read_network_services(
+    connection: Connection,
+    place: ShardPlace,
+    network_ids: Sequence[LoadBalancerId] | None,
+    after_id: str,
+    size: int,
+) -> ServiceDefinitions:
+    """A page of them, by id; five queries, and one more with tunnels. ``network_ids``: None for all."""
+    columns = _common.c.network_id, _common.c.revision
+    statement = select(*columns).where(_common.c.shard_id == place.shard_id, _common.c.network_id > after_id)
+    if network_ids is not None:
+        statement = statement.where(in_list(_common.c.network_id, network_ids))
+    found = connection.execute(statement.order_by(_common.c.network_id).limit(size + 1)).all()
+    revisions = {row.network_id: row.revision for row in found[:size]}
+    missing: tuple[LoadBalancerId, ...] = ()
+    if network_ids is not None:
+        there = select(_common.c.network_id).where(
+            _common.c.shard_id == place.shard_id, in_list(_common.c.network_id, network_ids)
+        )
+        missing = tuple(sorted(set(network_ids) - set(connection.scalars(there))))
+    services = tuple(_definitions(connection, place, revisions)) if revisions else ()
+    return ServiceDefinitions(services=services, missing=missing, more=len(found) > size)
+
+
+def _definitions(connection: Connection, place: ShardPlace, revisions: Mapping[str, int]) -> list[ServiceDefinition]:
+    networks = {
+        row.id: network_of(row)
+        for row in connection.execute(select(*NETWORK_COLUMNS).where(in_list(_network.c.id, revisions)))
+    }
+    subnets = _subnets(connection, place, revisions)
+    hosts = _hosts(connection, [id_ for id_, each in networks.items() if each.network_type in TUNNELS])
+    return [
+        _definition(id_, revision, networks.get(id_), subnets.get(id_, []), hosts.get(id_, []))
+        for id_, revision in revisions.items()
+    ]
+
+
+def _definition(
+    network_id: str,
+    revision: int,
+    network: DeclaredNetwork | None,
+    subnets: Sequence[ServiceSubnet],
+    hosts: Sequence[MemberHost],
+) -> ServiceDefinition:
+    if not subnets:
+        return network_definition(network_id, revision, None)
+    if network is None:
+        return network_definition(network_id, revision, None, f"network {network_id} is not known any more")
+    made = service_network(
+        network,
+        COMMON_PROJECT,
+        common=True,
+        route_domain=COMMON_ROUTE_DOMAIN,
+        subnets=[_with_hosts(each, hosts) for each in subnets],
+    )
+    return network_definition(network_id, revision, made)
+
+
+def _with_hosts(subnet: ServiceSubnet, hosts: Sequence[MemberHost]) -> ServiceSubnet:
+    here = ip_network(subnet.cidr)
+    return ServiceSubnet(
+        id=subnet.id,
+        cidr=subnet.cidr,
+        gateway_ip=subnet.gateway_ip,
+        addresses=subnet.addresses,
+        hosts=tuple(host for host in hosts if ip_address(host.address) in here),
+    )
+
+
+def _subnets(
+    connection: Connection, place: ShardPlace, network_ids: Mapping[str, int]
+) -> dict[str, list[ServiceSubnet]]:
+    """By network id, in the order of their ids; without those that nobody uses any more."""
+    mine = select(_address).where(_address.c.shard_id == place.shard_id, in_list(_address.c.network_id, network_ids))
+    addresses = read_addresses(connection, mine)
+    rows = connection.execute(select(*SUBNET_COLUMNS).where(in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
+    known: list[Subnet] = [subnet_of(row) for row in rows]
+    wanted = tuple(wanted_common_addresses(place.layout))
+    found: dict[str, list[ServiceSubnet]] = {}
+    for each in known:
+        found.setdefault(each.network_id, []).append(allocated_subnet(each, addresses[each.id], wanted))
+    return found
+
+
+def _hosts(connection: Connection, network_ids: Sequence[str]) -> Hosts:
+    """Of all members on these networks whose port is known, by network id; no query without networks."""
+    found: Hosts = {}
+    if network_ids:
+        columns = _host.c.network_id, _host.c.address, _host.c.mac_address, _host.c.vtep
+        known = in_list(_host.c.network_id, network_ids), _host.c.mac_address != ""
+        for row in connection.execute(select(*columns).where(*known).order_by(_host.c.network_id, _host.c.address)):
+            host = MemberHost(address=row.address, mac_address=row.mac_address, vtep=row.vtep)
+            found.setdefault(row.network_id, []).append(host)
+    return found

@@ -1,0 +1,53 @@
+"""Shards, and how the devices of their groups are attached to networks."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import Select, select
+
+from evenkeel.core.ids import ProjectId, ShardId
+from evenkeel.core.networks import NetworkLayout
+from evenkeel.store.records import schema
+
+_group = schema.device_group
+_layouts = msgspec.json.Decoder(NetworkLayout)
+
+
+class ShardPlace(NamedTuple):
+    """A shard, and how the devices of its group are attached to networks."""
+
+    shard_id: ShardId
+    project_id: ProjectId
+    environment: str
+    group_number: int
+    layout: NetworkLayout
+    home_host: str = ""
+    """Its home agent's."""
+
+
+def layout_of(text: str | None) -> NetworkLayout:
+    """The layout that a column stores."""
+    return _layouts.decode(text or "{}")
+
+
+def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
+    """Select shards with what :func:`shard_place` reads."""
+    shard, agent = schema.shard, schema.agent
+    here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
+    columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
+    with_group = select(*columns, agent.c.host).join(_group, here, isouter=True)
+    return with_group.join(agent, agent.c.id == shard.c.home_agent_id, isouter=True)
+
+
+def shard_place(row: Iterable[object]) -> ShardPlace:
+    """The shard of such a row."""
+    shard_id, project_id, environment, group_number, layout, home_host = row
+    return ShardPlace(
+        ShardId(str(shard_id)),
+        ProjectId(str(project_id)),
+        str(environment),
+        int(str(group_number)),
+        layout_of(None if layout is None else str(layout)),
+        str(home_host or ""),
+    )

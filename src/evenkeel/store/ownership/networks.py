@@ -1,0 +1,51 @@
+"""Networks that projects share and that a device group's common shard has to serve."""
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection, func, select
+
+from evenkeel.core.control import Change
+from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.ownership.sql import owner_of
+from evenkeel.store.records import schema
+
+_shard, _agent, _common = schema.shard, schema.agent, schema.common_network
+_due = _common.c.applied_revision < _common.c.revision
+
+DUE_MAX = 1_000
+
+
+def due_of(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
+    """Of a common shard, in random order. One query."""
+    statement = select(_common.c.network_id).where(_common.c.shard_id == shard_id, _due)
+    return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
+
+
+def due_networks(
+    connection: Connection, shard_id: ShardId, network_ids: Collection[str] | None = None
+) -> tuple[Change, ...]:
+    """Of the shard's device group, with the owner of its common shard; of all networks, or only these. One query."""
+    user = _shard.alias()
+    beside = (user.c.environment == _shard.c.environment) & (user.c.group_number == _shard.c.group_number)
+    columns = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.host
+    statement = (
+        select(*columns, _common.c.network_id, _common.c.revision)
+        .join(_common, _common.c.shard_id == _shard.c.id)
+        .join(user, beside)
+        .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
+        .where(user.c.id == shard_id, _due)
+        .limit(DUE_MAX)
+    )
+    if network_ids is not None:
+        statement = statement.where(in_list(_common.c.network_id, network_ids))
+    return tuple(
+        Change(
+            load_balancer_id=LoadBalancerId(row.network_id),
+            revision=row.revision,
+            environment=row.environment,
+            owner=owner_of(row, row.host),
+            placed=True,
+        )
+        for row in connection.execute(statement)
+    )

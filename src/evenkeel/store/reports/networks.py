@@ -1,0 +1,55 @@
+"""Outcomes of networks that projects share, which a device group's common shard serves."""
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from evenkeel.core.control import Change
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.messages import ReportApplied
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks import common
+from evenkeel.store.networks.attaching import lock_group_of, users_of
+from evenkeel.store.ownership.shards import UNCONFIRMED
+from evenkeel.store.ownership.sql import reports
+from evenkeel.store.records import schema
+from evenkeel.store.writing.revision_lock import changes_of
+
+_shard = schema.shard
+_root = schema.load_balancer
+
+WAITING_MAX = 1_000
+"""Load balancers that are told at once that a network is ready; the others find out at their next try."""
+
+
+def record_networks(connection: Connection, report: ReportApplied) -> tuple[Change, ...] | None:
+    """Write the outcomes; returns load balancers that may have waited for them. None: the report's agent does not own
+    the shard."""
+    lock_group_of(connection, report.shard_id)
+    shard = connection.execute(
+        select(_shard.c.environment, _shard.c.group_number)
+        .where(
+            _shard.c.id == report.shard_id,
+            _shard.c.project_id == COMMON_PROJECT,
+            _shard.c.acting_agent_id == report.agent_id,
+            _shard.c.epoch == report.epoch,
+            reports(report.agent_id, report.session_id),
+        )
+        .with_for_update(read=True)
+    ).first()
+    if shard is None:
+        return None
+    tried = [one for one in report.outcomes if not one.waiting]
+    applied: dict[str, int] = {one.load_balancer_id: one.revision for one in tried if not one.error}
+    reasons: dict[str, tuple[int, str]] = {
+        one.load_balancer_id: (one.revision, one.error) for one in tried if one.error
+    }
+    news = common.confirmed(connection, report.shard_id, applied)
+    news |= common.failed(connection, report.shard_id, reasons)
+    here = _shard.c.environment == shard.environment, _shard.c.group_number == shard.group_number
+    waiting: list[str] = []
+    for network_id in sorted(news):
+        users = users_of(network_id).where(
+            _root.c.shard_id.in_(select(_shard.c.id).where(*here)), _root.c.provisioning_status.in_(UNCONFIRMED)
+        )
+        waiting += connection.scalars(users.limit(WAITING_MAX - len(waiting)))
+    these: ColumnElement[bool] = in_list(_root.c.id, waiting)
+    return changes_of(connection, these) if waiting else ()
