@@ -20,6 +20,7 @@ from evenkeel.api.bodies import check_content_type, read_body
 from evenkeel.api.context import NOBODY, Call, Limits, Services
 from evenkeel.api.discovery import DISCOVERY_ROUTES
 from evenkeel.api.errors import Refusal
+from evenkeel.api.events.stream import MEDIA_TYPE as EVENT_STREAM
 from evenkeel.api.gatekeeper import Gatekeeper
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.none import NoAuthentication
@@ -45,7 +46,7 @@ from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.request_context import PREFIX, begin_request
 from evenkeel.core.tls import ANY_TLS, TlsRules
 from evenkeel.core.tracing import HEADER as TRACE_HEADER
-from evenkeel.core.tracing import Span, tracer
+from evenkeel.core.tracing import NOTHING, Span, tracer
 from evenkeel.metrics.api import NO_ROUTE, answered
 
 ROUTES: tuple[RouteMap, ...] = (
@@ -70,6 +71,9 @@ _TRACE_HEADER = TRACE_HEADER.encode()
 
 class Application(Litestar):
     """Litestar with a request id on every response, including those not from a handler."""
+
+    end_streams: Callable[[], None]
+    """Ends the answers that go on for as long as their clients listen: the process stops."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or the lifespan."""
@@ -137,7 +141,7 @@ def create_app(
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
-    return Application(
+    application = Application(
         route_handlers=[*_route_handlers(routes, services, gatekeeper), *page_handlers()],
         exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
         openapi_config=None,
@@ -145,6 +149,8 @@ def create_app(
         request_max_body_size=None,  # bodies.read_body has the limit
         etag=None,
     )
+    application.end_streams = services.event_feed.close
+    return application
 
 
 def _error_handler(styles: ApiStyles) -> ErrorHandler:
@@ -208,6 +214,8 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
 
 def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
     """The span of a request."""
+    if not tracer().on:
+        return NOTHING
     method = METHOD_LABELS.get(scope["method"], NO_ROUTE)
     client = next((value for name, value in scope["headers"] if name == _TRACE_HEADER), b"")
     return tracer().request(
@@ -229,7 +237,8 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
-        check_accept(headers.get(b"accept"))
+        if not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
+            check_accept(headers.get(b"accept"))
         call = Call(
             caller=NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope),
             headers=headers,
@@ -254,7 +263,7 @@ def check_accept(accept: bytes | None) -> None:
         return
     kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}
     if not kinds & {b"*/*", b"application/*", b"application/json", b""}:
-        raise Refusal(406, "Only application/json is available.")
+        raise Refusal(406, "Only content type application/json is accepted.")
 
 
 __all__ = ["ROUTES", "Application", "create_app"]

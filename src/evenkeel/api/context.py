@@ -7,13 +7,15 @@ from urllib.parse import parse_qsl
 
 import structlog
 
+from evenkeel.api.answers import Answer
 from evenkeel.api.errors import BadList
+from evenkeel.api.events.feed import EventFeed
 from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
 from evenkeel.api.ports import ChangeSink, TrafficSource
 from evenkeel.api.provider_lookup import ProviderLookup
-from evenkeel.api.recent import Recent
+from evenkeel.api.recent import Coalesced, Recent
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change, ShardOwner
@@ -81,6 +83,10 @@ class Services:
         self.broker_problem = broker_problem
         self.traffic = traffic
         self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
+        # many dashboards read both again when an event happens
+        self.status: Coalesced[Answer] = Coalesced()
+        self.topology: Coalesced[Answer] = Coalesced()
+        self.event_feed = EventFeed(store.operators.events)
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver

@@ -62,7 +62,7 @@ OPTIONS: dict[str, F5Option] = {
     "vlan_binding_driver": _dropped(_NO_NETWORKS, "none"),
     "interface_port_static_mappings": _dropped(_NO_NETWORKS, "none"),
     "f5_populate_static_arp": F5Option("replaced", "members on tunnels always have static ARP entries"),
-    "l2_population": F5Option("replaced", "facts_interval of the controllers: members' hosts are read from Neutron"),
+    "l2_population": F5Option("replaced", "facts_interval of the controllers, and [neutron_agent] of the agents"),
     "f5_network_segment_physical_network": _dropped(_NO_NETWORKS, "none", ""),
     "f5_network_segment_polling_interval": _dropped(_NOT_READ),
     "f5_network_segment_gross_timeout": _dropped(_NOT_READ),
@@ -76,9 +76,7 @@ OPTIONS: dict[str, F5Option] = {
     "l3_binding_static_mappings": _dropped(_NO_NETWORKS, "none"),
     "f5_bigip_lbaas_device_driver": F5Option("replaced", "device_driver = bigip"),
     "icontrol_hostname": F5Option("kept", "icontrol_hostname"),
-    "icontrol_vcmp_hostname": _dropped(
-        "vCMP hosts are not spoken to: on guests, networks are tunnels, or routed", "", "none"
-    ),
+    "icontrol_vcmp_hostname": F5Option("kept", "icontrol_vcmp_hostname"),
     "icontrol_username": F5Option("kept", "icontrol_username"),
     "icontrol_password": F5Option("kept", "icontrol_password_file, a file with mode 0600"),
     "icontrol_connection_timeout": F5Option("replaced", "connect_timeout; F5's agent does not read it"),
