@@ -34,6 +34,7 @@ SLOW = {
     "api/test_personas.py": "every route, by every persona",
     "api/test_query_counts.py": "every route, with little and much in the database",
     "api/test_sdk_clients.py": "the SDK against a whole controller",
+    "compat/octavia/test_stock.py": "a stock Octavia, installed and started",
     "cloud": "a Keystone, a controller and an agent, and suites of others",
     "cmd/test_certificates.py": "a controller's and an agent's processes",
     "demo": "the demo's processes",

@@ -64,3 +64,19 @@ def test_a_host_needs_guests() -> None:
         Emulator(["a"], vcmp_host="a")
     with pytest.raises(ValueError, match="vcmp_host"):
         Emulator(["a", "b"], vcmp_host="c")
+
+
+async def test_a_guest_may_move_a_vlan_to_a_partition_of_its_own(clients: dict[str, Client]) -> None:
+    host, guest = clients["chassis"], clients["guest-1"]
+    for name, tag in (("red", 101), ("blue", 102)):
+        await host.post("net/vlan", {"name": name, "tag": tag, "interfaces": [{"name": "1.1", "tagged": True}]})
+    await host.patch("vcmp/guest/guest-1", {"vlans": ["/Common/red"]})
+    await guest.post("auth/partition", {"name": "p"})
+    assert (await guest.send("DELETE", "net/vlan/red")).status == 200
+    await guest.post("net/vlan", {"name": "red", "partition": "p", "tag": 101})
+
+    await host.patch("vcmp/guest/guest-1", {"vlans": ["/Common/red", "/Common/blue"]})
+    shown = {item["fullPath"] for item in (await guest.get("net/vlan"))["items"]}
+    assert shown == {"/p/red", "/Common/blue"}
+    await host.patch("vcmp/guest/guest-1", {"vlans": []})
+    assert [item["fullPath"] for item in (await guest.get("net/vlan"))["items"]] == ["/p/red"]

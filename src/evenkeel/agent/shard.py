@@ -20,6 +20,7 @@ from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
+from evenkeel.agent.waiting import Waiting
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import spread
 from evenkeel.core.certificates import CertificateContent
@@ -84,7 +85,7 @@ class ShardWorker:
         self._rng = rng
         self._pass_limit = pass_limit
         self._on_device_trouble = on_device_trouble
-        self._dirty: set[LoadBalancerId] = set(assignment.work)
+        self._dirty = Waiting(clock.monotonic, assignment.work)
         self._unconfirmed: set[LoadBalancerId] = set(assignment.work)
         """Load balancers with changes that are not known to be on the devices."""
         self._trying: tuple[ServiceDefinition, ...] = ()
@@ -124,6 +125,11 @@ class ShardWorker:
         return len(self._dirty)
 
     @property
+    def queue_oldest_seconds(self) -> float:
+        """For how long the one of them waits that waits longest; 0: none does."""
+        return self._dirty.oldest_seconds
+
+    @property
     def busy(self) -> bool:
         """Whether work waits to be done or retried; what is under way does not count."""
         retry_at = self._retries.next_due()
@@ -135,7 +141,7 @@ class ShardWorker:
         self._unconfirmed.update(load_balancer_ids)
         fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
         if fresh - self._dirty:
-            self._dirty |= fresh
+            self._dirty.update(fresh)
             self._wake.set()
 
     def hint(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:

@@ -46,7 +46,7 @@ from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.core.request_context import PREFIX, begin_request
 from evenkeel.core.tls import ANY_TLS, TlsRules
 from evenkeel.core.tracing import HEADER as TRACE_HEADER
-from evenkeel.core.tracing import Span, tracer
+from evenkeel.core.tracing import NOTHING, Span, tracer
 from evenkeel.metrics.api import NO_ROUTE, answered
 
 ROUTES: tuple[RouteMap, ...] = (
@@ -214,6 +214,8 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
 
 def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
     """The span of a request."""
+    if not tracer().on:
+        return NOTHING
     method = METHOD_LABELS.get(scope["method"], NO_ROUTE)
     client = next((value for name, value in scope["headers"] if name == _TRACE_HEADER), b"")
     return tracer().request(
@@ -261,7 +263,7 @@ def check_accept(accept: bytes | None) -> None:
         return
     kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}
     if not kinds & {b"*/*", b"application/*", b"application/json", b""}:
-        raise Refusal(406, "Only application/json is available.")
+        raise Refusal(406, "Only content type application/json is accepted.")
 
 
 __all__ = ["ROUTES", "Application", "create_app"]

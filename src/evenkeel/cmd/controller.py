@@ -299,6 +299,7 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         max_message_bytes=conf.max_message_bytes,
         orphan_grace_seconds=conf.orphan_grace_time,
         network_facts_seconds=conf.neutron.facts_interval,
+        port_search_seconds=conf.neutron.port_search_interval,
         events_kept=conf.database.events_kept,
         traffic=traffic_settings(conf),
     )

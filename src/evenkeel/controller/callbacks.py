@@ -42,8 +42,10 @@ class Callbacks:
         certificates: CertificateCallback,
         definitions: DefinitionReader,
         on_unserved: Callable[[], None] = lambda: None,
+        on_moved: Callable[[], None] = lambda: None,
         on_departure: Callable[[m.Departure], None] = lambda _: None,
     ) -> None:
+        """``on_moved``: an agent heard that ports of networks are elsewhere."""
         self._ownership = ownership
         self._reports = reports
         self._hints = hints
@@ -51,6 +53,7 @@ class Callbacks:
         self._certificates = certificates
         self._definitions = definitions
         self._on_unserved = on_unserved
+        self._on_moved = on_moved
         self._keepalives = KeepaliveRounds(
             ownership,
             ttl_seconds=settings.session_ttl_seconds,
@@ -105,6 +108,8 @@ class Callbacks:
                 return m.Done()
             case m.ReportState():
                 await ownership.record_state(message)
+                if message.moved_networks:
+                    self._on_moved()
                 return m.Done()
             case m.Register():
                 opened = await ownership.register(message, ttl_seconds=ttl)

@@ -23,6 +23,7 @@ from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.controller.traffic import TrafficRecorder
+from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
@@ -38,6 +39,8 @@ LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 FACTS_LOOKS = 10
 """In the time after which facts of networks are read again."""
+SEARCH_LOOKS = 10
+"""In the time after which ports are looked for again."""
 EVENTS_PER_SWEEP = 1000
 CERTIFICATES_PER_SWEEP = 500
 ORPHANS_PER_SWEEP = 1
@@ -79,6 +82,7 @@ class Controller:
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
             definitions=self._definitions,
             on_unserved=self._scheduler.wake,
+            on_moved=self._networks_moved,
             on_departure=self._failure_detector.departed,
         )
         self._releases: list[PortReleases] = []
@@ -86,10 +90,15 @@ class Controller:
             self._releases = [PortReleases(each, network) for each in (store.claims, store.device_ports)]
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._ports = None if network is None else VipPortUpdates(store.ports, network)
+        self._ports = None if network is None else VipPortUpdates(store.ports, store.lost_ports, network)
         self.driver = Driver(self._scheduler, self._hints, self._ports)
         self._facts = (
             None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
+        )
+        self._search = (
+            None
+            if network is None or self._ports is None
+            else VipPortSearch(store.lost_ports, network, self._ports, settings)
         )
         self.traffic = TrafficRecorder(store.reports, clock, settings.traffic)
         self._presence = presence
@@ -114,8 +123,10 @@ class Controller:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, releases.look, "ports to be given back"))
         if self._facts is not None:
-            pause = self._pause(lambda: settings.network_facts_seconds / FACTS_LOOKS)
-            loops.append(self._every(pause, self._facts.look, "facts of networks"))
+            loops.append(self._every(self._until_facts_are_due, self._facts.look, "facts of networks"))
+        if self._search is not None:
+            pause = self._pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
+            loops.append(self._every(pause, self._search.look, "lost ports of VIPs"))
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))
@@ -153,6 +164,14 @@ class Controller:
     async def _until_ports_are_due(self) -> None:
         if self._ports is not None:
             await self._ports.pause(self._jittered(self._settings.release_interval_seconds))
+
+    async def _until_facts_are_due(self) -> None:
+        if self._facts is not None:
+            await self._facts.pause(self._jittered(self._settings.network_facts_seconds / FACTS_LOOKS))
+
+    def _networks_moved(self) -> None:
+        if self._facts is not None:
+            self._facts.wake()
 
     def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
         return lambda: self._clock.sleep(self._jittered(seconds()))

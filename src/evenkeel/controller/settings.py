@@ -55,6 +55,8 @@ class ControllerSettings(Value):
     Less than agents wait for the answer."""
     network_facts_seconds: float = 300.0
     """Networks to which devices are attached are read again from the network service after this time."""
+    port_search_seconds: float = 30.0
+    """VIPs' ports are looked for at the network service again after this time."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
     expected_per_answer: int = 1000

@@ -134,6 +134,12 @@ class ReportState(Message, tag="report_state"):
     """The shards that the agent believes to own, at most some hundreds, so that operators can compare."""
     enhanced_services: tuple[EnhancedService, ...] | None = None
     """What its operator offers to tenants; None: as in the session's report before."""
+    moved_networks: tuple[str, ...] = ()
+    """Networks of Neutron's whose ports have moved, at most :data:`MOVED_NETWORKS_MAX`, as the agent heard: a reason to
+    read them again."""
+
+
+MOVED_NETWORKS_MAX = 500
 
 
 class CapacityFigure(Wire):

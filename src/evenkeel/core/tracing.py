@@ -48,6 +48,11 @@ class Origin(Protocol):
 class Tracer(Protocol):
     """Makes spans. No method raises."""
 
+    @property
+    def on(self) -> bool:
+        """Whether it makes any: callers need not gather attributes if not."""
+        ...
+
     def request(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> AbstractContextManager[Span]:
@@ -115,6 +120,8 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 class NoTracer:
     """Makes no spans."""
+
+    on = False
 
     def request(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""

@@ -26,7 +26,10 @@ from evenkeel.demo.waiting import StepFailed
 from evenkeel.demo.watch import watch
 
 # shorter than the defaults, for a quick demo; the session's TTL is that recommended for production
-CONTROLLER_OPTIONS: Sections = {"DEFAULT": {"session_ttl": 5, "settle_time": 3}}
+CONTROLLER_OPTIONS: Sections = {
+    "DEFAULT": {"session_ttl": 5, "settle_time": 3},
+    "series": {"interval": 5, "points": 720},
+}
 AGENT_OPTIONS: Sections = {"DEFAULT": {"report_interval": 1, "status_interval": 5}}
 
 RESTART_SECONDS = 15

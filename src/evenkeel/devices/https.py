@@ -17,7 +17,7 @@ from yarl import URL
 
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.request_context import HEADER, written_ids
-from evenkeel.core.tracing import Attributes, tracer
+from evenkeel.core.tracing import NO_ATTRIBUTES, Attributes, tracer
 from evenkeel.devices.errors import NoAnswer, NotSent
 from evenkeel.metrics.device_requests import answered
 
@@ -140,6 +140,8 @@ class HttpsTransport:
 
     def _traced(self, method: str, path: str) -> Attributes:
         """Without the query."""
+        if not tracer().on:
+            return NO_ATTRIBUTES
         shown = path.partition("?")[0]
         return {"http.request.method": method, "server.address": self._host, "url.path": shown}
 

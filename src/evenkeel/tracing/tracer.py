@@ -150,6 +150,8 @@ _work: ContextVar[OpenWork | None] = ContextVar("traced_work", default=None)
 class OpenTelemetryTracer:
     """Spans of one process."""
 
+    on = True
+
     def __init__(self, provider: TracerProvider, share: ShareOfTraces) -> None:
         self._tracer = provider.get_tracer("evenkeel")
         self._share = share

@@ -48,6 +48,8 @@ async def hosting(services: Services, call: Call) -> Answer:
     pending = root.provisioning_status in PENDING
     ahead = await services.operators.place_in_line(root.id) if pending else 0
     shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted, services.broker_problem(), ahead)
+    if problem := await services.operators.port_problem(root.id):
+        shown = replace(shown, operating_reason=problem)
     if not shown.operating_reason:
         query = ReferenceQuery(load_balancer_id=root.id, expiring_days=max(EXPIRY_DAYS))
         expiring = await services.operators.references(query, limit=MAX_EXPIRING)

@@ -11,6 +11,7 @@ from evenkeel.cmd import (
     limit_options,
     metrics_options,
     network_options,
+    neutron_agent_options,
     options,
     quota_options,
     series_options,
@@ -42,6 +43,7 @@ CONTROLLER: OptionGroups = {
 }
 AGENT: OptionGroups = {
     None: options.COMMON + options.AGENT,
+    neutron_agent_options.SECTION: neutron_agent_options.NEUTRON_AGENT,
     "metrics": metrics_options.METRICS,
     "tracing": tracing_options.TRACING,
 }

@@ -120,6 +120,10 @@ class OperatorStore(Protocol):
         not placed, for an agent of the same environment; 0 if nothing is pending here."""
         ...
 
+    async def port_problem(self, load_balancer_id: LoadBalancerId) -> str:
+        """Why its VIP has no port at the network service; empty if nothing is known to be wrong."""
+        ...
+
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
         """Store an operator's question to the agent of the shard; kept for some minutes."""
         ...

@@ -209,5 +209,5 @@ def _touched(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
     return (
         update(table)
         .where(*conditions, table.c.deleted == false())
-        .values(provisioning_status=pending(kind), revision=revision)
+        .values(provisioning_status=pending(kind), revision=revision, updated_at=db_now())
     )

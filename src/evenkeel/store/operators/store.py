@@ -35,6 +35,7 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
 from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.reach import read_out_of_reach
+from evenkeel.store.vips.lost_ports import read_problem
 
 
 class SqlOperators:
@@ -104,6 +105,9 @@ class SqlOperators:
 
     async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
         return await self._db.query(lambda connection: reads.read_place_in_line(connection, load_balancer_id))
+
+    async def port_problem(self, load_balancer_id: LoadBalancerId) -> str:
+        return await self._db.query(lambda connection: read_problem(connection, load_balancer_id))
 
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
         await self._db.write(lambda connection: plans.add_inquiry(connection, inquiry_id, shard_id, load_balancer_id))

@@ -369,6 +369,18 @@ vip_port_change = Table(  # pending changes of VIPs' ports at the network servic
     Column("security_groups", Boolean, nullable=False),  # security groups are part of the change
     Column("due_at", Double, nullable=False, index=True),
     Column("attempts", Integer, nullable=False),
+    # the port is to be bound to the host of the devices
+    Column("binding", Boolean, nullable=False, default=False, server_default=false()),
+    Column("lost_port_id", ID),  # it is gone at the network service, and has to be made again
+    Column("reason", NAME, nullable=False, default="", server_default=""),  # why it is not there yet
+)
+
+port_search = Table(  # how far the search for lost ports of VIPs has come: see vips/lost_ports.py
+    "port_search",
+    metadata,
+    Column("name", String(16), primary_key=True),
+    Column("reached", ID, nullable=False),  # the last load balancer; empty: the search is complete
+    Column("begun_at", Double, nullable=False),
 )
 
 

@@ -302,18 +302,24 @@ def _set(*names: str) -> dict[str, Any]:
 
 
 _REMOVE = delete(_root).where(_root.c.id == bindparam("b_id"), _root.c.deleted == true())
+_CHANGED = _set(
+    "applied_revision",
+    "earlier_changes",
+    "provisioning_status",
+    "operating_status",
+    "status_reason",
+    "pending_deadline",
+)
+_STATUS_DIFFERS = or_(
+    *(_root.c[name] != _CHANGED[name] for name in ("provisioning_status", "operating_status")),
+)
 _CHANGE = (
     update(_root)
     .where(_root.c.id == bindparam("b_id"))
-    .values(
-        **_set(
-            "applied_revision",
-            "earlier_changes",
-            "provisioning_status",
-            "operating_status",
-            "status_reason",
-            "pending_deadline",
-        )
+    # first the time, because in MariaDB a later assignment sees an earlier one
+    .ordered_values(
+        (_root.c.updated_at, case((_STATUS_DIFFERS, db_now()), else_=_root.c.updated_at)),
+        *((_root.c[name], value) for name, value in _CHANGED.items()),
     )
 )
 
@@ -335,6 +341,8 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
     unwatched = ~exists().where(
         schema.health_monitor.c.pool_id == table.c.pool_id, schema.health_monitor.c.deleted == false()
     )
+    if not carries_traffic:
+        return status
     unseen = and_(new, _one_of(status, (OFFLINE, NO_MONITOR)))
     return case((and_(unseen, not_(enabled)), OFFLINE), (and_(unseen, unwatched), NO_MONITOR), else_=status)
 
@@ -352,6 +360,7 @@ def _confirm_children(table: Table, carries_traffic: bool) -> Update:
         .ordered_values(
             (table.c.operating_status, _first_operating_status(table, carries_traffic)),
             (table.c.provisioning_status, ACTIVE),
+            (table.c.updated_at, db_now()),
         )
     )
 
@@ -368,7 +377,7 @@ def _fail_children(table: Table) -> Update:
     return (
         update(table)
         .where(table.c.load_balancer_id == bindparam("b_id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
-        .values(provisioning_status=ERROR)
+        .values(provisioning_status=ERROR, updated_at=db_now())
     )
 
 

@@ -241,7 +241,7 @@ def pending(kind: Kind) -> ColumnElement[str]:
 _TOUCH_POOL = (
     update(schema.pool)
     .where(schema.pool.c.id == bindparam("touched_id"), schema.pool.c.deleted == false())
-    .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _senders = select(schema.l7policy.c.listener_id).where(
     schema.l7policy.c.redirect_pool_id == bindparam("touched_id"), schema.l7policy.c.deleted == false()
@@ -253,23 +253,23 @@ _TOUCH_LISTENERS = (
         or_(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.id.in_(_senders)),
         schema.listener.c.deleted == false(),
     )
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _TOUCH_LISTENER = (
     update(schema.listener)
     .where(schema.listener.c.id == bindparam("touched_id"), schema.listener.c.deleted == false())
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _TOUCH_POLICY = (
     update(schema.l7policy)
     .where(schema.l7policy.c.id == bindparam("touched_id"), schema.l7policy.c.deleted == false())
-    .values(provisioning_status=pending(L7POLICY), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(L7POLICY), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _policys_listener = select(schema.l7policy.c.listener_id).where(schema.l7policy.c.id == bindparam("touched_id"))
 _TOUCH_POLICYS_LISTENER = (
     update(schema.listener)
     .where(schema.listener.c.id == _policys_listener.scalar_subquery(), schema.listener.c.deleted == false())
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 
 
