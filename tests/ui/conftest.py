@@ -31,7 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.services)
 
 
-@pytest.fixture(scope="session")
+# of the package, not the session: as long as the browser's client lives, its event loop counts as running in this
+# thread, and tests of other packages in this process could not run theirs
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     executable = shutil.which(CHROMIUM)
     if executable is None:
@@ -42,7 +44,7 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     world = World(tmp_path_factory.mktemp("ui"))
     try:

@@ -95,6 +95,11 @@ class Window:
         widths = self.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
         assert widths[0] <= widths[1], widths
 
+    def to_top(self, heading: str) -> None:
+        """Scroll so that the picture begins there."""
+        title = self.page.get_by_role("heading", name=heading, exact=True)
+        title.evaluate("element => element.scrollIntoView({block: 'start'})")
+
     def shot(self, name: str) -> None:
         """A picture for the documentation, where EVENKEEL_IMAGES names its folder."""
         path = self._images / f"{name}.png"

@@ -3,6 +3,7 @@
 import re
 import signal
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -184,7 +185,7 @@ def test_what_the_devices_hold_is_compared_with_what_is_desired(world: World, op
         button.click()
         differences = window.page.get_by_role("region", name=re.compile("Differences on")).first
         expect(differences).to_contain_text("connectionLimit")
-        differences.scroll_into_view_if_needed()
+        window.to_top("Desired and observed")
         window.check_accessibility()
         window.shot("dashboard-difference")
     finally:
@@ -195,7 +196,7 @@ def test_what_the_devices_hold_is_compared_with_what_is_desired(world: World, op
 
 
 def test_the_history_of_a_load_balancer_names_who_asked_and_who_applied(world: World, open_page: Open) -> None:
-    window = open_page(world, height=900)
+    window = open_page(world, height=620)
     window.go(f"loadbalancers/{world.load_balancer_id}")
     world.rename("for the history")
     newest = window.page.get_by_role("region", name="Revisions").get_by_role("row").nth(1)
@@ -204,13 +205,33 @@ def test_the_history_of_a_load_balancer_names_who_asked_and_who_applied(world: W
     expect(newest).to_contain_text("olga")
     expect(newest).to_contain_text("req-")
     expect(newest).to_contain_text(world.acting_host())
-    window.page.get_by_role("heading", name="History").scroll_into_view_if_needed()
+    window.to_top("History")
     window.shot("dashboard-history")
+
+
+def test_the_traffic_of_a_load_balancer_is_drawn(world: World, open_page: Open) -> None:
+    path = f"{OPERATORS}/loadbalancers/{world.load_balancer_id}/series"
+
+    def has_traffic() -> bool:
+        for _ in range(20):
+            httpx.get(world.site, timeout=60.0)
+        points = world.ask("GET", path, controller=1)["points"]
+        return len(points) > 2 and points[-1]["connections"] > 0
+
+    world.until(has_traffic)
+    window = open_page(world, height=620)
+    window.go(f"loadbalancers/{world.load_balancer_id}")
+    pictures = window.page.locator("figure.chart")
+    expect(pictures).to_have_count(5)
+    expect(pictures.first).to_contain_text("Connections per second")
+    window.check_accessibility()
+    window.to_top("website")
+    window.shot("dashboard-traffic")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_each_view_is_accessible(world: World, open_page: Open, dark: bool) -> None:
-    window = open_page(world, dark=dark)
+    window = open_page(world, height=520, dark=dark)
     window.go()
     (listener,) = world.ask("GET", f"{LBAAS}/listeners")["listeners"]
     details = (

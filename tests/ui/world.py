@@ -51,12 +51,15 @@ class World:
             environment="prod",
             controller_options={
                 "DEFAULT": {"session_ttl": SESSION_SECONDS, "settle_time": 2},
+                "series": {"interval": 5},
                 "identity": {"kind": "password_file", "password_file": users},
             },
             agent_options={"DEFAULT": {"report_interval": 1, "status_interval": 3}},
             start_seconds=240.0,
         )
         self.load_balancer_id = ""
+        self.site = ""
+        """URL of the load balancer's listener."""
 
     def start(self) -> None:
         finished(self._start())
@@ -75,6 +78,7 @@ class World:
 
     def _website(self, backends: list[int]) -> str:
         place = choose_place(random.SystemRandom())
+        self.site = place.url
         body = {"subnet": {"name": "web", "cidr": place.cidr}}
         subnet = self.ask("POST", f"{OPERATORS}/subnets", body)["subnet"]
         members = [

@@ -103,7 +103,10 @@ async def test_controllers_come_stay_and_go(store: SqlStore) -> None:
         found = await store.operators.controllers()
         assert len(found) == left
         assert [row.alive for row in found] == [True, False][:left]
-    await store.scheduling.forget_controller(one.id)
+    again = SeenController(id=new_id(), host=one.host, url=one.url, version="2")
+    await store.scheduling.note_controller(again)  # the same one, killed and started again
+    assert [row.id for row in await store.operators.controllers()] == [again.id]
+    await store.scheduling.forget_controller(again.id)
     assert await store.operators.controllers() == ()
 
 

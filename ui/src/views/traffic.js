@@ -13,7 +13,7 @@ const LINES = [
   ["Errors per second", ["request_errors"]],
   ["Members online", ["members_online", "members"]],
 ];
-const TITLES = { bytes_in: "in", bytes_out: "out", members_online: "online", members: "of" };
+const TITLES = { bytes_in: "in", bytes_out: "out", members: "of" };
 
 export function Traffic({ id, turn }) {
   const path = `${OPERATORS}/loadbalancers/${id}/series`;
@@ -30,9 +30,9 @@ function Chart({ title, names, points }) {
   const last = points[points.length - 1];
   const x = (index) => ((index * WIDTH) / (points.length - 1)).toFixed(1);
   const y = (value) => (HEIGHT - 2 - ((value || 0) / most) * (HEIGHT - 6)).toFixed(1);
-  const now = names.map((name) => `${TITLES[name] ? `${TITLES[name]} ` : ""}${amount(last[name] || 0)}`).join(", ");
+  const now = names.map((name) => `${TITLES[name] ? `${TITLES[name]} ` : ""}${amount(last[name] || 0)}`).join(" ");
   return html`<figure class="chart">
-    <figcaption>${title}: <strong>${now}</strong></figcaption>
+    <figcaption>${title} <strong>${now}</strong></figcaption>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}, now ${now}, at most ${amount(most)}" preserveAspectRatio="none">
       ${names.map((name, number) => html`<polyline class="series-${number}" points=${points.map((point, index) => `${x(index)},${y(point[name])}`).join(" ")} />`)}
     </svg>

@@ -11,10 +11,13 @@ _controller = schema.controller
 
 
 def note_controller(connection: Connection, seen: SeenController) -> None:
-    """It is there now. Those that have been silent for long are forgotten. Two statements; a new one: three."""
+    """It is there now. Those that have been silent for long are forgotten. Two statements; a new one: four."""
     values = {"message_broker": seen.message_broker, "seen_at": db_now()}
     changed = connection.execute(update(_controller).where(_controller.c.id == seen.id).values(**values))
     if not changed.rowcount:
+        # one that was killed, and started again
+        former = (_controller.c.host == seen.host, _controller.c.url == seen.url)
+        connection.execute(delete(_controller).where(*former))
         known = {"id": seen.id, "host": seen.host, "url": seen.url, "version": seen.version, "started_at": db_now()}
         insert_if_absent(connection, _controller, {**known, **values})
     connection.execute(delete(_controller).where(_controller.c.seen_at < db_now() - CONTROLLER_KEPT_SECONDS))
