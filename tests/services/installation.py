@@ -17,8 +17,9 @@ class NotInstallable(Exception):
     """Why there can be no such server here; tests are skipped with it."""
 
 
-def environment(name: str, version: str, requirements: Sequence[str]) -> Path:
-    """The directory of the virtual environment, made if there is none. Raises :class:`NotInstallable`."""
+def environment(name: str, version: str, requirements: Sequence[str], *, alone: Sequence[str] = ()) -> Path:
+    """The directory of the virtual environment, made if there is none; ``alone``: installed without what they require.
+    Raises :class:`NotInstallable`."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel-tests"
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     target = cache / f"{name}-{version}-python{python}"
@@ -26,7 +27,7 @@ def environment(name: str, version: str, requirements: Sequence[str]) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with locked(cache / f"{target.name}.lock"):
             if not (target / "complete").exists():
-                _install(target, requirements)
+                _install(target, requirements, alone)
     except (OSError, subprocess.SubprocessError) as error:
         raise NotInstallable(f"{name} {version} cannot be installed: {_told(error)}") from error
     return target
@@ -40,11 +41,13 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _install(target: Path, requirements: Sequence[str]) -> None:
+def _install(target: Path, requirements: Sequence[str], alone: Sequence[str]) -> None:
     shutil.rmtree(target, ignore_errors=True)
     _run(sys.executable, "-m", "venv", target)
     pip = (target / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check")
     _run(*pip, *requirements)
+    if alone:
+        _run(*pip, "--no-deps", *alone)
     (target / "complete").touch()
 
 
