@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from prometheus_client.metrics import MetricWrapperBase
 
+from evenkeel.metrics.load_balancers import TrafficCollector
 from evenkeel.metrics.system import SystemCollector
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
@@ -17,6 +18,7 @@ PARTS = {
     "Agents": "agent",
     "Agents: requests to devices": "device_requests",
     "evenkeel-haproxyd": "haproxyd",
+    "All processes: traces": "tracing",
 }
 """Heading -> module that declares the metrics."""
 SYSTEM = "Controllers: the whole system"
@@ -28,6 +30,11 @@ Every process serves `/metrics` in the formats of Prometheus and OpenMetrics, if
 metrics of its Python process (`process_*`, `python_*`) are there as well. A histogram `x` has the series `x_bucket`,
 `x_sum` and `x_count`.
 """
+SINGLE = "Controllers: single load balancers"
+OPTIONAL = (
+    "By option: `load_balancers_max` of `[metrics]` is how many load balancers have them, the oldest ones; 0, the"
+    " default: none.\nFrom the database as well: take one controller's.\n"
+)
 WHOLE = "Every controller reads these from the database, at most every 10 s. Take one of them, `max`, not their sum.\n"
 
 
@@ -50,7 +57,16 @@ def declared(module: str) -> Iterator[MetricLine]:
 
 def of_system() -> Iterator[MetricLine]:
     """The metrics of the whole system."""
-    collector = SystemCollector(None, lambda: "")  # type: ignore[arg-type]  # nothing is read
+    return collected(SystemCollector(None, lambda: ""))  # type: ignore[arg-type]  # nothing is read
+
+
+def of_load_balancers() -> Iterator[MetricLine]:
+    """The metrics of single load balancers."""
+    return collected(TrafficCollector(None, limit=1))  # type: ignore[arg-type]  # nothing is read
+
+
+def collected(collector: SystemCollector | TrafficCollector) -> Iterator[MetricLine]:
+    """The metrics of a collector, in its order."""
     for family in collector.describe():
         yield line_of(family, tuple(family._labelnames))  # type: ignore[attr-defined]
 
@@ -63,7 +79,8 @@ def line_of(family: Any, labels: tuple[str, ...]) -> MetricLine:
 
 def catalogue() -> dict[str, list[MetricLine]]:
     """All metrics, by heading."""
-    return {SYSTEM: list(of_system())} | {heading: list(declared(module)) for heading, module in PARTS.items()}
+    read = {SYSTEM: list(of_system()), SINGLE: list(of_load_balancers())}
+    return read | {heading: list(declared(module)) for heading, module in PARTS.items()}
 
 
 def page() -> str:
@@ -73,6 +90,8 @@ def page() -> str:
         parts.append(f"## {heading}\n")
         if heading == SYSTEM:
             parts.append(WHOLE)
+        elif heading == SINGLE:
+            parts.append(OPTIONAL)
         rows = [f"| `{one.name}` | {one.kind} | {labels(one)} | {one.text} |" for one in lines]
         parts.append("\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows]) + "\n")
     return "\n".join(parts)

@@ -48,7 +48,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_commands(built: Path
 def test_the_source_distribution_holds_the_locks_and_the_documents(built: Path) -> None:
     with tarfile.open(built / f"{NAME}.tar.gz") as source:
         names = {name.removeprefix(f"{NAME}/") for name in source.getnames()}
-    extras = ("agent", "cli", "controller", "haproxyd")
+    extras = ("agent", "cli", "controller", "emulator", "haproxyd")
     assert {f"requirements/{extra}.txt" for extra in extras} | {"LICENSE", "docs/how-to/deploy.md"} <= names
     assert not [name for name in names if name.startswith((".venv", "dist/", ".git/"))]
 

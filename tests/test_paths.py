@@ -24,6 +24,7 @@ ACROSS = {
     "services": "the servers that tests start",
     "sim": "everything under faults in simulated time",
     "system": "controllers and agents in one process",
+    "ui": "the dashboard in a browser, over whole processes",
 }
 """Tests of no folder in particular."""
 

@@ -29,7 +29,7 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
     parser = argparse.ArgumentParser(
         prog="icontrol-emulator", description=_DESCRIPTION, epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -65,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         help="pair and cluster: the devices are one device group; default: standalone",
     )
     parser.add_argument("--devices", type=int, metavar="N", help="N devices, bigip-1 to bigip-N, instead of --device")
+    parser.add_argument("--vcmp-host", default="", metavar="NAME", help="a vCMP host; the other devices are its guests")
     parser.add_argument("--latency", type=_latency, default="none", help="none, realistic, or such as 30ms")
     parser.add_argument("--no-data-plane", action="store_true", help="carry no traffic, probe no members")
     parser.add_argument(
@@ -119,7 +121,7 @@ async def _run(options: argparse.Namespace) -> None:
         options.device or _names(options.devices or 1), users=dict(options.user or [("admin", "admin")]), ha=options.ha,
         latency=options.latency, data_plane=not options.no_data_plane, state_dir=options.state_dir,
         control=options.control, tls_files=files, open_transactions_max=options.transactions_max,
-        monitor_scale=options.monitor_scale,
+        monitor_scale=options.monitor_scale, vcmp_host=options.vcmp_host,
     )  # fmt: skip
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

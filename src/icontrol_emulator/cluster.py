@@ -21,18 +21,19 @@ DEVICES_MAX = 4
 
 
 class Cluster:
-    """`roles_changed` is called after each change of roles."""
+    """`roles_changed` is called after each change of roles. `apart`: a device that is in no cluster."""
 
-    def __init__(self, devices: list[Device], *, clustered: bool) -> None:
+    def __init__(self, devices: list[Device], *, clustered: bool, apart: str = "") -> None:
         self.devices = {device.name: device for device in devices}
         self.clustered = clustered
         self.roles_changed: Callable[[], None] = lambda: None
         self._offline: set[str] = set()
         """Forced offline, or not reachable."""
-        self._syncs = [ConfigSync(self.devices)] if clustered else []
+        members = {name: device for name, device in self.devices.items() if name != apart}
+        self._syncs = [ConfigSync(members)] if clustered else []
         self._sync_of: dict[str, ConfigSync] = {}
         for device in devices:
-            own = self._syncs[0] if clustered else ConfigSync({device.name: device})
+            own = self._syncs[0] if clustered and device.name != apart else ConfigSync({device.name: device})
             self._sync_of[device.name] = own
             device.changed_listeners.append(partial(self._note, device.name))
         self._settle()

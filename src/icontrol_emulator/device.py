@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from icontrol_emulator import errors
-from icontrol_emulator.config.builtins import install
+from icontrol_emulator.config.builtins import VIRTUAL_EDITION, Platform, install
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key
 from icontrol_emulator.config.registry import Registry
@@ -54,6 +54,7 @@ class Device:
         self, name: str, registry: Registry, clock: Callable[[], float], status: StatusSource,
         peers: list[str], users: Mapping[str, str], open_transactions_max: int,
         serial_of: Callable[[str], str] = "emulated-{}".format, addresses: Mapping[str, str] | None = None,
+        platform: Platform = VIRTUAL_EDITION,
     ) -> None:  # fmt: skip
         self.name = name
         self.serial = serial_of(name)
@@ -69,7 +70,8 @@ class Device:
         self.boots = 0
         self.changed_listeners: list[Callable[[ChangeSet], None]] = []
         self.engine = Engine(registry, clock, status, self._changed)
-        install(self.engine, name, peers, users, serial_of, addresses or {})
+        self.platform = platform
+        install(self.engine, name, peers, users, serial_of, addresses or {}, platform)
         self.renderer = Renderer(self.engine)
         self.tokens = TokenBook(clock)
         self.transactions = TransactionBook(clock, open_transactions_max)

@@ -14,8 +14,9 @@ from typing import Any, Self
 
 import structlog
 
-from icontrol_emulator import tls
+from icontrol_emulator import tls, vcmp
 from icontrol_emulator.cluster import DEVICES_MAX, Cluster
+from icontrol_emulator.config.builtins import GUEST_PLATFORM, HOST_PLATFORM, Platform
 from icontrol_emulator.config.types import load_registry
 from icontrol_emulator.control import ControlServer
 from icontrol_emulator.dataplane.plane import DataPlane
@@ -49,14 +50,18 @@ class Emulator:
         tls_files: tls.TlsFiles | None = None,
         open_transactions_max: int = 50,
         monitor_scale: float = 1.0,
+        vcmp_host: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._specs = [DeviceSpec(each) if isinstance(each, str) else each for each in devices]
         names = [spec.name for spec in self._specs]
         if len(set(names)) != len(names) or not names:
             raise ValueError("device names must be given and differ")
+        if vcmp_host and (vcmp_host not in names or len(names) < 2):
+            raise ValueError("vcmp_host is one of several devices; the others are its guests")
+        self._vcmp_host = vcmp_host
         counts = {"standalone": range(1, 1000), "pair": range(2, 3), "cluster": range(2, DEVICES_MAX + 1)}
-        if len(names) not in counts.get(ha, ()):
+        if len(names) - bool(vcmp_host) not in counts.get(ha, ()):
             raise ValueError(f"ha is standalone, pair with two devices, or cluster with 2 to {DEVICES_MAX}")
         self._temporary = state_dir is None
         self._state_dir = Path(state_dir or tempfile.mkdtemp(prefix="icontrol-emulator-"))
@@ -80,16 +85,20 @@ class Emulator:
         hosts = {spec.name: spec.host for spec in self._specs}
         addresses = hosts if len(set(hosts.values())) == len(hosts) > 1 else {}
         planes = DataPlane.family(names, carry=data_plane, monitor_scale=monitor_scale, clock=clock)
+        host = self._vcmp_host
         for name in names:
-            peers = [other for other in names if other != name] if ha != "standalone" else []
+            peers = [other for other in names if other not in (name, host)] if ha != "standalone" else []
             device = Device(
-                name, registry, clock, planes[name].status, peers, users, open_transactions_max, self._serial,
-                addresses,
+                name, registry, clock, planes[name].status, peers if name != host else [], users,
+                open_transactions_max, self._serial, addresses, self._platform(name, names),
             )  # fmt: skip
             planes[name].attach(device)
             built.append(device)
         self._planes = planes
-        self.cluster = Cluster(built, clustered=ha != "standalone")
+        self.cluster = Cluster(built, clustered=ha != "standalone", apart=host)
+        if host:
+            guests = [device for device in built if device.name != host]
+            self._vcmp = vcmp.Host(next(device for device in built if device.name == host), guests)
         self.cluster.roles_changed = self._roles_changed
         self.devices = self.cluster.devices
         stats = StatsDocuments(planes)
@@ -100,6 +109,15 @@ class Emulator:
             for device in built
         }  # fmt: skip
         self._control = ControlServer(self)
+
+    def _platform(self, name: str, names: list[str]) -> Platform:
+        numbers = {each: number for number, each in enumerate(sorted(names))}
+        if not self._vcmp_host:
+            return Platform(numbers[name], numbers=numbers)
+        if name != self._vcmp_host:
+            return Platform(numbers[name], *GUEST_PLATFORM, numbers=numbers)
+        guests = tuple(each for each in names if each != name)
+        return Platform(numbers[name], *HOST_PLATFORM, guests=guests, numbers=numbers)
 
     # -- start and stop
 

@@ -16,6 +16,7 @@ from evenkeel.core.device import DeviceState, Observation
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.statuses import OperatingStatus as S
+from evenkeel.metrics.agent import DRIFT_FOUND
 from tests.agent.fakes import SETTINGS, FakeControllers
 from tests.waiting import eventually
 
@@ -76,6 +77,10 @@ class Bench:
     @property
     def reported(self) -> list[m.ObservedStatus]:
         return [status for report in self.controllers.statuses for status in report]
+
+
+def drift_found(kind: str) -> float:
+    return float(DRIFT_FOUND.labels(kind)._value.get())
 
 
 @pytest.fixture
@@ -164,8 +169,11 @@ async def test_what_was_shown_as_absent_and_is_there_again_is_reported_again(ben
     bench.device.seen = there
     await eventually(lambda: bench.worker.devices == there.devices)
     bench.controllers.answers_reports = answers
+    counted = drift_found("absent")
     bench.device.seen = replace(there, statuses=(), configurations={}, devices=incarnation(2))
     await eventually(lambda: bench.controllers.absent == {"lb-1"})
+    if answers:
+        await eventually(lambda: drift_found("absent") > counted)
     told = len(bench.reported)
     bench.device.seen = replace(there, devices=incarnation(2))
     bench.controllers.answers_reports = True

@@ -7,7 +7,7 @@ from evenkeel.agent.controller_client import LANE_REST_KEEPALIVES, ControllerCli
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallTimeout, SessionLost
 
-SHARED, OWN = m.callback_queue("e"), m.keepalive_queue("e")
+SHARED, OWN, LIGHT = m.callback_queue("e"), m.keepalive_queue("e"), m.light_keepalive_queue("e")
 STATUS = m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=1)
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")
 REGISTER = m.Register(
@@ -45,6 +45,20 @@ async def test_controllers_that_consume_it_get_keepalives_by_their_own_queue() -
     await controllers.register(REGISTER)
     await renew(controllers, 3)
     assert bus.asked == [SHARED, OWN, OWN, OWN]
+
+
+async def test_of_the_queues_that_controllers_announce_the_lightest_is_used() -> None:
+    bus = Bus(new=True)
+    bus.consumed.add(LIGHT)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    bus.answer = m.SessionState(
+        ttl_seconds=5.0, assignments_revision=1, takes_keepalives=True, takes_light_keepalives=True
+    )
+    await controllers.register(REGISTER)
+    await renew(controllers)
+    bus.answer = None  # a controller of the version before has answered
+    await renew(controllers, 2)
+    assert bus.asked == [SHARED, LIGHT, LIGHT, OWN]
 
 
 async def test_older_controllers_get_them_by_the_shared_one() -> None:

@@ -240,3 +240,21 @@ async def test_shards_that_the_database_has_not_looked_at_are_named_again_until_
         assert {call.served for call in naming()} == {(m.FormerShard(project_id="p1", epoch=4),)}
         bench.controllers.assignments = m.Assignments(revision=3, shards=(), history="h2")
         await soon(lambda: not bench.controllers.seen(m.GetAssignments)[-1].served)
+
+
+async def test_networks_whose_ports_moved_are_told_twice_also_after_a_refusal() -> None:
+    async with running() as bench:
+        await soon(lambda: bench.controllers.seen(m.ReportState))
+        bench.controllers.refuses[m.ReportState] = m.Refused(code="busy", reason="later")
+        before = len(bench.controllers.seen(m.ReportState))
+        bench.agent.networks_moved({"net-2", "net-1"})
+        await soon(lambda: len(bench.controllers.seen(m.ReportState)) > before + 2)
+        del bench.controllers.refuses[m.ReportState]
+        told = bench.controllers.seen(m.ReportState)
+        await soon(lambda: bench.controllers.seen(m.ReportState)[-1].moved_networks == ())
+        first = len(told)
+        after = [each.moved_networks for each in bench.controllers.seen(m.ReportState)[first:]]
+        assert after[:2] == [("net-1", "net-2")] * 2 and set(after[2:]) <= {()}
+        bench.agent.networks_moved(f"net-{number}" for number in range(2 * m.MOVED_NETWORKS_MAX))  # type: ignore[arg-type]
+        await soon(lambda: bench.controllers.seen(m.ReportState)[-1].moved_networks)
+        assert len(bench.controllers.seen(m.ReportState)[-1].moved_networks) <= m.MOVED_NETWORKS_MAX

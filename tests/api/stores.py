@@ -14,7 +14,7 @@ _migrated: list[bytes] = []
 """A database file with all tables, once this process has made one: migrating takes longer than most tests."""
 
 
-async def _new_file(directory: Path) -> Path:
+async def new_file(directory: Path) -> Path:
     """A database file of the test's own, with all tables."""
     path = directory / "evenkeel.db"
     if not _migrated:
@@ -30,7 +30,7 @@ async def _new_file(directory: Path) -> Path:
 @asynccontextmanager
 async def started_store(directory: Path, **options: Any) -> AsyncIterator[SqlStore]:
     """A started store with one environment and one subnet. ``options``: those of :class:`StoreOptions`."""
-    opened = open_store(f"sqlite:///{await _new_file(directory)}", StoreOptions(**options))
+    opened = open_store(f"sqlite:///{await new_file(directory)}", StoreOptions(**options))
     try:
         await opened.start()
         await opened.operators.add_environment(Environment(name="dev", device_driver="noop"))

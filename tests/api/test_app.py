@@ -165,12 +165,13 @@ async def test_scoped_caller_sees_and_changes_only_its_project(api: Client, scop
     assert mine["project_id"] == "p1"
     assert (await scoped.get("/loadbalancers"))["loadbalancers"] == [mine]
     assert (await scoped.get("/loadbalancers?project_id=p2"))["loadbalancers"] == []
-    await scoped.get(f"/loadbalancers/{other['id']}", 404)
-    await scoped.put(f"/loadbalancers/{other['id']}", {"loadbalancer": {"name": "x"}}, 404)
-    await scoped.delete(f"/loadbalancers/{other['id']}", 404)
+    await scoped.get(f"/loadbalancers/{other['id']}", 403)
+    await scoped.put(f"/loadbalancers/{other['id']}", {"loadbalancer": {"name": "x"}}, 403)
+    await scoped.delete(f"/loadbalancers/{other['id']}", 403)
+    await scoped.get("/loadbalancers/nobody", 404)
     await scoped.post("/loadbalancers", bodies.load_balancer(project_id="p2"), 403)
     body = {"loadbalancer_id": other["id"], "protocol": "HTTP", "protocol_port": 80}
-    await scoped.post("/listeners", {"listener": body}, 404)
+    await scoped.post("/listeners", {"listener": body}, 403)
 
 
 async def test_scoped_caller_is_no_operator(scoped: Client) -> None:

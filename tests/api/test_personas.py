@@ -130,7 +130,8 @@ REFUSED_FOR_OTHER_REASONS = {
 
 
 def expected_elsewhere(route: Route, good: set[int]) -> set[int]:
-    """A member of another project has the rights of one, and everything of this one is not there."""
+    """A member of another project has the rights of one. Everything of this one is refused by Octavia, and not there in
+    LBaaS."""
     if MEMBER not in allowed(route):
         return {403}
     made_for = ".*/lbaas/(loadbalancers|graphs)|/neutron/v2.0/lb/(pools|health_monitors)"
@@ -144,6 +145,8 @@ def expected_elsewhere(route: Route, good: set[int]) -> set[int]:
         return {403}
     if "/providers" in route.path or (route.method == "GET" and "{" not in route.path):
         return good
+    if route.path.startswith("/v2/lbaas/"):
+        return {403}
     return {404}
 
 

@@ -1,6 +1,6 @@
-"""Announces names in a process of its own, to be killed. ``python -m tests.bus.presence_process URL NAME...``
+"""Announces names in a process of its own, to be killed. ``python -m tests.bus.presence_process URL NAME[=QUEUE]...``
 
-Prints ``ready`` when they are announced.
+Prints ``ready`` when they are announced. QUEUE gets a will of session ``s1`` of agent ``a1``.
 """
 
 import asyncio
@@ -9,6 +9,8 @@ import sys
 import structlog
 
 from evenkeel.bus.factory import open_bus
+from evenkeel.core.messages import Departure
+from evenkeel.core.ports import Will
 from tests.bus.patience import be_patient
 
 
@@ -18,7 +20,9 @@ async def main(url: str, *names: str) -> None:
     bus = open_bus(url, name="announcer")
     await bus.start()
     for name in names:
-        await bus.announce(name)
+        announced, _, queue = name.partition("=")
+        will = Will(queue=queue, message=Departure(agent_id="a1", session_id="s1")) if queue else None
+        await bus.announce(announced, will)
     print("ready", flush=True)
     await asyncio.Event().wait()
 

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evenkeel.controller.failure_detector import PROBES_PER_SECOND, FailureDetector
+from msgspec.structs import replace
+
+from evenkeel.controller.failure_detector import ALL_SECONDS, PROBES_PER_SECOND, FailureDetector
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import SessionRef
-from evenkeel.core.messages import presence_name
+from evenkeel.core.messages import Departure, presence_name
+from tests.clock import HandClock
 
 
 class Sessions:
@@ -27,15 +30,23 @@ class Sessions:
 class Presences:
     """The bus's side: what it says of each name; True unless told otherwise."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, delivers_wills: bool = False) -> None:
         self.says: dict[str, bool | None] = {}
+        self.asked: list[str] = []
+        self.delivers_wills = delivers_wills
 
     async def present(self, name: str) -> bool | None:
+        self.asked.append(name)
         return self.says.get(name, True)
 
+    def probed(self) -> set[str]:
+        """Since the last call."""
+        asked, self.asked = set(self.asked), []
+        return asked
 
-def suspicion(store: Any, bus: Any, woken: list[str]) -> FailureDetector:
-    return FailureDetector(store, bus, ControllerSettings(), lambda: woken.append("now"))
+
+def suspicion(store: Any, bus: Any, woken: list[str], clock: HandClock | None = None) -> FailureDetector:
+    return FailureDetector(store, bus, ControllerSettings(), lambda: woken.append("now"), clock or HandClock())
 
 
 async def test_a_process_that_is_gone_in_two_looks_loses_its_session() -> None:
@@ -78,3 +89,50 @@ async def test_with_many_agents_each_is_looked_at_less_often() -> None:
     await many.look()
     assert few.interval_seconds() == ControllerSettings().suspicion_interval_seconds
     assert many.interval_seconds() == 1000 / PROBES_PER_SECOND
+
+
+async def test_where_wills_are_delivered_only_sessions_with_a_reason_are_probed() -> None:
+    store, bus, clock = Sessions(4), Presences(delivers_wills=True), HandClock()
+    detector = suspicion(store, bus, [], clock)
+    names = [presence_name(session.session_id) for session in store.refs]
+    bus.says[names[3]] = None  # not seen yet
+    await detector.look()
+    assert bus.probed() == set(names)
+    await detector.look()
+    assert bus.probed() == {names[3]}
+    store.refs[0] = replace(store.refs[0], late=True)
+    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    await detector.look()
+    assert bus.probed() == {names[0], names[1], names[3]}
+    await detector.look()
+    assert bus.probed() == {names[0], names[3]}
+    clock.now += ALL_SECONDS
+    await detector.look()
+    assert bus.probed() == set(names)
+
+
+async def test_a_notice_ends_the_pause_and_the_second_probe_follows_soon() -> None:
+    store, bus, woken, clock = Sessions(), Presences(delivers_wills=True), list[str](), HandClock()
+    detector = suspicion(store, bus, woken, clock)
+    await detector.look()
+    bus.says[presence_name("s1")] = False
+    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    began = clock.now
+    await detector.look()
+    assert store.suspected == []
+    await detector.pause(lambda seconds: seconds)
+    await detector.look()
+    assert (store.suspected, woken) == (["a1"], ["now"])
+    assert clock.now - began < ControllerSettings().suspicion_interval_seconds
+
+
+async def test_a_notice_of_a_process_that_is_back_ends_no_session() -> None:
+    store, bus = Sessions(), Presences(delivers_wills=True)
+    detector = suspicion(store, bus, [])
+    await detector.look()
+    for answer in (False, True):
+        bus.says[presence_name("s1")] = answer
+        detector.departed(Departure(agent_id="a1", session_id="s1"))
+        await detector.look()
+    await detector.look()
+    assert store.suspected == []

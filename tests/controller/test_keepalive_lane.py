@@ -1,6 +1,7 @@
 """Keepalives while reports have every place there is."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from evenkeel.bus.memory import MemoryBus, MemoryHub
@@ -35,6 +36,9 @@ class Store:
 
     async def keepalive(self, *_args: Any, **_kw: Any) -> m.SessionState:
         return m.SessionState(ttl_seconds=5.0, assignments_revision=1)
+
+    async def keepalives(self, calls: Sequence[m.Keepalive], **_kw: Any) -> list[m.SessionState | None]:
+        return [await self.keepalive() for _ in calls]
 
 
 async def test_a_keepalive_is_answered_while_200_reports_wait() -> None:

@@ -1,5 +1,6 @@
 """Facts of networks are read again, and load balancers on those that changed are told to their agents."""
 
+import asyncio
 from typing import Any
 
 from evenkeel.controller.network_facts import NetworkFactsUpdates
@@ -50,3 +51,10 @@ async def test_facts_and_members_of_due_networks_are_read_and_changes_told() -> 
         ("n1", ["10.0.0.1"]),
         "members of n1 moved",
     ]
+
+
+async def test_a_pause_ends_when_an_agent_heard_that_ports_moved() -> None:
+    it: Any = Everything()
+    facts = NetworkFactsUpdates(it, it, it, ControllerSettings())
+    facts.wake()
+    await asyncio.wait_for(facts.pause(3600.0), 60.0)

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from evenkeel.controller import scheduler as room
 from evenkeel.controller.hints import Hints
-from evenkeel.controller.scheduler import Scheduler
+from evenkeel.controller.scheduler import Scheduler, why_unserved
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import DueWork, Recheck, Shard, ShardOwner
 from evenkeel.core.placement import AgentSnapshot, Assign, GroupSnapshot, GroupView, ShardSnapshot
+from evenkeel.metrics.controller import SHARD_TRANSITIONS
 from tests.clock import HandClock
 
 SETTINGS = ControllerSettings()
@@ -24,6 +25,10 @@ FULL = GroupView(number=1, capacity_score=1.0, agents=(A,), at_limit=("tenant_co
 
 def owner(shard: str, host: str = "host-1") -> ShardOwner:
     return ShardOwner(shard_id=shard, environment="lab", group_number=1, host=host)
+
+
+def transitions(reason: str) -> float:
+    return float(SHARD_TRANSITIONS.labels(reason)._value.get())
 
 
 class Store:
@@ -189,9 +194,22 @@ async def test_shards_that_nobody_serves_are_given_away_and_their_agents_told() 
     at = Bench()
     at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),))
     at.store.snapshot = GroupSnapshot(shards=unserved(2), agents=(A,))
+    before = transitions("unserved")
     await at.scheduler.tick()
     assert at.store.assigned == [[Assign("x0", 0, "a"), Assign("x1", 1, "a")]]
+    assert transitions("unserved") - before == 2
     assert at.hints.assignments == ["x0", "x1"]
+
+
+def test_why_a_shard_is_given_away_is_the_state_of_its_owner() -> None:
+    silent = AgentSnapshot(id="silent", live=False)
+    stopped = AgentSnapshot(id="stopped", live=False, registered=False)
+    dead = AgentSnapshot(id="dead", live=True, forced_down=True)
+    owners = {None: "unserved", "gone": "unserved", "silent": "silent", "stopped": "stopped", "dead": "forced_down"}
+    owners["a"] = "overdue"
+    shards = tuple(ShardSnapshot(id=f"of {name}", home="a", acting=name, epoch=1) for name in owners)
+    group = GroupSnapshot(agents=(A, silent, stopped, dead), shards=shards)
+    assert why_unserved(group) == {f"of {name}": reason for name, reason in owners.items()}
 
 
 async def test_a_mass_takeover_is_committed_in_portions(monkeypatch: Any) -> None:
@@ -222,8 +240,10 @@ async def test_shards_go_home_when_nothing_leaves() -> None:
     at = Bench()
     at.store.due = DueWork(now_seconds=0.0, groups=(("lab", 1),))
     at.store.snapshot = GroupSnapshot(shards=(ShardSnapshot(id="y", home="b", acting="a", epoch=4),), agents=(A, B))
+    before = transitions("failback")
     await at.scheduler.tick()
     assert at.store.handovers == [("y", 4, "b", False)]
+    assert transitions("failback") - before == 1
 
 
 async def test_nothing_is_judged_after_the_databases_clock_jumped_but_load_balancers_are_placed() -> None:

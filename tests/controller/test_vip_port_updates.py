@@ -3,11 +3,12 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
-from evenkeel.core.network import DuePort, PortOptions
+from evenkeel.core.network import DuePort, LostPort, PortOptions, VipPort
 
 
 def due(policy: str, revision: int = 2, name: str = "lb") -> DuePort:
@@ -22,6 +23,7 @@ class Store:
     def __init__(self, *ports: DuePort) -> None:
         self.ports = {port.load_balancer_id: port for port in ports}
         self.found: tuple[str, ...] = ()
+        self.reasons: dict[str, str] = {}
 
     async def port_of(self, load_balancer_id: str) -> DuePort | None:
         return self.ports.get(load_balancer_id)
@@ -36,6 +38,16 @@ class Store:
         assert limit > 0 < backoff.initial_seconds
         return self.found
 
+    async def begin_making(self, load_balancer_id: str) -> bool:
+        return load_balancer_id in self.ports
+
+    async def made_again(self, port: DuePort, port_id: str) -> bool:
+        self.ports[port.load_balancer_id] = replace(port, port_id=port_id, lost=None)
+        return True
+
+    async def not_made(self, load_balancer_id: str, reason: str) -> None:
+        self.reasons[load_balancer_id] = reason
+
 
 class Network:
     """Ports and what they have; ``meanwhile`` runs once while one is being told."""
@@ -44,6 +56,12 @@ class Network:
         self.has: dict[str, list[str | None]] = {}
         self.error: Exception | None = None
         self.meanwhile: Callable[[], None] | None = None
+        self.taken = False
+
+    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+        if self.taken:
+            raise Conflict("another port has its address now: 10.0.0.9")
+        return f"again-{lost.mark.name}"
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
         if self.error is not None:
@@ -59,7 +77,7 @@ class Network:
 
 async def test_what_was_accepted_here_is_told_at_once() -> None:
     store, network = Store(due("gold")), Network()
-    ports = VipPortUpdates(store, network)
+    ports = VipPortUpdates(store, store, network)
     ports.changed("lb")
     await ports.pause(60.0)
     await ports.look()
@@ -69,14 +87,14 @@ async def test_what_was_accepted_here_is_told_at_once() -> None:
 async def test_what_others_left_is_told_too() -> None:
     store, network = Store(due("a", name="x"), due("b", name="y")), Network()
     store.found = ("x", "y", "gone")
-    await VipPortUpdates(store, network).look()
+    await VipPortUpdates(store, store, network).look()
     assert (network.has, store.ports) == ({"port-x": ["a"], "port-y": ["b"]}, {})
 
 
 async def test_a_change_that_comes_meanwhile_is_told_after_it() -> None:
     store, network = Store(due("gold")), Network()
     network.meanwhile = lambda: store.ports.update(lb=due("silver", revision=3))
-    ports = VipPortUpdates(store, network)
+    ports = VipPortUpdates(store, store, network)
     ports.changed("lb")
     await ports.look()
     assert (network.has, store.ports) == ({"port-lb": ["gold", "silver"]}, {})
@@ -86,7 +104,7 @@ async def test_a_change_that_comes_meanwhile_is_told_after_it() -> None:
 async def test_what_could_not_be_told_is_told_later(error: Exception) -> None:
     store, network = Store(due("gold")), Network()
     network.error = error
-    ports = VipPortUpdates(store, network)
+    ports = VipPortUpdates(store, store, network)
     ports.changed("lb")
     if isinstance(error, NetworkUnavailable):
         with pytest.raises(NetworkUnavailable):
@@ -98,3 +116,27 @@ async def test_what_could_not_be_told_is_told_later(error: Exception) -> None:
     network.error, store.found = None, ("lb",)
     await ports.look()
     assert (network.has, store.ports) == ({"port-lb": ["gold"]}, {})
+
+
+LOST = LostPort(
+    project_id="p", network_id="net", addresses=(("sub", "10.0.0.9"),), mark=VipPort("lb", "Octavia", "lb-lb")
+)
+
+
+async def test_a_lost_port_is_made_again_and_then_set() -> None:
+    store, network = Store(replace(due("gold"), lost=LOST)), Network()
+    store.found = ("lb",)
+    await VipPortUpdates(store, store, network).look()
+    assert (network.has, store.ports) == ({"again-lb": ["gold"]}, {})
+
+
+async def test_why_a_lost_port_is_not_made_is_said_and_it_is_tried_again() -> None:
+    store, network = Store(replace(due("gold"), lost=LOST)), Network()
+    store.found, network.taken = ("lb",), True
+    updates = VipPortUpdates(store, store, network)
+    await updates.look()
+    assert "another port has its address now: 10.0.0.9" in store.reasons["lb"] and store.ports
+
+    network.taken = False
+    await updates.look()
+    assert (network.has, store.ports) == ({"again-lb": ["gold"]}, {})

@@ -60,6 +60,9 @@ async def test_a_new_vlan_joins_the_default_domain_of_its_partition(network: Cli
          "Static route gateway 10.5.0.1 is not directly connected via an interface."),
         ("net/route", {"name": "r", "network": "10.9.0.0%7/16", "gw": "10.0.0.1%7"}, "is not directly connected"),
         ("net/route", {"name": "r", "network": "10.9.0.0/16"}, "needs exactly one of"),
+        ("net/fdb/vlan/~P~inside/records", {"name": "host-1", "interface": "1.1"}, "invalid property value"),
+        ("net/fdb/tunnel/~Common~http-tunnel/records", {"name": "02:00:00:00:00:01", "endpoint": "x"},
+         "invalid property value"),
         ("net/route-domain", {"name": "again", "id": 7}, "already used"),
         ("net/route-domain", {"name": "big", "id": 70000}, "invalid property value"),
     ],
@@ -91,8 +94,27 @@ async def test_a_domain_may_be_made_in_the_transaction_that_uses_it(network: Cli
 async def test_routes_and_forwarding_tables(network: Client) -> None:
     await network.post("net/route", {"name": "r", "partition": "P", "network": "10.9.0.0/16", "gw": "10.0.0.1"})
     await network.post("net/tunnels/tunnel", {"name": "t", "partition": "P", "localAddress": "10.0.0.2"})
-    records = [{"name": "02:00:00:00:00:01", "endpoint": "10.0.0.9"}]
-    assert (await network.patch("net/fdb/tunnel/~P~t", {"records": records}))["records"] == records
+    table, one = "net/fdb/tunnel/~P~t", {"name": "02:00:00:00:00:01", "endpoint": "10.0.0.9"}
+    shown = await network.patch(table, {"records": [one]})
+    assert shown["recordsReference"]["isSubcollection"] is True and "records" not in shown
+    (listed,) = (await network.get(f"{table}/records"))["items"]
+    assert listed["kind"] == "tm:net:fdb:tunnel:records:recordsstate"
+    assert listed["selfLink"] == f"https://localhost/mgmt/tm/{table}/records/{one['name']}?ver=16.1.2"
+    assert (listed["fullPath"], listed["endpoint"]) == (one["name"], one["endpoint"])
+    await network.post(f"{table}/records", {"name": "ff:ff:ff:ff:ff:ff", "endpoints": ["10.0.0.9", "10.0.0.8"]})
+    await network.patch(f"{table}/records/{one['name']}", {"endpoint": "10.0.0.7"})
+    (tables,) = [
+        each["recordsReference"]["items"]
+        for each in (await network.get("net/fdb/tunnel?expandSubcollections=true"))["items"]
+        if each["name"] == "t"
+    ]
+    assert {each["name"]: each.get("endpoint") for each in tables} == {
+        one["name"]: "10.0.0.7",
+        "ff:ff:ff:ff:ff:ff": None,
+    }
+    await network.delete(f"{table}/records/{one['name']}")
+    await network.patch(table, {"records": {}})
+    assert "items" not in await network.get(f"{table}/records")
     await network.delete("net/tunnels/tunnel/~P~t")
     assert (await network.send("GET", "net/fdb/tunnel/~P~t")).status == 404
     assert "/P/t" not in await vlans_of(network, "~Common~0")

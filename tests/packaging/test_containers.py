@@ -19,6 +19,7 @@ import yaml
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT, CONTROLLER, HAPROXYD
 from evenkeel.haproxyd.api.credentials import add_agent
+from icontrol_emulator.__main__ import parser
 from tests.waiting import eventually
 
 PACKAGING = Path(__file__).parent.parent.parent / "packaging"
@@ -52,6 +53,20 @@ def test_an_image_runs_its_process_and_says_whether_it_lives(role: str) -> None:
     assert (stage.get("USER") == "evenkeel") is (role != "haproxyd")  # its workers have users of their own
     built = " ".join(arguments for _, arguments in stages()[f"{role}-environment"])
     assert f"--require-hashes -r /build/requirements/{role}.txt" in built
+
+
+def test_the_emulators_image_runs_it_with_its_own_libraries_only() -> None:
+    stage = dict(stages()["emulator"])
+    words = [*json.loads(stage["ENTRYPOINT"]), *json.loads(stage["CMD"])]
+    options = parser().parse_args(words[1:])
+    assert words[0] == "/opt/evenkeel/bin/icontrol-emulator"
+    assert [(one.name, one.host, one.port) for one in options.device] == [("bigip-1", "0.0.0.0", 8443)]
+    assert options.control == ("0.0.0.0", 8444) and ":8444/status" in stage["HEALTHCHECK"]
+    assert stage["EXPOSE"].split() == ["8443", "8444"] and stage["USER"] == "evenkeel"
+    built = " ".join(arguments for _, arguments in stages()["emulator-environment"])
+    assert "--require-hashes -r /build/requirements/emulator.txt" in built
+    locked = (PACKAGING.parent / "requirements" / "emulator.txt").read_text()
+    assert "aiohttp==" in locked and "sqlalchemy" not in locked.lower()
 
 
 def test_what_images_take_from_the_package_is_in_the_package() -> None:

@@ -172,6 +172,12 @@ class Server(abc.ABC):
         """Is the server process there?"""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """Of its first process."""
+        assert self._process is not None
+        return self._process.pid
+
     @abc.abstractmethod
     def start(self) -> None:
         """Start and wait until clients are served; nothing to do if it runs."""

@@ -86,19 +86,19 @@ async def drained_and_back(store: SqlStore) -> None:
 
 
 CASES: dict[str, Case] = {
-    "create": Case(lambda store, it: store.tenants.create_load_balancer(new_tree(it), vip()), 9),
+    "create": Case(lambda store, it: store.tenants.create_load_balancer(new_tree(it), vip()), 10),
     "update": Case(
-        lambda store, it: store.tenants.update_load_balancer(it.load_balancer.id, {"name": "x"}, project_id=None), 3
+        lambda store, it: store.tenants.update_load_balancer(it.load_balancer.id, {"name": "x"}, project_id=None), 4
     ),
     "delete": Case(
-        lambda store, it: store.tenants.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 9
+        lambda store, it: store.tenants.delete_load_balancer(it.load_balancer.id, cascade=True, project_id=None), 10
     ),
     "add listener": Case(
         lambda store, it: store.tenants.add_listener(
             listener(load_balancer_id=it.load_balancer.id, protocol_port=9, default_pool_id=it.pools[0].id),
             project_id=None,
         ),
-        5,
+        6,
     ),
     "add listener with pools": Case(
         lambda store, it: store.tenants.add_listener(
@@ -106,7 +106,7 @@ CASES: dict[str, Case] = {
             new_pools=[new_pool(len(it.members)) for _ in it.members[:RULES]],
             project_id=None,
         ),
-        7,
+        8,
     ),
     "add pool": Case(
         lambda store, it: store.tenants.add_pool(
@@ -116,37 +116,37 @@ CASES: dict[str, Case] = {
             listener_id=None,
             project_id=None,
         ),
-        6,
+        7,
     ),
     "add member": Case(
-        lambda store, it: store.tenants.add_members((member(999, pool_id=it.pools[0].id),), project_id=None), 6
+        lambda store, it: store.tenants.add_members((member(999, pool_id=it.pools[0].id),), project_id=None), 7
     ),
     "replace members": Case(
         lambda store, it: store.tenants.replace_members(it.pools[0].id, many(it), additive_only=False, project_id=None),
-        9,
+        10,
     ),
     "update pool": Case(
-        lambda store, it: store.tenants.update_child(Pool, it.pools[0].id, {"name": "x"}, project_id=None), 5
+        lambda store, it: store.tenants.update_child(Pool, it.pools[0].id, {"name": "x"}, project_id=None), 6
     ),
     "update member": Case(
-        lambda store, it: store.tenants.update_child(Member, it.members[0].id, {"weight": 2}, project_id=None), 5
+        lambda store, it: store.tenants.update_child(Member, it.members[0].id, {"weight": 2}, project_id=None), 6
     ),
-    "delete pool": Case(lambda store, it: store.tenants.delete_child(Pool, it.pools[1].id, project_id=None), 10),
-    "delete pool alone": Case(lambda store, it: monitor_and_pool(store, it), 20),
+    "delete pool": Case(lambda store, it: store.tenants.delete_child(Pool, it.pools[1].id, project_id=None), 11),
+    "delete pool alone": Case(lambda store, it: monitor_and_pool(store, it), 21),
     "add members": Case(
         lambda store, it: store.tenants.add_members(
             [member(1000 + number, pool_id=it.pools[0].id) for number in range(len(it.members))], project_id=None
         ),
-        6,
+        7,
     ),
     "delete listener": Case(
-        lambda store, it: store.tenants.delete_child(Listener, it.listeners[0].id, project_id=None), 8
+        lambda store, it: store.tenants.delete_child(Listener, it.listeners[0].id, project_id=None), 9
     ),
     "add L7 policy": Case(
         lambda store, it: store.tenants.add_l7policy(
             new_policy(it), [l7rule(number) for number in range(min(len(it.members), RULES))], project_id=None
         ),
-        9,
+        10,
     ),
     "add L7 policy with its pool": Case(
         lambda store, it: store.tenants.add_l7policy(
@@ -155,23 +155,23 @@ CASES: dict[str, Case] = {
             new_pool=new,
             project_id=None,
         ),
-        11,
+        12,
     ),
     "move L7 policy": Case(
-        lambda store, it: store.tenants.update_child(L7Policy, it.l7policies[0].id, {"position": 9}, project_id=None), 8
+        lambda store, it: store.tenants.update_child(L7Policy, it.l7policies[0].id, {"position": 9}, project_id=None), 9
     ),
     "delete L7 policy": Case(
-        lambda store, it: store.tenants.delete_child(L7Policy, it.l7policies[0].id, project_id=None), 10
+        lambda store, it: store.tenants.delete_child(L7Policy, it.l7policies[0].id, project_id=None), 11
     ),
     "add L7 rule": Case(
-        lambda store, it: store.tenants.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 7
+        lambda store, it: store.tenants.add_l7rule(l7rule(l7policy_id=it.l7policies[0].id), project_id=None), 8
     ),
-    "delete L7 rule": Case(lambda store, it: store.tenants.delete_child(L7Rule, it.l7rules[0].id, project_id=None), 7),
+    "delete L7 rule": Case(lambda store, it: store.tenants.delete_child(L7Rule, it.l7rules[0].id, project_id=None), 8),
     "get L7 policy": Case(lambda store, it: store.tenants.get(L7Policy, it.l7policies[0].id, project_id=None), 1),
     "list L7 policies": Case(lambda store, it: store.tenants.list(L7Policy, ListQuery()), 1),
     "list L7 rules": Case(lambda store, it: store.tenants.list(L7Rule, ListQuery(), parent_id=it.l7policies[0].id), 1),
     "list listeners": Case(lambda store, it: store.tenants.list(Listener, ListQuery()), 1),
-    "delete member": Case(lambda store, it: store.tenants.delete_child(Member, it.members[0].id, project_id=None), 7),
+    "delete member": Case(lambda store, it: store.tenants.delete_child(Member, it.members[0].id, project_id=None), 8),
     "get load balancer": Case(
         lambda store, it: store.tenants.get(LoadBalancer, it.load_balancer.id, project_id=None), 2
     ),
@@ -241,4 +241,8 @@ async def test_keeping_the_pool_as_it_is_writes_no_member(store: SqlStore) -> No
         same = [member(number) for number in range(3)]
         await store.tenants.replace_members(it.pools[0].id, same, additive_only=False, project_id=None)
 
-    assert not [text for text in seen if text.startswith(("INSERT", "UPDATE member", "DELETE"))]
+    assert not [
+        text
+        for text in seen
+        if text.startswith(("INSERT", "UPDATE member", "DELETE")) and "load_balancer_revision" not in text
+    ]

@@ -14,6 +14,7 @@ from evenkeel.core.ports import Device
 from evenkeel.store.records import schema
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig
+from tests.devices.bigip.sync.test_sync_mode import push
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
@@ -26,9 +27,10 @@ class PairWorld(World):
     device_driver = "bigip"
     rig: BigIpRig
     emulator: Emulator
+    sync_mode = "replicate"
 
     def _device_of(self, host: str) -> Device:
-        return self.rig.agent(environment=ENVIRONMENT)
+        return self.rig.agent(environment=ENVIRONMENT, sync_mode=self.sync_mode)
 
     def have_partition(self, tenant: str) -> list[bool]:
         """Whether each device has the tenant's partition."""
@@ -86,7 +88,13 @@ async def delete(world: PairWorld, load_balancer_id: Any) -> None:
     await world.controllers["c0"].driver.accepted(change)
 
 
-async def test_it_goes_with_the_last_load_balancer_and_comes_back_with_another_agent(world: PairWorld) -> None:
+@pytest.mark.parametrize("sync_mode", ["replicate", "sync"])
+async def test_it_goes_with_the_last_load_balancer_and_comes_back_with_another_agent(
+    world: PairWorld, sync_mode: str
+) -> None:
+    world.sync_mode = sync_mode
+    if sync_mode == "sync":
+        await push(world.rig)
     await world.start(agents=2)
     first, second = await world.create("a"), await world.create("a")
     for load_balancer_id in (first, second):

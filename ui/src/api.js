@@ -10,6 +10,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Milliseconds by which the controller's clock is ahead of the browser's, to a second. */
+let ahead = 0;
+export const now = () => Date.now() + ahead;
+
 let authorization = JSON.parse(sessionStorage.getItem(STORED) || "{}");
 
 /** Headers of all requests from now on. They are kept for as long as the tab is open. */
@@ -37,7 +41,7 @@ export function withToken(token) {
 }
 
 /** Answer of one request. Rejects with ApiError; status 0: no answer. */
-export async function request(method, path, body) {
+export async function request(method, path, body, timeoutMs = 15000) {
   const headers = { Accept: "application/json", ...authorization };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer;
@@ -49,17 +53,69 @@ export async function request(method, path, body) {
       // the browser's own login dialog must not cover ours
       credentials: "omit",
       cache: "no-store",
-      signal: AbortSignal.timeout(15000),
+      signal: AbortSignal.timeout(timeoutMs),
     });
   } catch (error) {
     throw new ApiError(0, `no answer from this controller: ${error.message}`);
   }
+  noteClock(answer);
   const text = await answer.text();
   const content = text ? parsed(text) : null;
   if (!answer.ok) throw new ApiError(answer.status, reasonOf(content) || `HTTP ${answer.status}`);
   return content;
 }
 
+function noteClock(answer) {
+  const at = Date.parse(answer.headers.get("Date") || "");
+  // half a second: the header has whole seconds
+  if (at && Math.abs(at + 500 - now()) > 1000) ahead = at + 500 - Date.now();
+}
+
+/**
+ * Server-sent events, with the identity that EventSource could not send. Calls `told(event)` for each, `at(id)` with the
+ * place to go on from, and returns when the stream ends. Rejects with ApiError.
+ */
+export async function listen(path, lastId, { told, at, signal, silentMs }) {
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  signal.addEventListener("abort", end);
+  let timer = setTimeout(end, silentMs);
+  try {
+    const answer = await fetch(path, {
+      headers: { Accept: "text/event-stream", "Last-Event-ID": String(lastId), ...authorization },
+      credentials: "omit",
+      cache: "no-store",
+      signal: stop.signal,
+    });
+    if (!answer.ok) throw new ApiError(answer.status, reasonOf(parsed(await answer.text())) || `HTTP ${answer.status}`);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      clearTimeout(timer);
+      timer = setTimeout(end, silentMs);
+      const frames = (rest + value).split("\n\n");
+      rest = frames.pop();
+      const found = [];
+      for (const frame of frames)
+        for (const line of frame.split("\n")) {
+          if (line.startsWith("id: ")) at(Number(line.slice(4)));
+          if (line.startsWith("data: ")) found.push(JSON.parse(line.slice(6)));
+        }
+      told(found);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(0, `no answer from this controller: ${error.message}`);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    stop.abort();
+  }
+}
+
+export const post = (path, body, timeoutMs) => request("POST", path, body, timeoutMs);
 export const get = (path) => request("GET", path);
 export const put = (path, body) => request("PUT", path, body);
 

@@ -1,11 +1,14 @@
 import { html, render } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { OPERATORS, get, isLoggedIn, logOut } from "./api.js";
+import { Demo } from "./demo.js";
 import { useEvents } from "./live.js";
-import { Agents } from "./views/agents.js";
+import { Agent, Agents } from "./views/agents.js";
+import { Controllers, Devices } from "./views/devices.js";
 import { Environments } from "./views/environments.js";
 import { Events } from "./views/events.js";
 import { LoadBalancer } from "./views/loadbalancer.js";
+import { ChildObject } from "./views/objects.js";
 import { LoadBalancers } from "./views/loadbalancers.js";
 import { Login } from "./views/login.js";
 import { Overview } from "./views/overview.js";
@@ -14,9 +17,11 @@ import { Topology } from "./views/topology.js";
 const VIEWS = {
   "": ["Overview", Overview],
   topology: ["Topology", Topology],
-  agents: ["Agents", Agents],
-  environments: ["Environments", Environments],
   loadbalancers: ["Load balancers", LoadBalancers],
+  agents: ["Agents", Agents],
+  devices: ["Devices", Devices],
+  controllers: ["Controllers", Controllers],
+  environments: ["Environments", Environments],
   events: ["Events", Events],
 };
 
@@ -62,17 +67,23 @@ function App() {
 }
 
 function Inside({ leave }) {
-  const live = useEvents(true);
-  const [name, id] = useRoute();
+  const live = useEvents();
+  const [name, id, kind, child, parent] = useRoute();
   const main = useRef(null);
   const [title, View] = VIEWS[name] || VIEWS[""];
   useEffect(() => {
     document.title = `${title} · Even Keel`;
     if (main.current && document.activeElement !== document.body) main.current.focus();
-  }, [name, id]);
+  }, [name, id, child]);
   useEffect(() => {
     if (live.error && live.error.status === 401) leave(live.error.message);
   }, [live.error]);
+  function shown() {
+    if (name === "agents" && id) return html`<${Agent} key=${id} id=${id} live=${live} />`;
+    if (name !== "loadbalancers" || !id) return html`<${View} key=${name} live=${live} />`;
+    if (kind) return html`<${ChildObject} key=${child} root=${id} kind=${kind} id=${child} parent=${parent} live=${live} />`;
+    return html`<${LoadBalancer} key=${id} id=${id} live=${live} />`;
+  }
   return html`<a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), main.current.focus())}>Skip to content</a>
     <header>
       <span class="brand">Even Keel</span>
@@ -83,9 +94,10 @@ function Inside({ leave }) {
       </nav>
       ${isLoggedIn() && html`<button type="button" onClick=${() => leave("")}>Log out</button>`}
     </header>
-    ${live.error && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
+    <${Demo} />
+    ${live.error && live.error.status !== 401 && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
     <main id="main" tabindex="-1" ref=${main}>
-      ${name === "loadbalancers" && id ? html`<${LoadBalancer} key=${id} id=${id} live=${live} />` : html`<${View} live=${live} />`}
+      ${shown()}
     </main>`;
 }
 

@@ -22,6 +22,7 @@ from evenkeel.core.ids import SessionId
 from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, portions
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.statuses import OperatingStatus
+from evenkeel.metrics.agent import DRIFT_FOUND
 
 log = structlog.get_logger(__name__)
 
@@ -220,6 +221,8 @@ class CommonShardWorker:
                     renewed=part.renewed,
                     renewed_before=part.renewed_before,
                 )
+                for kind, found in (("absent", part.absent), ("lacking", part.lacking), ("changed", part.changed)):
+                    DRIFT_FOUND.labels(kind).inc(len(found))
                 if part.present:  # controllers showed them and their children as ERROR meanwhile
                     self._all_again_at = 0.0
         except BaseException:

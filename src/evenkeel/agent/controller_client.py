@@ -22,30 +22,35 @@ R = TypeVar("R", bound=m.Reply)
 
 
 class KeepaliveLane:
-    """The keepalive queue: used if controllers announce that they consume it, and not for a while after it gave no
-    answer (controllers of an older version may be back, or this agent has no permission to send to it).
+    """The queue for keepalives: the lightest that controllers announce; the shared one, if they announce none, and for
+    a while after a keepalive got no answer (controllers of an older version may be back, or this agent has no
+    permission to send there).
     """
 
-    def __init__(self, queue: str) -> None:
-        self.queue = queue
-        self._keepalives_left = -1
-        """Keepalives to send by the shared queue before it is tried again; negative: no controller has announced it."""
+    def __init__(self, environment: str) -> None:
+        self._environment = environment
+        self._announced: str | None = None
+        self._keepalives_left = 0
+        """Keepalives to send by the shared queue before it is tried again."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether to send the next keepalive there."""
-        return self._keepalives_left == 0
+    def queue(self) -> str | None:
+        """Where to send the next keepalive; None: to the shared queue."""
+        return None if self._keepalives_left else self._announced
 
     def told(self, state: m.SessionState) -> m.SessionState:
-        """Record an answer that came by the shared queue, and return it."""
-        if not state.takes_keepalives:
-            self._keepalives_left = -1
-        elif self._keepalives_left:
-            self._keepalives_left = max(0, self._keepalives_left - 1)
+        """Record an answer, and return it."""
+        self._keepalives_left = max(0, self._keepalives_left - 1)
+        self._announced = self._lightest(state)
         return state
 
+    def _lightest(self, state: m.SessionState) -> str | None:
+        if state.takes_light_keepalives:
+            return m.light_keepalive_queue(self._environment)
+        return m.keepalive_queue(self._environment) if state.takes_keepalives else None
+
     def close(self) -> None:
-        """Stop using it: it gave no answer."""
+        """Stop using it for a while: it gave no answer."""
         self._keepalives_left = LANE_REST_KEEPALIVES
 
 
@@ -58,7 +63,7 @@ class ControllerClient:
     def __init__(self, bus: Bus, environment: str, *, timeout_seconds: float) -> None:
         self._bus = bus
         self._queue = m.callback_queue(environment)
-        self._keepalives = KeepaliveLane(m.keepalive_queue(environment))
+        self._keepalives = KeepaliveLane(environment)
         self._status_reports = count(1)
         """Numbers reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
@@ -83,9 +88,9 @@ class ControllerClient:
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
         """Renew the session. If the keepalive queue gives no answer, the shared one is tried, too."""
         lane = self._keepalives
-        if lane.is_open:
+        if (queue := lane.queue) is not None:
             try:
-                return await self._ask(call, m.SessionState, timeout_seconds / 2, queue=lane.queue)
+                return lane.told(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
             except BusUnavailable as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
                 lane.close()

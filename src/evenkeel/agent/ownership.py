@@ -244,6 +244,12 @@ class Ownership:
         return sum(worker.queue_depth for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
 
     @property
+    def queue_oldest_seconds(self) -> float:
+        """For how long the load balancer waits that waits longest; 0: none does."""
+        workers = (worker for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
+        return max((worker.queue_oldest_seconds for worker in workers), default=0.0)
+
+    @property
     def busy(self) -> bool:
         """Whether work of any shard waits to be done or retried."""
         return any(worker.busy for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))

@@ -6,7 +6,7 @@ permanent refusals (wrong configuration, a duplicate agent, devices that do not 
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 
 import structlog
 
@@ -21,13 +21,14 @@ from evenkeel.agent.settings import AgentSettings, interval_problem
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
-from evenkeel.core.ports import Bus, Clock, Device, Subscription
+from evenkeel.core.ports import Bus, Clock, Device, Subscription, Will
 from evenkeel.metrics.agent import (
     DEVICE_REACHABLE,
     KEEPALIVE_AGE,
     KEEPALIVE_FAILURES,
     LEASE_REMAINING,
     QUEUE_DEPTH,
+    QUEUE_OLDEST,
     SESSIONS,
     SHARDS,
 )
@@ -78,6 +79,8 @@ class AgentService:
         self._session: Session | None = None
         self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set, on_renewed=self._look_again)
         self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
+        self._moved: dict[str, int] = {}
+        """How often each network is still to be reported."""
         self._gauge = CapacityGauge(
             capacity_policy or {}, device, clock, interval_seconds=settings.report_interval_seconds
         )
@@ -206,7 +209,7 @@ class AgentService:
         """
         while True:
             try:
-                presence = await self._bus.announce(m.presence_name(session.id))
+                presence = await self._bus.announce(m.presence_name(session.id), self._will(session))
                 break
             except BusUnavailable as error:
                 log.info("presence not announced yet", reason=str(error))
@@ -215,6 +218,11 @@ class AgentService:
             await asyncio.Event().wait()
         finally:
             await presence.close()
+
+    def _will(self, session: Session) -> Will:
+        """Sent to the keepalive queue, where it waits for no report."""
+        departure = m.Departure(agent_id=self._settings.agent_id, session_id=session.id)
+        return Will(queue=m.keepalive_queue(self._settings.environment), message=departure)
 
     async def _keep_alive(self, session: Session, ownership: Ownership, group: asyncio.TaskGroup) -> None:
         """Send a keepalive every interval, without waiting for the previous one: one that a suspended controller took
@@ -237,10 +245,19 @@ class AgentService:
         if session.assignments_revision > ownership.revision:
             self._ask.set()
 
+    def networks_moved(self, network_ids: Collection[str]) -> None:
+        """Ports of these networks are elsewhere, as Neutron told: controllers read them again."""
+        # twice: when the first report comes, a read may have just begun, or the network service be behind its message
+        self._moved |= dict.fromkeys(network_ids, 2)
+        while len(self._moved) > m.MOVED_NETWORKS_MAX:
+            self._moved.popitem()  # read with all others, later
+        self._tell.set()
+
     async def set_gauges(self) -> None:
         """Set the gauges of ``/metrics``: what changes with time alone."""
         session, ownership = self._session, self._ownership
         QUEUE_DEPTH.set(ownership.queue_depth if ownership else 0)
+        QUEUE_OLDEST.set(ownership.queue_oldest_seconds if ownership else 0.0)
         SHARDS.set(len(ownership.serving) if ownership else 0)
         LEASE_REMAINING.set(session.writable_seconds if session else -1.0)
         KEEPALIVE_AGE.set(session.keepalive_age_seconds if session else -1.0)
@@ -301,6 +318,7 @@ class AgentService:
             await self._devices.look(observed=ownership.observed_devices is not None)
             capacity = await self._gauge.measure()
             enhanced_services = self._enhanced.to_report(session.id)
+            moved = tuple(sorted(self._moved))
             try:
                 await self._controllers.report_state(
                     m.ReportState(
@@ -316,8 +334,12 @@ class AgentService:
                         capacity_unknown=capacity.unknown,
                         serving=ownership.serving,
                         enhanced_services=enhanced_services,
+                        moved_networks=moved,
                     )
                 )
+                self._moved = {
+                    id_: times - (id_ in moved) for id_, times in self._moved.items() if times > (id_ in moved)
+                }
                 self._enhanced.reported(session.id, enhanced_services)
             except (BusUnavailable, CallRefused) as error:
                 log.warning("state not reported", error=str(error))

@@ -20,6 +20,7 @@ from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
+from evenkeel.agent.waiting import Waiting
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import spread
 from evenkeel.core.certificates import CertificateContent
@@ -37,6 +38,7 @@ from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.request_context import request_ids, writing
 from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.tracing import Attributes, Work, tracer
 from evenkeel.metrics.agent import APPLIED, FENCED, PASS_DURATION, REPAIRED
 
 log = structlog.get_logger(__name__)
@@ -83,7 +85,7 @@ class ShardWorker:
         self._rng = rng
         self._pass_limit = pass_limit
         self._on_device_trouble = on_device_trouble
-        self._dirty: set[LoadBalancerId] = set(assignment.work)
+        self._dirty = Waiting(clock.monotonic, assignment.work)
         self._unconfirmed: set[LoadBalancerId] = set(assignment.work)
         """Load balancers with changes that are not known to be on the devices."""
         self._trying: tuple[ServiceDefinition, ...] = ()
@@ -108,6 +110,11 @@ class ShardWorker:
         self._lost = False
         self._next_resync = clock.monotonic() + self._resync_interval()
         self._log = log.bind(shard=self.shard_id, project=self.project_id, epoch=self.epoch)
+        self._traced: Attributes = {
+            "evenkeel.agent.id": settings.agent_id,
+            "evenkeel.shard.id": self.shard_id,
+            "evenkeel.shard.epoch": self.epoch,
+        }
 
     def _resync_interval(self) -> float:
         return spread(self._settings.resync_interval_seconds, self._rng.uniform)
@@ -116,6 +123,11 @@ class ShardWorker:
     def queue_depth(self) -> int:
         """Load balancers waiting here."""
         return len(self._dirty)
+
+    @property
+    def queue_oldest_seconds(self) -> float:
+        """For how long the one of them waits that waits longest; 0: none does."""
+        return self._dirty.oldest_seconds
 
     @property
     def busy(self) -> bool:
@@ -129,7 +141,7 @@ class ShardWorker:
         self._unconfirmed.update(load_balancer_ids)
         fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
         if fresh - self._dirty:
-            self._dirty |= fresh
+            self._dirty.update(fresh)
             self._wake.set()
 
     def hint(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
@@ -227,10 +239,11 @@ class ShardWorker:
             self._device.forget(self.project_id)
         begun, result = self._clock.monotonic(), "error"
         try:
-            async with self._pass_limit.of(self.shard_id):
-                left = await self._reconcile(complete, taken)
-            if left.services and not self._stopping:
-                await self._supply(left)
+            with tracer().work("reconcile", attributes=self._traced) as work:
+                async with self._pass_limit.of(self.shard_id):
+                    left = await self._reconcile(complete, taken, work)
+                if left.services and not self._stopping:
+                    await self._supply(left)
             result = "done"
         except StaleOwner as error:
             result = "fenced"
@@ -293,9 +306,10 @@ class ShardWorker:
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
 
-    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> Lacking:
+    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...], work: Work) -> Lacking:
         """Returns what was left because devices lack something that it refers to."""
         services = await self._prepare(complete, taken)
+        work.concerns({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in self._unconfirmed})
         if not services and (not complete or not self._guarded):
             return Lacking((), frozenset())
         outcome = await self._apply(services, complete=complete)
@@ -368,7 +382,7 @@ class ShardWorker:
             certificates=certificates or {},
         )
         new = (service.change_id for service in services if service.load_balancer_id in self._unconfirmed)
-        with writing(request_ids(new)):
+        with writing(request_ids(new)), tracer().span("apply to devices"):
             return await self._device.apply(batch)
 
     async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[m.Applied, ...]) -> None:
@@ -379,7 +393,8 @@ class ShardWorker:
             self._log.warning("devices are not up to date", devices=outcome.lagging)
             self._applied.clear()
             self._retries.failed(COMPLETE, self._clock.monotonic())
-        await self._client.report(outcomes)
+        with tracer().span("report"):
+            await self._client.report(outcomes)
         REPAIRED.inc(len(outcome.repaired))
         await self._client.report_repaired(outcome.repaired)
 
@@ -401,7 +416,8 @@ class ShardWorker:
                 self._unconfirmed &= self._dirty
                 return ()
             if not self._guarded:
-                await self._device.take_over(self.project_id, self.epoch, self._session.id)
+                with tracer().span("take over"):
+                    await self._device.take_over(self.project_id, self.epoch, self._session.id)
                 self._guarded = True
             found = {service.load_balancer_id for service in services}
             if complete:
@@ -425,7 +441,8 @@ class ShardWorker:
                 if self._stopping:
                     raise SessionLost("asked to end, and the lease allows no write")
                 await self._clock.sleep(FENCE_POLL_SECONDS)
-            services = await self._client.fetch(load_balancer_ids)
+            with tracer().span("pull"):
+                services = await self._client.fetch(load_balancer_ids)
             if self._session.may_write():
                 return services
 

@@ -7,6 +7,7 @@ routes requests and handles exceptions.
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from litestar import Litestar, Request, Response
@@ -19,6 +20,7 @@ from evenkeel.api.bodies import check_content_type, read_body
 from evenkeel.api.context import NOBODY, Call, Limits, Services
 from evenkeel.api.discovery import DISCOVERY_ROUTES
 from evenkeel.api.errors import Refusal
+from evenkeel.api.events.stream import MEDIA_TYPE as EVENT_STREAM
 from evenkeel.api.gatekeeper import Gatekeeper
 from evenkeel.api.identity.caller import Authenticator
 from evenkeel.api.identity.none import NoAuthentication
@@ -32,7 +34,7 @@ from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.ports import ChangeSink
+from evenkeel.api.ports import ChangeSink, NoTraffic, TrafficSource
 from evenkeel.api.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.request_log import RequestLog
 from evenkeel.api.routing import Operation, RouteMap
@@ -41,8 +43,10 @@ from evenkeel.core.addresses import STRICT as STRICT_ADDRESSES
 from evenkeel.core.addresses import AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
-from evenkeel.core.request_context import begin_request
+from evenkeel.core.request_context import PREFIX, begin_request
 from evenkeel.core.tls import ANY_TLS, TlsRules
+from evenkeel.core.tracing import HEADER as TRACE_HEADER
+from evenkeel.core.tracing import NOTHING, Span, tracer
 from evenkeel.metrics.api import NO_ROUTE, answered
 
 ROUTES: tuple[RouteMap, ...] = (
@@ -62,10 +66,14 @@ Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
 _REQUEST_ID = b"x-openstack-request-id"
+_TRACE_HEADER = TRACE_HEADER.encode()
 
 
 class Application(Litestar):
     """Litestar with a request id on every response, including those not from a handler."""
+
+    end_streams: Callable[[], None]
+    """Ends the answers that go on for as long as their clients listen: the process stops."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or the lifespan."""
@@ -103,6 +111,7 @@ def create_app(
     tls: TlsRules = ANY_TLS,
     new_id: Callable[[], str] | None = None,
     broker_problem: Callable[[], str] = lambda: "",
+    traffic: TrafficSource | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
@@ -112,7 +121,8 @@ def create_app(
     addresses that tenants may use. ``certificates``: the key manager that operators add to; None: none.
     ``key_manager``: reads references of listeners and pools; None: references are not read. ``tls``: the allowed
     versions and ciphers. ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may
-    call it. Raises :class:`ValueError` for a route without a policy rule.
+    call it. ``traffic``: load balancers' traffic over time; None: no series are kept. Raises :class:`ValueError` for a
+    route without a policy rule.
     """
     services = Services(
         store=store,
@@ -127,10 +137,11 @@ def create_app(
         tls=tls,
         new_id=new_id,
         broker_problem=broker_problem,
+        traffic=traffic or NoTraffic(),
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
-    return Application(
+    application = Application(
         route_handlers=[*_route_handlers(routes, services, gatekeeper), *page_handlers()],
         exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
         openapi_config=None,
@@ -138,6 +149,8 @@ def create_app(
         request_max_body_size=None,  # bodies.read_body has the limit
         etag=None,
     )
+    application.end_streams = services.event_feed.close
+    return application
 
 
 def _error_handler(styles: ApiStyles) -> ErrorHandler:
@@ -182,17 +195,35 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
         endpoint = endpoints.get(scope["method"])
         if endpoint is None:
             return Answer(204, headers=allow) if scope["method"] == "OPTIONS" else style.not_allowed(allow)
-        request_log = RequestLog(scope, route)
-        try:
-            answer = await endpoint(request, scope)
-        except Exception as error:
-            answer = style.answer_to(error, scope["state"]["request_id"])
-            request_log.end(answer.status, error)
-        else:
-            request_log.end(answer.status)
+        with _traced(scope, route) as span:
+            request_log = RequestLog(scope, route)
+            try:
+                answer = await endpoint(request, scope)
+            except Exception as error:
+                answer = style.answer_to(error, scope["state"]["request_id"])
+                request_log.end(answer.status, error)
+            else:
+                request_log.end(answer.status)
+            span.set("http.response.status_code", answer.status)
+            if answer.status >= 500:
+                span.fail(f"status {answer.status}")
         return answer
 
     return dispatch
+
+
+def _traced(scope: HTTPScope, route: str) -> AbstractContextManager[Span]:
+    """The span of a request."""
+    if not tracer().on:
+        return NOTHING
+    method = METHOD_LABELS.get(scope["method"], NO_ROUTE)
+    client = next((value for name, value in scope["headers"] if name == _TRACE_HEADER), b"")
+    return tracer().request(
+        scope["state"]["request_id"].removeprefix(PREFIX),
+        f"{method} {route}",
+        attributes={"http.request.method": method, "http.route": route},
+        client=client.decode("latin-1"),
+    )
 
 
 def _litestar_path(path: str) -> str:
@@ -206,7 +237,8 @@ def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekee
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
-        check_accept(headers.get(b"accept"))
+        if not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
+            check_accept(headers.get(b"accept"))
         call = Call(
             caller=NOBODY if rule == PUBLIC else await gatekeeper.admit(rule, headers, scope),
             headers=headers,
@@ -231,7 +263,7 @@ def check_accept(accept: bytes | None) -> None:
         return
     kinds = {part.split(b";", 1)[0].strip() for part in accept.lower().split(b",")}
     if not kinds & {b"*/*", b"application/*", b"application/json", b""}:
-        raise Refusal(406, "Only application/json is available.")
+        raise Refusal(406, "Only content type application/json is accepted.")
 
 
 __all__ = ["ROUTES", "Application", "create_app"]

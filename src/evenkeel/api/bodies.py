@@ -10,7 +10,7 @@ import msgspec
 from litestar.types import Receive
 
 from evenkeel.api.context import Headers
-from evenkeel.api.decode_errors import explained
+from evenkeel.api.decode_errors import argument_of, explained
 from evenkeel.api.errors import Refusal, shorten
 from evenkeel.api.flags import LaxDecoder
 from evenkeel.core.errors import Invalid
@@ -23,15 +23,20 @@ PIECE_TIMEOUT_SECONDS = 10.0
 """Between two chunks of a body."""
 
 
+INVALID = "Invalid JSON in the request body"
+_DEEP = "it is nested too deeply"
+
+
 class Request(Value):
     """Base of request bodies; unknown attributes are refused."""
 
 
 class BodyReader(Generic[T]):
-    """A prebuilt decoder of one body type. ``lax``: see :class:`LaxDecoder`."""
+    """A prebuilt decoder of one body type. ``lax``: as Octavia's, see :class:`LaxDecoder`; so are the errors then."""
 
     def __init__(self, kind: type[T], *, lax: bool = False) -> None:
         self._kind: type[Any] = kind
+        self._octavia = lax
         self._decode: Callable[[bytes], T] = (LaxDecoder if lax else msgspec.json.Decoder)(kind).decode
 
     def read(self, raw: bytes) -> T:
@@ -43,17 +48,22 @@ class BodyReader(Generic[T]):
         except msgspec.ValidationError as error:
             raise self._refusal(error, raw) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Invalid(f"Invalid JSON in the request body: {error}.") from error
+            raise self._no_json(str(error), raw) from error
         except RecursionError as error:
-            raise Invalid("Invalid JSON in the request body: it is nested too deeply.") from error
+            raise self._no_json(_DEEP, raw) from error
+
+    def _no_json(self, problem: str, raw: bytes) -> Invalid:
+        if self._octavia and not raw.strip():
+            return Invalid(f'Missing argument: "{argument_of(self._kind)}"')
+        return Invalid(f"{'Request is not in valid JSON format' if self._octavia else INVALID}: {problem}.")
 
     def _refusal(self, error: msgspec.ValidationError, raw: bytes) -> Exception:
         try:
-            return explained(error, raw, self._kind)
+            return explained(error, raw, self._kind, octavia=self._octavia)
         except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-            return Invalid(f"Invalid JSON in the request body: {broken}.")
+            return self._no_json(str(broken), raw)
         except RecursionError:
-            return Invalid("Invalid JSON in the request body: it is nested too deeply.")
+            return self._no_json(_DEEP, raw)
 
 
 def check_names(raw: bytes) -> None:
@@ -67,7 +77,7 @@ def _named_once(pairs: list[tuple[str, Any]]) -> None:
     names = {name for name, _ in pairs}
     if len(names) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise Invalid(f"Invalid JSON in the request body: {shorten(twice, 64)!r} is given twice in one object.")
+        raise Invalid(f"{INVALID}: {shorten(twice, 64)!r} is given twice in one object.")
 
 
 def _unread(number: str) -> None:
@@ -81,7 +91,7 @@ def check_content_type(headers: Headers) -> None:
         raise Refusal(415, f"Unsupported content encoding '{coding.decode('latin-1')[:64]}'. Send it as it is.")
     given = headers.get(b"content-type", b"").split(b";", 1)[0].strip().lower()
     if given != b"application/json":
-        raise Refusal(415, f"Unsupported media type '{given.decode('latin-1')[:64]}'. Use application/json.")
+        raise Refusal(415, f"Unknown mimetype: {given.decode('latin-1')[:64]}. Use application/json.")
 
 
 async def read_body(receive: Receive, headers: Headers, limit_bytes: int) -> bytes:

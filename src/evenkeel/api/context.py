@@ -7,13 +7,15 @@ from urllib.parse import parse_qsl
 
 import structlog
 
+from evenkeel.api.answers import Answer
 from evenkeel.api.errors import BadList
+from evenkeel.api.events.feed import EventFeed
 from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
-from evenkeel.api.ports import ChangeSink
+from evenkeel.api.ports import ChangeSink, TrafficSource
 from evenkeel.api.provider_lookup import ProviderLookup
-from evenkeel.api.recent import Recent
+from evenkeel.api.recent import Coalesced, Recent
 from evenkeel.core.addresses import STRICT, AddressRules
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import Change, ShardOwner
@@ -62,6 +64,7 @@ class Services:
         tls: TlsRules = ANY_TLS,
         new_id: Callable[[], str] | None = None,
         broker_problem: Callable[[], str] = lambda: "",
+        traffic: TrafficSource,
     ) -> None:
         self.tenants = store.tenants
         self.lbaas_v1 = store.lbaas_v1
@@ -78,7 +81,12 @@ class Services:
         self.references = ReferenceReader(key_manager)
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.broker_problem = broker_problem
+        self.traffic = traffic
         self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
+        # many dashboards read both again when an event happens
+        self.status: Coalesced[Answer] = Coalesced()
+        self.topology: Coalesced[Answer] = Coalesced()
+        self.event_feed = EventFeed(store.operators.events)
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver

@@ -18,6 +18,8 @@ _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\.\.\.)\]")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `\$[^`]*`)?$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 
+REFUSAL = "refusal"
+"""In the ``extra`` of an attribute's type: Octavia's sentence about a wrong value."""
 HIDDEN = "(hidden)"
 """Replaces a value that may contain a secret."""
 
@@ -25,17 +27,46 @@ Step = str | int | None
 """One step of a path: a field name, a list index, or None for any value of a mapping."""
 
 
-def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any]) -> RequestError:
-    """The error for a body that is valid JSON, but not a ``kind``."""
+_ARGUMENTS = {
+    "loadbalancer": "load_balancer",
+    "healthmonitor": "health_monitor_",
+    "flavorprofile": "flavor_profile_",
+    "quota": "quotas",
+}
+"""Octavia's names of whole bodies, by the attribute in them; of the others it is that attribute's with ``_``."""
+
+
+def argument_root(kind: type[Any]) -> str:
+    """The attribute of a body that wraps the object."""
+    return str(inspect.type_info(kind).fields[0].encode_name)  # type: ignore[attr-defined]
+
+
+def argument_of(kind: type[Any]) -> str:
+    """Octavia's name of a whole body."""
+    name = argument_root(kind)
+    return _ARGUMENTS.get(name, f"{name}_")
+
+
+def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any], *, octavia: bool = False) -> RequestError:
+    """The error for a body that is valid JSON, but not a ``kind``. ``octavia``: places are named as in Octavia."""
     text = str(error)
     path = _path(text)
     if unknown := _UNKNOWN.match(text):
-        return _unknown_attribute(_argument(path), unknown["name"], kind)
+        name = unknown["name"]
+        if octavia:
+            names = [argument_of(kind), *(step for step in path if isinstance(step, str))]
+            return _unknown_attribute(".".join(names), name, _attributes_of(kind, _argument(path)))
+        if _argument(path) == "body":
+            return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
+        return _unknown_attribute(_argument(path), name, _attributes_of(kind, _argument(path)))
     if missing := _MISSING.match(text):
         if not path:
             return Invalid(f'Missing argument: "{missing["name"]}"')
         return unknown_input(missing["name"], None, "Mandatory field missing.")
-    return _bad_value(decode_failure(text, msgspec.json.decode(raw), kind))
+    at = decode_failure(text, msgspec.json.decode(raw), kind)
+    if octavia and at.value is None and path != [argument_root(kind)]:
+        return Invalid(f"None is not a valid option for {at.field}. {at.rule}")
+    return _bad_value(at)
 
 
 class DecodeFailure(NamedTuple):
@@ -52,7 +83,7 @@ class DecodeFailure(NamedTuple):
     @property
     def rule(self) -> str:
         """What is allowed, in words."""
-        return " or ".join(map(_described, self.allowed)) or "Value should be null."
+        return " or ".join(_described(kind, self.value) for kind in self.allowed) or "Value should be null."
 
 
 def decode_failure(text: str, body: Any, kind: type[Any]) -> DecodeFailure:
@@ -86,10 +117,8 @@ def _argument(path: list[Step]) -> str:
     return next((step for step in reversed(path) if isinstance(step, str)), "body")
 
 
-def _unknown_attribute(argument: str, name: str, kind: type[Any]) -> RequestError:
-    if argument == "body":
-        return Invalid(f'Unknown argument: "{shorten(name, 64)}"')
-    hint = f" Allowed: {', '.join(_attributes_of(kind, argument))}."
+def _unknown_attribute(argument: str, name: str, allowed: list[str]) -> RequestError:
+    hint = f" Allowed: {', '.join(allowed)}." if allowed else ""
     return Invalid(f"Unknown attribute for argument {argument}: {shorten(name, 64)}.{hint}")
 
 
@@ -165,14 +194,17 @@ def _description(node: inspect.Type) -> str:
     return str((node.extra_json_schema or {}).get("description", ""))
 
 
-def _described(node: inspect.Type) -> str:
+def _described(node: inspect.Type, value: Any) -> str:
+    """What is allowed where ``value`` is: first the rule that it breaks, in Octavia's words if it has any."""
     if description := _description(node):
+        if words := _broken_text(node, value) or _refusal(node):
+            return f"{words}: {description}."
         return f"Value should be: {description}."
     if isinstance(node, inspect.IntType | inspect.FloatType):
         word = "an integer" if isinstance(node, inspect.IntType) else "a number"
-        return f"Value should be {word}{_range(node.ge, node.le)}."
+        return f"Value should be {_broken_bound(node, value)}{word}{_range(node.ge, node.le)}."
     if isinstance(node, inspect.StrType):
-        return _described_text(node)
+        return _described_text(node, value)
     if isinstance(node, inspect.LiteralType):
         return f"Value should be one of: {', '.join(map(str, node.values))}."
     if isinstance(node, inspect.ListType):
@@ -189,9 +221,46 @@ def _range(low: float | None, high: float | None) -> str:
     return f", greater or equal to {low}" if high is None else f" from {low} to {high}"
 
 
-def _described_text(node: inspect.StrType) -> str:
-    least = f"at least {node.min_length} and " if node.min_length else ""
-    length = f" with {least}a maximum character requirement of {node.max_length}" if node.max_length else ""
+def _broken_bound(node: inspect.IntType | inspect.FloatType, value: Any) -> str:
+    number = _number(value)
+    if number is None:
+        return ""
+    if node.ge is not None and number < node.ge:
+        return f"greater or equal to {node.ge}: "
+    return f"lower or equal to {node.le}: " if node.le is not None and number > node.le else ""
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _described_text(node: inspect.StrType, value: Any) -> str:
     pattern = "" if node.pattern is None or "x00" in node.pattern else f" that matches {node.pattern}"
-    nul = " and no NUL characters" if node.pattern and "x00" in node.pattern else ""
-    return f"Value should be a string{length}{pattern}{nul}."
+    nul = ", without NUL characters" if node.pattern and "x00" in node.pattern else ""
+    least = f" of at least {node.min_length}" if node.min_length else ""
+    most = f" of at most {node.max_length}" if node.max_length else ""
+    length = f"{least}{' and' if least and most else ''}{most}{' characters' if least or most else ''}"
+    whole = f"string{length}{pattern}{nul}."
+    words = _broken_text(node, value)
+    return f"{words}: a {whole}" if words and isinstance(value, str) else f"Value should be {whole}"
+
+
+def _broken_text(node: inspect.Type, value: Any) -> str:
+    """What is wrong with the type or the length of a text, in Octavia's words; empty if nothing is."""
+    text = node.type if isinstance(node, inspect.Metadata) else node
+    if not isinstance(text, inspect.StrType):
+        return ""
+    if not isinstance(value, str):
+        return "" if _refusal(node).endswith("format") else "Value should be string"
+    if text.max_length and len(value) > text.max_length and not _refusal(node).endswith("format"):
+        return f"Value should have a maximum character requirement of {text.max_length}"
+    if len(value) < (text.min_length or 0) and not _refusal(node):
+        return f"Value should have a minimum character requirement of {text.min_length}"
+    return ""
+
+
+def _refusal(node: inspect.Type) -> str:
+    return str((node.extra or {}).get(REFUSAL, "")) if isinstance(node, inspect.Metadata) else ""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
+from evenkeel.api.decode_errors import REFUSAL
 from evenkeel.core.model import AlpnProtocol, TlsVersion
 
 NO_NUL = r"^[^\x00]*$"
@@ -18,7 +19,7 @@ INT32_MAX = 2_147_483_647
 MAX_LISTENERS = 200
 MAX_POOLS = 200
 MAX_MEMBERS = 1000
-MAX_TAGS = 50
+MAX_TAGS = 1000
 MAX_CIDRS = 200
 MAX_ADDITIONAL_VIPS = 8
 MAX_SNI_CONTAINERS = 200
@@ -26,25 +27,42 @@ MAX_SECURITY_GROUPS = 32
 MAX_TIMEOUT_MILLISECONDS = 2_073_600_000
 
 Text = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
-Tag = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+Tag = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 Tags = Annotated[list[Tag], Meta(max_length=MAX_TAGS)]
 ObjectId = Annotated[str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]+" + END)]
 ProjectId = Annotated[
     str, Meta(min_length=1, max_length=36, pattern=r"^[A-Za-z0-9._-]*[A-Za-z0-9][A-Za-z0-9._-]*" + END)
 ]
-SecurityGroups = Annotated[list[ObjectId], Meta(max_length=MAX_SECURITY_GROUPS)]
 SecretText = Annotated[str, Meta(extra_json_schema={"description": "a string", "writeOnly": True})]
 """No error shows it, nor an object that contains it. Limited only by the size of the body."""
 ProviderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=NO_NUL)]
+Uuid = Annotated[
+    str,
+    Meta(
+        pattern=r"^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}" + END,
+        description="36 characters with dashes",
+        extra={REFUSAL: "Value should be UUID format"},
+    ),
+]
+"""Of another object: the ids that this API and the network service make."""
+SecurityGroups = Annotated[list[Uuid], Meta(max_length=MAX_SECURITY_GROUPS)]
 Address = Annotated[
     str,
     Meta(
         max_length=45,
         description="An IPv4 or IPv6 address",
+        extra={REFUSAL: "Value should be IPv4 or IPv6 format"},
         extra_json_schema={"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
     ),
 ]
-Cidr = Annotated[str, Meta(max_length=49, description="An IPv4 or IPv6 network as CIDR")]
+Cidr = Annotated[
+    str,
+    Meta(
+        max_length=49,
+        description="An IPv4 or IPv6 network as CIDR",
+        extra={REFUSAL: "Value should be IPv4 or IPv6 CIDR format"},
+    ),
+]
 Cidrs = Annotated[list[Cidr], Meta(max_length=MAX_CIDRS)]
 CookieName = Annotated[
     str,
@@ -54,20 +72,14 @@ CookieName = Annotated[
         # a token of RFC 6265
         pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+" + END,
         description="A name of a cookie: letters, digits and !#$%&'*+.^_`|~-",
+        extra={REFUSAL: r"Value should match the pattern ^[^\s,;\\]+$"},
     ),
 ]
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 Weight = Annotated[int, Meta(ge=0, le=256)]
-ConnectionLimit = (
-    Annotated[int, Meta(ge=-1, le=INT32_MAX)]
-    | Annotated[str, Meta(pattern=r"^(-1|[0-9]{1,9})" + END, description="the number as text")]
-)
-"""Text is accepted, too, because the OpenStack client sends it."""
+ConnectionLimit = Annotated[int, Meta(ge=-1, le=INT32_MAX)]
 TimeoutMilliseconds = Annotated[int, Meta(ge=0, le=MAX_TIMEOUT_MILLISECONDS)]
-PersistenceSeconds = (
-    Annotated[int, Meta(ge=0, le=INT32_MAX)]
-    | Annotated[str, Meta(pattern=r"^[0-9]{1,9}" + END, description="the number as text, as the stock CLI sends it")]
-)
+PersistenceSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 HstsSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 ContainerRef = Annotated[
     str,
@@ -96,8 +108,9 @@ UrlPath = Annotated[
     str,
     Meta(
         max_length=1024,
-        pattern=r"^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*" + END,
+        pattern=r"^/([A-Za-z0-9._~!$&'()*+,;=:@/?#-]|%[0-9A-Fa-f]{2})*" + END,
         description="A URL path that begins with a slash",
+        extra={REFUSAL: "Value must be a valid URL Path string"},
     ),
 ]
 ExpectedCodes = Annotated[
@@ -106,6 +119,7 @@ ExpectedCodes = Annotated[
         max_length=255,
         pattern=r"^[1-5][0-9]{2}(( *, *[1-5][0-9]{2})*|-[1-5][0-9]{2})" + END,
         description="One HTTP status code (200), a list (200, 202) or a range (200-204)",
+        extra={REFUSAL: r"Value should match the pattern ^(\d{3}(\s*,\s*\d{3})*)$|^(\d{3}-\d{3})$"},
     ),
 ]
 HttpMethod = Literal["GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "OPTIONS", "CONNECT", "PATCH"]

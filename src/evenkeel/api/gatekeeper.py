@@ -12,6 +12,7 @@ from evenkeel.api.protocol import CONNECTION
 from evenkeel.api.rate_limit import RateLimit
 from evenkeel.api.request_log import CALLER
 from evenkeel.api.routing import RouteMap
+from evenkeel.core.request_context import note_caller
 
 
 class Gatekeeper:
@@ -36,4 +37,5 @@ class Gatekeeper:
         if not self._policy.allows(UNHURRIED, caller):
             self._rate_limit.take(caller.project_id)
         scope["state"][CALLER] = caller
+        note_caller(caller.user_name or caller.user_id, caller.project_id)
         return self._policy.admit(rule, caller)

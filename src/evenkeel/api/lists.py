@@ -149,7 +149,8 @@ def _filter_name(name: str, filters: Filters) -> str:
     if (attribute := filters.resolve(name)) is not None:
         return attribute
     known = ", ".join(sorted({*filters.parsers, *filters.aliases}))
-    raise BadList(f"Invalid filter '{name[:64]}'. Allowed: {known}, project_id, tenant_id.")
+    problem = "One or more arguments are either duplicate or invalid"
+    raise Invalid(f"{problem}: there is no filter '{name[:64]}'. Allowed: {known}, project_id, tenant_id.")
 
 
 def _limit(given: str | None, cap: int) -> int:
@@ -184,7 +185,7 @@ def _sort_key(name: str, filters: Filters) -> str:
     resolved = name if name in ("created_at", "updated_at", "project_id") else filters.resolve(name)
     if resolved is None or resolved in filters.unordered:
         known = ", ".join(sorted({*filters.parsers, "created_at", "updated_at", "project_id"} - filters.unordered))
-        raise BadList(f"Supplied sort key '{name[:64]}' is not valid. Allowed: {known}.")
+        raise Invalid(f"Supplied sort key '{name[:64]}' is not valid. Allowed: {known}.")
     return resolved
 
 
@@ -201,7 +202,7 @@ async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Pag
     try:
         return await read(wanted.query)
     except Invalid as error:
-        raise BadList(str(error)) from error
+        raise Invalid(str(error)) from error
 
 
 def of_no_project(wanted: ListRequest) -> ListRequest:

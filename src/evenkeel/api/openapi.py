@@ -140,6 +140,8 @@ def _responses(
     good: Document = {"description": operation.summary}
     if operation.answer is not None:
         good["content"] = _json(schemas[operation.answer])
+    if operation.streams:
+        good["content"]["text/event-stream"] = {"schema": {"type": "string"}}
     yield str(operation.status), good
     body = _BODY_ERRORS if operation.body is not None else ()
     caller = () if operation.rule == PUBLIC else _CALLER_ERRORS

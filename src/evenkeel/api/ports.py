@@ -1,9 +1,10 @@
-"""The API's port to the controller: notifications of accepted writes."""
+"""The API's ports to the controller: notifications of accepted writes, and what it keeps in memory."""
 
 from typing import Protocol
 
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.traffic import TrafficSeries
 
 
 class ChangeSink(Protocol):
@@ -28,3 +29,19 @@ class ChangeSink(Protocol):
         :class:`~evenkeel.core.errors.BusUnavailable`.
         """
         ...
+
+
+class TrafficSource(Protocol):
+    """Load balancers' traffic over time."""
+
+    def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
+        """Of one; without points for an id that is not known. Any thread may call it."""
+        ...
+
+
+class NoTraffic:
+    """Keeps no series."""
+
+    def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
+        """Without points."""
+        return TrafficSeries(interval_seconds=0.0, reason="this process keeps no series")

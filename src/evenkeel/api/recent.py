@@ -1,4 +1,4 @@
-"""A value that anybody may ask for, computed once for all who ask within some seconds."""
+"""Values that many ask for at the same time, computed once for all of them."""
 
 import asyncio
 import time
@@ -23,3 +23,33 @@ class Recent(Generic[T]):
             if self._kept is None or self._now_seconds() >= self._kept[0] + self._seconds:
                 self._kept = self._now_seconds(), await compute()
             return self._kept[1]
+
+
+class Coalesced(Generic[T]):
+    """Computes a value for all who ask before the computation begins: many who ask at once cost two of them, the one
+    that runs and the one after it, and nobody gets what was computed before the question.
+    """
+
+    def __init__(self) -> None:
+        self._running: asyncio.Task[T] | None = None
+        self._next: asyncio.Task[T] | None = None
+
+    async def get(self, compute: Callable[[], Awaitable[T]]) -> T:
+        """The value. Raises what ``compute`` raises."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._after(self._running, compute))
+            self._next.add_done_callback(_looked_at)
+        return await asyncio.shield(self._next)
+
+    async def _after(self, before: "asyncio.Task[T] | None", compute: Callable[[], Awaitable[T]]) -> T:
+        if before is not None:
+            await asyncio.wait({before})
+        # who asks from now on gets the next one
+        self._running, self._next = self._next, None
+        return await compute()
+
+
+def _looked_at(task: "asyncio.Task[T]") -> None:
+    """All who asked may have left: then nobody else looks at its failure."""
+    if not task.cancelled():
+        task.exception()

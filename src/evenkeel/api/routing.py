@@ -37,6 +37,8 @@ class Operation(Value):
     parameters: Sequence[Parameter] = ()
     partial: type[Any] | None = None
     """The type in the response whose attributes ``fields`` may select, so that none is required."""
+    streams: bool = False
+    """Answers a client that accepts ``text/event-stream`` with server-sent events."""
     filters: bool = False
     """Any attribute may be a query parameter, too."""
     errors: Sequence[int] = ()

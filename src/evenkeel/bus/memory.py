@@ -15,7 +15,7 @@ from evenkeel.bus.deliveries import PendingCalls, Workers, work
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import AnyReply, Call, Hint
-from evenkeel.core.ports import Handler
+from evenkeel.core.ports import Handler, Will
 from evenkeel.core.values import Value
 
 MAX_QUEUED = 100_000
@@ -189,13 +189,17 @@ class MemoryBus:
         self._subscriptions.append(subscription)
         return subscription
 
-    async def announce(self, name: str) -> "MemoryAnnouncement":
+    async def announce(self, name: str, will: Will | None = None) -> "MemoryAnnouncement":
         self._check()
         if self._closed:
             raise BusUnavailable("the bus is not open")
         announcement = MemoryAnnouncement(self.hub, name)
         self._announcements.append(announcement)
         return announcement
+
+    @property
+    def delivers_wills(self) -> bool:
+        return False
 
     async def present(self, name: str) -> bool | None:
         if self._closed or self._abandoned or self.hub.outage:

@@ -1,10 +1,12 @@
-"""``evenkeel loadbalancer list|show``: load balancers of all projects, as administrators see them in Octavia's API."""
+"""``evenkeel loadbalancer list|show|history``: load balancers of all projects, as administrators see
+them in Octavia's API, and their revisions.
+"""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from evenkeel.cli.base import ListCommand, ShowCommand, all_pages, is_id, whole_id
-from evenkeel.cli.client import ApiRefused, Client, segment
+from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 OCTAVIA = "/v2/lbaas/loadbalancers"
@@ -15,6 +17,27 @@ NARROW = {
     "vip_address": "vip",
     "provisioning_status": "provisioning",
     "operating_status": "operating",
+}
+HISTORY_COLUMNS = (
+    "revision",
+    "accepted_at",
+    "user",
+    "project_id",
+    "request_id",
+    "applied_at",
+    "seconds",
+    "host",
+    "epoch",
+    "agent_id",
+    "problem",
+)
+HISTORY_NARROW = {
+    "revision": "revision",
+    "accepted_at": "accepted",
+    "user": "user",
+    "seconds": "seconds",
+    "host": "applied by",
+    "epoch": "epoch",
 }
 PENDING = ("PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE")
 FILTERS = ("project_id", "provisioning_status", "operating_status", "provider")
@@ -67,6 +90,23 @@ class ShowLoadBalancer(ShowCommand):
         """Ask and show."""
         path = f"{OCTAVIA}/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
         return shown(self.client.get(path)["loadbalancer"])
+
+
+class ShowHistory(ListCommand):
+    """List the last revisions of a load balancer, newest first: who asked for each, and which agent applied it."""
+
+    narrow = HISTORY_NARROW
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The load balancer."""
+        parser = super().get_parser(prog_name)
+        add_load_balancer_argument(parser)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        found = load_balancer_id(self.client, parsed_args.loadbalancer)
+        return listed(HISTORY_COLUMNS, self.client.get(f"{API}/loadbalancers/{segment(found)}/history")["history"])
 
 
 def load_balancer_id(client: Client, name: str) -> str:

@@ -2,13 +2,15 @@
 
 import asyncio
 import sys
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
 from oslo_config import cfg
 
 from evenkeel.agent.service import AgentRefused, AgentService
 from evenkeel.agent.settings import AgentSettings
+from evenkeel.agent.watched_device import watched
 from evenkeel.bus.access import AgentAccess
 from evenkeel.bus.factory import open_bus
 from evenkeel.cmd.configuration.loading import load
@@ -17,6 +19,7 @@ from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.device_drivers import driver_entry
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
 from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
+from evenkeel.cmd.neutron_agent_options import open_neutron_agent
 from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
     SystemClock,
@@ -26,6 +29,7 @@ from evenkeel.cmd.runtime import (
 )
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
+from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.problems import Problems
 from evenkeel.config.values import with_passwords
 from evenkeel.core.capacity import parse_policy
@@ -33,9 +37,22 @@ from evenkeel.core.ids import AgentId
 from evenkeel.core.names import derived_agent_id
 from evenkeel.core.ports import Bus, Device, Reloadable
 
+if TYPE_CHECKING:
+    from evenkeel.neutron_agent.service import NeutronAgent
+
 log = structlog.get_logger(__name__)
 
 NAME = "evenkeel-agent"
+
+
+class MovedNetworks:
+    """Passes on what Neutron tells, as soon as somebody listens."""
+
+    def __init__(self) -> None:
+        self.tell: Callable[[Collection[str]], None] = lambda networks: None
+
+    def __call__(self, networks: Collection[str]) -> None:
+        self.tell(networks)
 
 
 class AgentParts(NamedTuple):
@@ -46,10 +63,16 @@ class AgentParts(NamedTuple):
     device: Device
     bus: Bus
     metrics: MetricsEndpoint
+    end_traces: Callable[[], None]
+    moved: MovedNetworks
+    neutron: "NeutronAgent | None" = None
 
     async def close(self) -> None:
         """Disconnect."""
+        if self.neutron is not None:
+            await self.neutron.stop()
         await self.metrics.stop()
+        await asyncio.to_thread(self.end_traces)
         await self.bus.close()
         await self.device.close()
 
@@ -81,9 +104,10 @@ async def run(conf: cfg.ConfigOpts) -> None:
     actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}
     Reloading(NAME, sys.argv[1:], AGENT, conf, actions).listen()
     systemd = ServiceManager(health_file=conf.health_file)
+    neutron = parts.neutron
     agent = AgentService(
         bus=parts.bus,
-        device=parts.device,
+        device=parts.device if neutron is None else watched(parts.device, neutron.serve),
         clock=SystemClock(),
         settings=parts.settings,
         new_id=new_id,
@@ -96,6 +120,9 @@ async def run(conf: cfg.ConfigOpts) -> None:
         capacity_policy=parts.capacity_policy,
         on_ready=systemd.ready,
     )
+    parts.moved.tell = agent.networks_moved
+    if neutron is not None:
+        neutron.start()
     watching = asyncio.create_task(systemd.watch())
     try:
         systemd.status("waiting for the message broker, controllers and devices")
@@ -115,7 +142,10 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
         bus = problems.of(lambda: _open_bus(conf))
         device = problems.of(lambda: open_device(conf))
         metrics = problems.of(lambda: MetricsEndpoint(conf))
-    return AgentParts(settings, policy, device, bus, metrics)
+        moved = MovedNetworks()
+        neutron = None if device is None else problems.of(lambda: open_neutron_agent(conf, device, moved))
+        end_traces = problems.of(lambda: open_tracing(conf, NAME))
+    return AgentParts(settings, policy, device, bus, metrics, end_traces, moved, neutron)
 
 
 def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:

@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import structlog
 from oslo_config import cfg
 from prometheus_client import REGISTRY
 
+import evenkeel
 from evenkeel.api.app import create_app
 from evenkeel.cmd.api_thread import ThreadedChangeSink, run_beside
 from evenkeel.cmd.capabilities import load_capabilities
@@ -26,18 +27,22 @@ from evenkeel.cmd.reloading import Action, Reloading, ignore_hangup
 from evenkeel.cmd.runtime import (
     NEIGHBOUR_RETRY_SECONDS,
     SystemClock,
+    new_id,
     on_stop_signal,
     start_bus,
     tune_collector,
 )
+from evenkeel.cmd.series_options import traffic_settings
 from evenkeel.cmd.service_manager import Heart, ServiceManager
 from evenkeel.cmd.serving import CERTIFICATE_OPTIONS, Server, run_serving, server_of, tls_context
 from evenkeel.cmd.start_log import log_start
+from evenkeel.controller.presence import Presence
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Store
+from evenkeel.metrics.load_balancers import TrafficCollector
 from evenkeel.metrics.system import SystemCollector
 from evenkeel.store.engine.database import Database, without_password
 from evenkeel.store.engine.statement_count import count_statements
@@ -102,11 +107,27 @@ async def serve(
         settings=settings(conf),
         network=network.network if network.gives_back else None,
         key_manager=parts.keys.key_manager,
+        presence=Presence(
+            store.scheduling,
+            id_=new_id(),
+            host=socket.gethostname(),
+            url=url_of(listening, conf),
+            version=evenkeel.__version__,
+            problem=bus.problem,
+        ),
     )
     await controller.start()
-    system = SystemCollector(store.operators, bus.problem)
-    REGISTRY.register(system)
-    await parts.metrics.start(system.refresh)
+    collectors: list[SystemCollector | TrafficCollector] = [SystemCollector(store.operators, bus.problem)]
+    if conf.metrics.load_balancers_max:
+        collectors.append(TrafficCollector(store.reports, limit=conf.metrics.load_balancers_max))
+    for collector in collectors:
+        REGISTRY.register(collector)
+
+    async def refresh() -> None:
+        for collector in collectors:
+            await collector.refresh()
+
+    await parts.metrics.start(refresh)
     driver = ThreadedChangeSink(controller.driver)
 
     async def serve_api(stop: asyncio.Event) -> None:
@@ -132,13 +153,14 @@ async def serve(
             key_manager=their_keys.key_manager,
             tls=parts.tls,
             broker_problem=bus.problem,
+            traffic=controller.traffic,
         )
         tune_collector()
         beating = asyncio.create_task(heart.beat())
         server = server_of(app, conf)
         servers.append(server)
         try:
-            await serve_until(stop, server, listening, conf, systemd)
+            await serve_until(stop, server, listening, conf, systemd, app.end_streams)
         finally:
             beating.cancel()
             their_keys.close()
@@ -154,7 +176,8 @@ async def serve(
         await run_beside(serve_api, name="api")
     finally:
         systemd.stopping()
-        REGISTRY.unregister(system)
+        for collector in collectors:
+            REGISTRY.unregister(collector)
         await controller.stop()
         watching.cancel()
 
@@ -190,12 +213,18 @@ def reloading(
 
 
 async def serve_until(
-    stop: asyncio.Event, server: Server, listening: socket.socket, conf: cfg.ConfigOpts, systemd: ServiceManager
+    stop: asyncio.Event,
+    server: Server,
+    listening: socket.socket,
+    conf: cfg.ConfigOpts,
+    systemd: ServiceManager,
+    end_streams: Callable[[], None],
 ) -> None:
     """Serve, log the address, and finish requests in progress when stopped."""
 
     async def end() -> None:
         await stop.wait()
+        end_streams()
         server.should_exit = True
 
     ending = asyncio.create_task(end())
@@ -203,10 +232,16 @@ async def serve_until(
         host, port = listening.getsockname()[:2]
         log.info("API listening", host=host, port=port, identity=conf.identity.kind)
         systemd.ready()
-        announce(conf.api.endpoint_file, f"{'https' if conf.api.ssl_cert_file else 'http'}://{host}:{port}")
+        announce(conf.api.endpoint_file, url_of(listening, conf))
         await server.serve(sockets=[listening])
     finally:
         ending.cancel()
+
+
+def url_of(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
+    """The API's URL on this host."""
+    host, port = listening.getsockname()[:2]
+    return f"{'https' if conf.api.ssl_cert_file else 'http'}://{host}:{port}"
 
 
 def announce(endpoint_file: str | None, url: str) -> None:
@@ -264,7 +299,9 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         max_message_bytes=conf.max_message_bytes,
         orphan_grace_seconds=conf.orphan_grace_time,
         network_facts_seconds=conf.neutron.facts_interval,
+        port_search_seconds=conf.neutron.port_search_interval,
         events_kept=conf.database.events_kept,
+        traffic=traffic_settings(conf),
     )
 
 

@@ -1,5 +1,7 @@
 """What a controller is made of, by its options."""
 
+import asyncio
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from evenkeel.cmd.network_options import OpenedNetwork, open_network
 from evenkeel.cmd.runtime import new_id
 from evenkeel.cmd.serving import proxies_of
 from evenkeel.cmd.tls_options import tls_rules
+from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.addresses import address_rules
 from evenkeel.config.problems import Problems
 from evenkeel.core.addresses import AddressRules
@@ -44,10 +47,12 @@ class ControllerParts(NamedTuple):
     network: OpenedNetwork
     bus: Bus
     metrics: MetricsEndpoint
+    end_traces: Callable[[], None]
 
     async def close(self) -> None:
         """Close all of them."""
         await self.metrics.stop()
+        await asyncio.to_thread(self.end_traces)
         self.keys.close()
         self.network.close()
         await self.bus.close()
@@ -68,7 +73,10 @@ async def open_parts(conf: cfg.ConfigOpts) -> ControllerParts:
     store = problems.of(lambda: _open_store(conf))
     network = problems.of(lambda: open_network(conf, store)) if store else None
     metrics = problems.of(lambda: MetricsEndpoint(conf))
+    end_traces = problems.of(lambda: open_tracing(conf, "evenkeel-controller"))
     if problems.found:
+        if end_traces is not None:
+            end_traces()
         if metrics:
             await metrics.stop()
         if keys:
@@ -82,7 +90,7 @@ async def open_parts(conf: cfg.ConfigOpts) -> ControllerParts:
     with problems:
         pass  # raises what was found
     assert network is not None  # noqa: S101  # else there was a problem
-    return ControllerParts(environments, admission, addresses, tls, keys, store, network, bus, metrics)
+    return ControllerParts(environments, admission, addresses, tls, keys, store, network, bus, metrics, end_traces)
 
 
 async def check(conf: cfg.ConfigOpts) -> None:

@@ -25,6 +25,7 @@ from evenkeel.cmd.reloading import Reloading, ignore_hangup
 from evenkeel.cmd.runtime import on_stop_signal
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
+from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.problems import Problems
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd.api.credentials import Credentials, add_agent
@@ -102,6 +103,7 @@ async def check(conf: cfg.ConfigOpts) -> None:
     with Problems() as problems:
         problems.of(lambda: daemon_settings(conf))
         problems.of(lambda: metrics_tls(conf))
+        problems.of(lambda: open_tracing(conf, NAME)())
         http = problems.of(lambda: http_settings(conf))
         if http:
             problems.of(lambda: server_context(http.certificate, http.key))
@@ -116,6 +118,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
     on_stop_signal(stop.set)
     daemon = HaproxyDaemon(daemon_settings(conf), http_settings(conf))
     metrics = MetricsEndpoint(conf)
+    end_traces = open_tracing(conf, NAME)
 
     def use_certificate(changed: cfg.ConfigOpts) -> None:
         http = http_settings(changed)
@@ -137,6 +140,7 @@ async def run(conf: cfg.ConfigOpts, arguments: Sequence[str] = ()) -> None:
         systemd.stopping()
         await metrics.stop()
         await daemon.stop()
+        await asyncio.to_thread(end_traces)
         watching.cancel()
 
 

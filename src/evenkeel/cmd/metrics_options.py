@@ -1,4 +1,4 @@
-"""The options of ``[metrics]``, the same for controllers, agents and the daemon."""
+"""The options of ``[metrics]``: of controllers, agents and the daemon, and those of controllers only."""
 
 from oslo_config import cfg
 
@@ -14,5 +14,16 @@ METRICS = [
     cfg.StrOpt(
         "ssl_client_ca_file",
         help="Answer only clients with a certificate signed by one of these CAs (PEM): mutual TLS.",
+    ),
+]
+
+CONTROLLER_METRICS = [
+    *METRICS,
+    cfg.IntOpt(
+        "load_balancers_max",
+        default=0,
+        min=0,
+        max=100_000,
+        help="Load balancers with metrics of their own, the oldest ones; seven series each. 0: none.",
     ),
 ]

@@ -42,6 +42,14 @@ NEUTRON = [
         help="Networks to which devices are attached are read again after this time, seconds: what was changed in "
         "Neutron, and where members' ports are now, reaches the devices then.",
     ),
+    cfg.FloatOpt(
+        "port_search_interval",
+        default=30.0,
+        min=5.0,
+        max=3600.0,
+        help="VIPs' ports are looked for again after this time, seconds, all controllers together: one that was "
+        "deleted in Neutron is made again, with the same address if that is free.",
+    ),
 ]
 
 INTERFACES = ("internal", "public")

@@ -13,6 +13,7 @@ from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
 from evenkeel.controller.former_agents import readable_by_former
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.keepalives import KeepaliveRounds
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.epochs import EPOCH_MAX, plausible
@@ -41,7 +42,10 @@ class Callbacks:
         certificates: CertificateCallback,
         definitions: DefinitionReader,
         on_unserved: Callable[[], None] = lambda: None,
+        on_moved: Callable[[], None] = lambda: None,
+        on_departure: Callable[[m.Departure], None] = lambda _: None,
     ) -> None:
+        """``on_moved``: an agent heard that ports of networks are elsewhere."""
         self._ownership = ownership
         self._reports = reports
         self._hints = hints
@@ -49,6 +53,13 @@ class Callbacks:
         self._certificates = certificates
         self._definitions = definitions
         self._on_unserved = on_unserved
+        self._on_moved = on_moved
+        self._keepalives = KeepaliveRounds(
+            ownership,
+            ttl_seconds=settings.session_ttl_seconds,
+            round_seconds=settings.keepalive_round_seconds,
+        )
+        self._on_departure = on_departure
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
         """Handle one message; raises only errors that a redelivery may overcome (store unavailable)."""
@@ -76,9 +87,7 @@ class Callbacks:
         ownership, ttl = self._ownership, self._settings.session_ttl_seconds
         match message:
             case m.Keepalive():
-                return _told(
-                    await ownership.keepalive(message.agent_id, message.session_id, ttl_seconds=ttl, seen=message.seen)
-                )
+                return _told(await self._keepalives.answer(message))
             case m.ReportApplied():
                 return await self._reports.record_applied(message)
             case m.GetServices():
@@ -99,6 +108,8 @@ class Callbacks:
                 return m.Done()
             case m.ReportState():
                 await ownership.record_state(message)
+                if message.moved_networks:
+                    self._on_moved()
                 return m.Done()
             case m.Register():
                 opened = await ownership.register(message, ttl_seconds=ttl)
@@ -109,6 +120,9 @@ class Callbacks:
                 return m.Done()
             case m.RaiseEpoch():
                 return await self._raise_epoch(message)
+            case m.Departure():
+                self._on_departure(message)
+                return None
             case m.EndSession():
                 await ownership.end_session(message.agent_id, message.session_id)
                 self._on_unserved()
@@ -190,4 +204,4 @@ def has_findings(report: m.ReportStatus) -> bool:
 
 def _told(state: m.SessionState) -> m.SessionState:
     """The state, with the features of this version's controllers."""
-    return replace(state, takes_keepalives=True)
+    return replace(state, takes_keepalives=True, takes_light_keepalives=True)

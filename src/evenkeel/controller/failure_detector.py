@@ -4,23 +4,32 @@ The session's TTL remains authoritative; the detector only ends it early, for a 
 is absent in two consecutive probes. It may be wrong (a lost connection): then the next keepalive revives the session,
 and guards on the devices protect shards that were taken from it meanwhile. After ending a session, the detector does
 not end it again until its process was present: else every probe would end a live session whose process cannot be seen.
+
+Where the bus delivers wills, only sessions with a reason are probed: the bus says that its connection has ended, it has
+missed keepalives, or it has not been seen present yet; and every session now and then, so that it is known to have
+been present. Elsewhere all are probed each time.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import SessionRef
-from evenkeel.core.messages import presence_name
-from evenkeel.core.ports import Bus, SchedulingStore
+from evenkeel.core.ids import SessionId
+from evenkeel.core.messages import Departure, presence_name
+from evenkeel.core.ports import Bus, Clock, SchedulingStore
 
 log = structlog.get_logger(__name__)
 
 PROBES_PER_SECOND = 200.0
 """Probes per second in total: with more agents each is probed less often."""
 PROBES_AT_ONCE = 16
+ALL_SECONDS = 5.0
+"""At least this often every session is probed, in total not more than ``PROBES_PER_SECOND``."""
+CONFIRM_SECONDS = 0.15
+"""Before the second probe of a session whose connection ended: a process that only lost it has another one by then."""
 MAX_SUSPECTED = 10_000
 """Above this number all are forgotten: each may then be suspected once more."""
 
@@ -34,28 +43,65 @@ class FailureDetector:
         bus: Bus,
         settings: ControllerSettings,
         on_vanished: Callable[[], None],
+        clock: Clock,
     ) -> None:
         self._scheduling = scheduling
         self._bus = bus
         self._settings = settings
         self._on_vanished = on_vanished
+        self._clock = clock
         self._sessions: tuple[SessionRef, ...] = ()
-        self._gone: set[str] = set()
-        self._suspected: set[str] = set()
+        self._seen: set[SessionId] = set()
+        """Present when they were last probed."""
+        self._departed: set[SessionId] = set()
+        """Their connections ended, and they have not been probed since."""
+        self._gone: set[SessionId] = set()
+        """Absent when they were last probed."""
+        self._suspected: set[SessionId] = set()
+        self._all_due_at = 0.0
+        self._woken = asyncio.Event()
+
+    def departed(self, notice: Departure) -> None:
+        """The connection of a session has ended, the bus says."""
+        if len(self._departed) < MAX_SUSPECTED:
+            self._departed.add(notice.session_id)
+        self._woken.set()
+
+    async def pause(self, jittered: Callable[[float], float]) -> None:
+        """Until the next probes are due."""
+        if not self._bus.delivers_wills:
+            await self._clock.sleep(jittered(self.interval_seconds()))
+            return
+        if self._gone - self._suspected:
+            await self._clock.sleep(min(CONFIRM_SECONDS, self._settings.suspicion_interval_seconds))
+            return
+        sleeping = asyncio.ensure_future(self._clock.sleep(jittered(self.interval_seconds())))
+        woken = asyncio.ensure_future(self._woken.wait())
+        try:
+            await asyncio.wait({sleeping, woken}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sleeping, woken):
+                task.cancel()
+            self._woken.clear()
 
     def interval_seconds(self) -> float:
-        """Seconds until the next probe."""
-        return max(self._settings.suspicion_interval_seconds, len(self._sessions) / PROBES_PER_SECOND)
+        """Seconds until the next probes, without a notice."""
+        shortest = self._settings.suspicion_interval_seconds
+        return shortest if self._bus.delivers_wills else max(shortest, len(self._sessions) / PROBES_PER_SECOND)
 
     async def look(self) -> None:
-        """Probe every session's presence once; end sessions absent for the second time."""
+        """Probe the sessions that are due; end those absent for the second time."""
         self._sessions = await self._scheduling.sessions()
-        answers = await self._probe()
+        due = self._due()
+        answers = await self._probe(due)
         gone = {session_id for session_id, there in answers.items() if there is False}
-        self._suspected -= {session_id for session_id, there in answers.items() if there}
+        present = {session_id for session_id, there in answers.items() if there}
+        self._suspected -= present
         doubtful = gone & self._gone - self._suspected
+        live = {session.session_id for session in self._sessions}
         self._gone = gone
-        vanished = [session for session in self._sessions if session.session_id in doubtful]
+        self._seen = (self._seen - answers.keys() | present) & live
+        vanished = [session for session in due if session.session_id in doubtful]
         if not vanished:
             return
         ended = await self._scheduling.end_sessions(vanished)
@@ -66,7 +112,22 @@ class FailureDetector:
             log.warning("agents disappeared from the message bus", agents=[session.agent_id for session in vanished])
             self._on_vanished()
 
-    async def _probe(self) -> dict[str, bool | None]:
+    def _due(self) -> Sequence[SessionRef]:
+        now = self._clock.monotonic()
+        departed, self._departed = self._departed, set()
+        if not self._bus.delivers_wills:
+            return self._sessions
+        if now >= self._all_due_at:
+            self._all_due_at = now + max(ALL_SECONDS, len(self._sessions) / PROBES_PER_SECOND)
+            return self._sessions
+        doubtful = departed | self._gone
+        return [
+            session
+            for session in self._sessions
+            if session.late or session.session_id in doubtful or session.session_id not in self._seen
+        ]
+
+    async def _probe(self, sessions: Sequence[SessionRef]) -> dict[SessionId, bool | None]:
         """Whether each session's process is present, as :meth:`evenkeel.core.ports.Bus.present` says."""
         slots = asyncio.Semaphore(PROBES_AT_ONCE)
 
@@ -74,5 +135,5 @@ class FailureDetector:
             async with slots:
                 return await self._bus.present(presence_name(session.session_id))
 
-        answers = await asyncio.gather(*(there(session) for session in self._sessions))
-        return {session.session_id: answer for session, answer in zip(self._sessions, answers, strict=True)}
+        answers = await asyncio.gather(*(there(session) for session in sessions))
+        return {session.session_id: answer for session, answer in zip(sessions, answers, strict=True)}

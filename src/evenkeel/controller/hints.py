@@ -13,6 +13,7 @@ from evenkeel.core.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import AssignmentsHint, PlanHint, WorkHint, agent_queue
 from evenkeel.core.ports import Bus
+from evenkeel.core.tracing import Origin, tracer
 
 log = structlog.get_logger(__name__)
 
@@ -30,6 +31,8 @@ class Hints:
         self._work: dict[tuple[str, ShardId], set[LoadBalancerId]] = {}
         self._rechecks: dict[tuple[str, ShardId], Recheck] = {}
         self._assignments: set[str] = set()
+        self._origins: dict[str, Origin] = {}
+        """For traces: what a hint for a queue follows from, the first if there are several."""
         self._wake = asyncio.Event()
 
     def notify_work(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
@@ -42,6 +45,7 @@ class Hints:
             ids = self._work[key] = set()
         if len(ids) < MAX_IDS_PER_HINT:
             ids.add(load_balancer_id)
+        self._note_origin(key[0])
         self._wake.set()
 
     def notify_recheck(self, recheck: Recheck) -> None:
@@ -59,8 +63,14 @@ class Hints:
 
     def notify_assignments(self, owner: ShardOwner) -> None:
         """The set of shards the agent owns has changed."""
-        self._assignments.add(agent_queue(owner.environment, owner.group_number, owner.host))
+        queue = agent_queue(owner.environment, owner.group_number, owner.host)
+        self._assignments.add(queue)
+        self._note_origin(queue)
         self._wake.set()
+
+    def _note_origin(self, queue: str) -> None:
+        if (origin := tracer().origin()) is not None:
+            self._origins.setdefault(queue, origin)
 
     async def ask(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
@@ -88,20 +98,23 @@ class Hints:
         queues, self._assignments = self._assignments, set()
         work, self._work = self._work, {}
         rechecks, self._rechecks = self._rechecks, {}
-        sends = [self._send(queue, AssignmentsHint()) for queue in sorted(queues)]
+        origins, self._origins = self._origins, {}
+        sends = [self._send(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)]
         sends += [
-            self._send(queue, WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids))))
+            self._send(queue, WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids))), origins.get(queue))
             for (queue, shard_id), ids in work.items()
         ]
         sends += [self._send(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
         await asyncio.gather(*sends)
 
-    async def _send(self, queue: str, hint: WorkHint | AssignmentsHint) -> None:
-        try:
-            async with asyncio.timeout(SEND_SECONDS):
-                await self._bus.send(queue, hint)
-        except (EvenKeelError, TimeoutError) as error:
-            log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
+    async def _send(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None = None) -> None:
+        with tracer().after(origin, "send hint", attributes={"messaging.destination.name": queue}) as span:
+            try:
+                async with asyncio.timeout(SEND_SECONDS):
+                    await self._bus.send(queue, hint)
+            except (EvenKeelError, TimeoutError) as error:
+                span.fail(type(error).__name__)
+                log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
 
 
 def _recheck_hint(recheck: Recheck) -> WorkHint:

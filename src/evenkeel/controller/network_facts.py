@@ -4,6 +4,7 @@ moved to another host, makes the load balancers on it due."""
 import structlog
 
 from evenkeel.controller.driver import Driver
+from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.attachment import DueFacts
 from evenkeel.core.control import Change
@@ -24,6 +25,15 @@ class NetworkFactsUpdates:
         self._network = network
         self._driver = driver
         self._settings = settings
+        self._pause = InterruptibleSleep()
+
+    def wake(self) -> None:
+        """Some facts may be due before their time."""
+        self._pause.end()
+
+    async def pause(self, seconds: float) -> None:
+        """Return when the next look is due, or after :meth:`wake`."""
+        await self._pause.wait(seconds)
 
     async def look(self) -> None:
         """Read all due facts once. Raises :class:`NetworkUnavailable`."""

@@ -13,9 +13,10 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import DueWork, Recheck, ShardOwner
-from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
     FULL_SCORE,
+    AgentSnapshot,
     GroupSnapshot,
     GroupView,
     Handover,
@@ -28,6 +29,7 @@ from evenkeel.core.placement import (
     plan_leaving,
 )
 from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
+from evenkeel.metrics.controller import SHARD_TRANSITIONS
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -36,6 +38,8 @@ GROUPS_NAMED_MAX = 3
 """Most full device groups that the reason of a waiting load balancer names."""
 ASSIGNS_PER_COMMIT = 500
 """Enough for a quick mass takeover, few enough to delay no other work for long."""
+UNSERVED = "unserved"
+"""A reason of :data:`SHARD_TRANSITIONS`."""
 
 
 class Scheduler:
@@ -120,7 +124,7 @@ class Scheduler:
             handover_to=shard.handover_to,
         )
         handover = plan_failover(group, view, self._tie)
-        return handover is not None and await self._start_handover(handover, rebind=True)
+        return handover is not None and await self._start_handover(handover, "failover", rebind=True)
 
     def _tell(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
         self._hints.notify_assignments(owner)
@@ -186,24 +190,45 @@ class Scheduler:
         group = await self._scheduling.group_snapshot(environment, number, settle_seconds=self._settings.settle_seconds)
         await self._assign(group)
         leaving = plan_leaving(group, self._tie, at_once=self._settings.handovers_at_once)
+        reason = "leaving" if leaving else "failback"
         for move in leaving or plan_handback(group, at_once=self._settings.handbacks_at_once):
-            await self._start_handover(move)
+            await self._start_handover(move, reason)
 
     async def _assign(self, group: GroupSnapshot) -> None:
         steps = assign_unserved(group, self._tie)
+        reasons = why_unserved(group) if steps else {}
         for start in range(0, len(steps), ASSIGNS_PER_COMMIT):
             for taker in await self._scheduling.assign(steps[start : start + ASSIGNS_PER_COMMIT]):
                 log.info("shard assigned", shard=taker.shard_id, host=taker.host)
+                SHARD_TRANSITIONS.labels(reasons.get(taker.shard_id, UNSERVED)).inc()
                 self._hints.notify_assignments(taker)
 
-    async def _start_handover(self, move: Handover, *, rebind: bool = False) -> bool:
+    async def _start_handover(self, move: Handover, reason: str, *, rebind: bool = False) -> bool:
         """False: the shard or the agent changed since the decision."""
         owner = await self._scheduling.start_handover(move.shard_id, move.seen_epoch, move.agent_id, rebind=rebind)
         if owner is None:
             return False
+        SHARD_TRANSITIONS.labels(reason).inc()
         log.info("handover requested", shard=move.shard_id, to=move.agent_id, epoch=move.seen_epoch)
         self._hints.notify_assignments(owner)
         return True
+
+
+def why_unserved(group: GroupSnapshot) -> dict[ShardId, str]:
+    """The reason of :data:`SHARD_TRANSITIONS` for each shard of the group, should it be given to another agent."""
+    agents = {agent.id: agent for agent in group.agents}
+    owners = ((shard.id, agents.get(shard.acting) if shard.acting else None) for shard in group.shards)
+    return {id_: _why_left(owner) for id_, owner in owners}
+
+
+def _why_left(owner: AgentSnapshot | None) -> str:
+    if owner is None:
+        return UNSERVED
+    if owner.acts:
+        return "overdue"
+    if owner.forced_down:
+        return "forced_down"
+    return "silent" if owner.silent else "stopped"
 
 
 def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:

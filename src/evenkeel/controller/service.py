@@ -4,6 +4,7 @@ Each loop survives failures of other services: it logs, waits and continues.
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
 
@@ -17,13 +18,17 @@ from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.network_facts import NetworkFactsUpdates
 from evenkeel.controller.port_releases import PortReleases
+from evenkeel.controller.presence import Presence
 from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.traffic import TrafficRecorder
+from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
-from evenkeel.core.messages import callback_queue, keepalive_queue
+from evenkeel.core.messages import callback_queue, keepalive_queue, light_keepalive_queue
+from evenkeel.core.overview import CONTROLLER_SEEN_SECONDS
 from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
 from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 
@@ -34,6 +39,8 @@ LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 FACTS_LOOKS = 10
 """In the time after which facts of networks are read again."""
+SEARCH_LOOKS = 10
+"""In the time after which ports are looked for again."""
 EVENTS_PER_SWEEP = 1000
 CERTIFICATES_PER_SWEEP = 500
 ORPHANS_PER_SWEEP = 1
@@ -42,7 +49,7 @@ ORPHANS_PER_SWEEP = 1
 
 class Controller:
     """Everything a controller does besides serving HTTP. ``network``: a network service with ports for VIPs.
-    ``key_manager``: where certificates are read; None: nowhere."""
+    ``key_manager``: where certificates are read; None: nowhere. ``presence``: None: operators do not see it."""
 
     def __init__(
         self,
@@ -53,6 +60,7 @@ class Controller:
         settings: ControllerSettings,
         network: Network | None = None,
         key_manager: KeyManager | None = None,
+        presence: Presence | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
@@ -64,7 +72,7 @@ class Controller:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
-        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake)
+        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake, clock)
         self._definitions = DefinitionReader(store.ownership, store.attachments, network, settings)
         self._callbacks = Callbacks(
             store.ownership,
@@ -74,17 +82,26 @@ class Controller:
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
             definitions=self._definitions,
             on_unserved=self._scheduler.wake,
+            on_moved=self._networks_moved,
+            on_departure=self._failure_detector.departed,
         )
         self._releases: list[PortReleases] = []
         if network is not None:
             self._releases = [PortReleases(each, network) for each in (store.claims, store.device_ports)]
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._ports = None if network is None else VipPortUpdates(store.ports, network)
+        self._ports = None if network is None else VipPortUpdates(store.ports, store.lost_ports, network)
         self.driver = Driver(self._scheduler, self._hints, self._ports)
         self._facts = (
             None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
         )
+        self._search = (
+            None
+            if network is None or self._ports is None
+            else VipPortSearch(store.lost_ports, network, self._ports, settings)
+        )
+        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic)
+        self._presence = presence
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
@@ -97,13 +114,8 @@ class Controller:
             self._every(self._pause(lambda: 2.0), self._consume_environments, "callback queues"),
         ]
         if settings.suspicion_interval_seconds > 0:
-            loops.append(
-                self._every(
-                    self._pause(self._failure_detector.interval_seconds),
-                    self._failure_detector.look,
-                    "failure detector",
-                )
-            )
+            detector = self._failure_detector
+            loops.append(self._every(lambda: detector.pause(self._jittered), detector.look, "failure detector"))
         loops.append(
             self._every(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
         )
@@ -111,19 +123,27 @@ class Controller:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, releases.look, "ports to be given back"))
         if self._facts is not None:
-            pause = self._pause(lambda: settings.network_facts_seconds / FACTS_LOOKS)
-            loops.append(self._every(pause, self._facts.look, "facts of networks"))
+            loops.append(self._every(self._until_facts_are_due, self._facts.look, "facts of networks"))
+        if self._search is not None:
+            pause = self._pause(lambda: settings.port_search_seconds / SEARCH_LOOKS)
+            loops.append(self._every(pause, self._search.look, "lost ports of VIPs"))
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))
+        if self._presence is not None:
+            pause = self._pause(lambda: CONTROLLER_SEEN_SECONDS)
+            loops.append(self._every(pause, self._presence.look, "presence"))
         if self._ports is not None:
             loops.append(self._every(self._until_ports_are_due, self._ports.look, "VIPs' ports"))
+        if settings.traffic.points:
+            loops.append(self._every(self._until_next_point, self.traffic.look, "traffic"))
         self._tasks = [asyncio.create_task(loop) for loop in loops]
 
     async def _consume_environments(self) -> None:
         for environment in await self._operators.environments():
-            # the keepalive queue first: agents may use it as soon as they know of it
-            await self._consume(keepalive_queue(environment.name), self._settings.keepalive_concurrency)
+            # the keepalive queues first: agents may use them as soon as they know of them
+            for queue in (light_keepalive_queue, keepalive_queue):
+                await self._consume(queue(environment.name), self._settings.keepalive_concurrency)
             await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
 
     async def _consume(self, queue: str, concurrency: int) -> None:
@@ -138,9 +158,20 @@ class Controller:
     async def _until_next_tick(self) -> None:
         await self._scheduler.pause(self._jittered(self._settings.schedule_interval_seconds))
 
+    async def _until_next_point(self) -> None:
+        await self._clock.sleep(self.traffic.interval_seconds)
+
     async def _until_ports_are_due(self) -> None:
         if self._ports is not None:
             await self._ports.pause(self._jittered(self._settings.release_interval_seconds))
+
+    async def _until_facts_are_due(self) -> None:
+        if self._facts is not None:
+            await self._facts.pause(self._jittered(self._settings.network_facts_seconds / FACTS_LOOKS))
+
+    def _networks_moved(self) -> None:
+        if self._facts is not None:
+            self._facts.wake()
 
     def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
         return lambda: self._clock.sleep(self._jittered(seconds()))
@@ -192,6 +223,9 @@ class Controller:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._presence is not None:
+            with contextlib.suppress(Unavailable):
+                await self._presence.end()
         await self._definitions.close()
         closing = [asyncio.create_task(subscription.close()) for subscription in self._subscriptions.values()]
         if closing:

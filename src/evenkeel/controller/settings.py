@@ -4,6 +4,16 @@ from evenkeel.core.messages import CERTIFICATES_SECONDS_MAX
 from evenkeel.core.values import Value
 
 
+class TrafficSettings(Value):
+    """Of the series of load balancers' traffic, which a controller keeps in memory."""
+
+    interval_seconds: float = 60.0
+    """Between two points."""
+    points: int = 0
+    """Of each load balancer; 0: no series are kept."""
+    load_balancers_max: int = 10_000
+
+
 class ControllerSettings(Value):
     """Intervals and limits of a controller."""
 
@@ -28,8 +38,10 @@ class ControllerSettings(Value):
     placements_per_tick: int = 100
     callback_concurrency: int = 16
     """Messages of one environment handled at a time."""
-    keepalive_concurrency: int = 4
+    keepalive_concurrency: int = 400
     """Keepalives of one environment handled at a time, in addition."""
+    keepalive_round_seconds: float = 0.1
+    """Keepalives that arrive within this time are answered together."""
     renewal_interval_seconds: float = 2.0
     """Between two checks for references to key managers that are due to be read again."""
     certificate_calls_at_once: int = 4
@@ -43,6 +55,8 @@ class ControllerSettings(Value):
     Less than agents wait for the answer."""
     network_facts_seconds: float = 300.0
     """Networks to which devices are attached are read again from the network service after this time."""
+    port_search_seconds: float = 30.0
+    """VIPs' ports are looked for at the network service again after this time."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
     expected_per_answer: int = 1000
@@ -56,3 +70,4 @@ class ControllerSettings(Value):
     orphan_grace_seconds: float = 86_400.0
     """From the first report of an orphaned partition to its removal; 0: never."""
     events_kept: int = 10_000
+    traffic: TrafficSettings = TrafficSettings()

@@ -1,4 +1,5 @@
-"""Updates VIPs' ports at the network service after a tenant's change.
+"""Updates VIPs' ports at the network service after a tenant's change, binds them to hosts of devices, and makes those
+again that were lost.
 
 The database holds the pending changes. The controller that accepted a change makes it at once; if that fails, because
 the controller died or the network service was unavailable, any controller retries it until it succeeds.
@@ -9,8 +10,8 @@ import structlog
 from evenkeel.controller.loops import InterruptibleSleep, for_each
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import RETRY, DuePort, PortOptions
-from evenkeel.core.ports import Network, PortStore
+from evenkeel.core.network import RETRY, DuePort, LostPort, PortOptions
+from evenkeel.core.ports import LostPortStore, Network, PortStore
 
 log = structlog.get_logger(__name__)
 
@@ -25,8 +26,9 @@ ROUNDS = 5
 class VipPortUpdates:
     """Finds ports with pending changes, and updates them."""
 
-    def __init__(self, ports: PortStore, network: Network) -> None:
+    def __init__(self, ports: PortStore, lost: LostPortStore, network: Network) -> None:
         self._ports = ports
+        self._lost = lost
         self._network = network
         self._changed: set[LoadBalancerId] = set()
         self._pause = InterruptibleSleep()
@@ -52,6 +54,10 @@ class VipPortUpdates:
             port = await self._ports.port_of(load_balancer_id)
             if port is None:
                 return
+            if port.lost is not None:
+                if not await self._make_again(port, port.lost):
+                    return
+                continue
             try:
                 told = await self._set(port)
             except Conflict as error:
@@ -59,6 +65,25 @@ class VipPortUpdates:
                 return
             if told is None or await self._ports.port_set(told):
                 return
+
+    async def _make_again(self, port: DuePort, lost: LostPort) -> bool:
+        """Whether it was made. Raises :class:`NetworkUnavailable`."""
+        id_ = port.load_balancer_id
+        if not await self._lost.begin_making(id_):
+            return False
+        try:
+            port_id = await self._network.make_vip_again(lost, port.options)
+        except Conflict as error:
+            log.warning("VIP port not made again; trying again", load_balancer=id_, reason=str(error))
+            reason = (
+                f"port {port.port_id} of its VIP was deleted at the network service, and is not made again: {error}"
+            )
+            await self._lost.not_made(id_, reason)
+            return False
+        if not await self._lost.made_again(port, port_id):
+            return False
+        log.info("VIP port made again", load_balancer=id_, port=port_id, instead_of=port.port_id)
+        return True
 
     async def _set(self, port: DuePort) -> DuePort | None:
         """The options that were set; None: no change is pending."""

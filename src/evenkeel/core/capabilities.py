@@ -135,6 +135,8 @@ class Capabilities(Value):
     """What the data of flavor profiles may hold: name -> description. None: anything."""
     availability_zone_metadata: dict[str, str] | None = None
     """The same for profiles of availability zones, beside :data:`~evenkeel.core.catalogue.ZONE_GROUP`."""
+    other_metadata: bool = False
+    """Profiles may hold more than what is named."""
 
     @property
     def pool_protocols(self) -> tuple[str, ...]:

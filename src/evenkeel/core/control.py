@@ -179,6 +179,8 @@ class SessionRef(Value):
     agent_id: AgentId
     session_id: SessionId
     environment: str
+    late: bool = False
+    """Its agent has missed keepalives."""
 
 
 class DueWork(Value):

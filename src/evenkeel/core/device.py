@@ -27,6 +27,18 @@ class DeviceFacts(Value):
     """False: the endpoints are not addresses, so several device groups may have the same."""
 
 
+class Attachments(Value):
+    """How the devices of a group are attached to networks, as Neutron knows agents."""
+
+    adjacent: bool = False
+    """They are in tenants' networks; else they route there."""
+    mappings: Mapping[str, str] = {}
+    """Interface by physical network."""
+    tunnel_types: tuple[str, ...] = ()
+    end_points: tuple[str, ...] = ()
+    """Addresses at which tunnels end, one of each device that tells."""
+
+
 class PartitionBatch(Value):
     """The wanted state of one tenant's partition.
 
@@ -134,6 +146,7 @@ __all__ = [
     "FINDING_CHARACTERS_MAX",
     "REPAIRS_MAX",
     "Applied",
+    "Attachments",
     "DeviceFacts",
     "DeviceState",
     "EnhancedServices",

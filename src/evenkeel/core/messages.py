@@ -134,6 +134,12 @@ class ReportState(Message, tag="report_state"):
     """The shards that the agent believes to own, at most some hundreds, so that operators can compare."""
     enhanced_services: tuple[EnhancedService, ...] | None = None
     """What its operator offers to tenants; None: as in the session's report before."""
+    moved_networks: tuple[str, ...] = ()
+    """Networks of Neutron's whose ports have moved, at most :data:`MOVED_NETWORKS_MAX`, as the agent heard: a reason to
+    read them again."""
+
+
+MOVED_NETWORKS_MAX = 500
 
 
 class CapacityFigure(Wire):
@@ -279,6 +285,15 @@ class Repaired(Wire):
     load_balancer_id: LoadBalancerId
     device: str
     found: tuple[str, ...]
+
+
+class Departure(Message, tag="departure"):
+    """The connection that announced a session's presence has ended. The message broker sends it on behalf of the
+    process (:class:`evenkeel.core.ports.Will`); nothing answers it. It is a reason to probe, no proof.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
 
 
 class ReportApplied(Message, tag="report_applied"):
@@ -445,6 +460,8 @@ class SessionState(Reply, tag="session_state"):
     """
     takes_keepalives: bool = False
     """Keepalives may be sent to :func:`keepalive_queue`."""
+    takes_light_keepalives: bool = False
+    """Keepalives may be sent to :func:`light_keepalive_queue`."""
 
 
 class Assignment(Wire):
@@ -524,11 +541,12 @@ Call = (
 )
 Hint = WorkHint | AssignmentsHint | PlanHint
 AnyReply = Done | Refused | ReplyPart | SessionState | Assignments | ServiceDefinitions | Certificates | ReportReceipt
-AnyMessage = Call | Hint | AnyReply
+AnyMessage = Call | Departure | Hint | AnyReply
 
 
 _CALLBACK = "evenkeel-process-on-controller_"
 _KEEPALIVE = "evenkeel-keepalive-on-controller_"
+_LIGHT_KEEPALIVE = "evenkeel-light-keepalive-on-controller_"
 
 
 def callback_queue(environment: str) -> str:
@@ -541,9 +559,19 @@ def keepalive_queue(environment: str) -> str:
     return f"{_KEEPALIVE}{environment}"
 
 
+def light_keepalive_queue(environment: str) -> str:
+    """As :func:`keepalive_queue`, for keepalives that may get lost: nothing is stored, confirmed or acknowledged."""
+    return f"{_LIGHT_KEEPALIVE}{environment}"
+
+
 def is_callback_queue(queue: str) -> bool:
     """Whether ``queue`` is a callback queue."""
-    return queue.startswith((_CALLBACK, _KEEPALIVE))
+    return queue.startswith((_CALLBACK, _KEEPALIVE, _LIGHT_KEEPALIVE))
+
+
+def is_light(queue: str) -> bool:
+    """Whether messages of the queue may get lost, because their senders repeat them."""
+    return queue.startswith(_LIGHT_KEEPALIVE)
 
 
 def presence_name(session_id: SessionId) -> str:

@@ -5,7 +5,7 @@ whichever process fails in between.
 """
 
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.values import Value
 
 RETRY = Backoff(initial_seconds=5.0, max_seconds=300.0)
@@ -43,6 +43,14 @@ def device_port(claim_id: str, name: str) -> VipPort:
     return VipPort(name=name, device_owner="network:evenkeel", device_id=claim_id)
 
 
+def mark_of(device_owner: str, device_id: str) -> VipPort:
+    """The marks of which these are two."""
+    name = {"Octavia": f"octavia-{device_id}", "neutron:LOADBALANCER": f"vip-{device_id}"}
+    return VipPort(
+        name=name.get(device_owner, f"loadbalancer-{device_id}"), device_owner=device_owner, device_id=device_id
+    )
+
+
 class WantedVip(Value):
     """An additional address that a load balancer is to have."""
 
@@ -59,9 +67,28 @@ class PortOptions(Value):
     """Empty: the network service's default. None: unchanged."""
     vnic_type: str = "normal"
     """Fixed when the port is made."""
+    binding_host: str | None = None
+    """The host where the devices are: the port is bound to it, and switched on. None: unchanged."""
 
 
 NO_OPTIONS = PortOptions()
+
+
+class LostPort(Value):
+    """A port of a VIP that is gone at the network service, and how to make it again."""
+
+    project_id: ProjectId
+    network_id: str
+    addresses: tuple[tuple[str, str], ...]
+    """(subnet id, address) of the VIP and of additional ones."""
+    mark: VipPort
+
+
+class VipPortId(Value):
+    """Which port a load balancer's VIP has."""
+
+    load_balancer_id: LoadBalancerId
+    port_id: str
 
 
 class DuePort(Value):
@@ -72,6 +99,8 @@ class DuePort(Value):
     """The load balancer's revision that changed the port last."""
     port_id: str
     options: PortOptions
+    lost: LostPort | None = None
+    """It has to be made again first."""
 
 
 class PortClaim(Value):
@@ -84,6 +113,11 @@ class PortClaim(Value):
     """With the owner it finds the port if its id never became known."""
     port_id: str | None = None
     """Known once what it is for was stored."""
+
+    @property
+    def borrowed(self) -> bool:
+        """The port is a tenant's own, and not deleted with what uses it, but no longer bound."""
+        return not self.device_owner
 
 
 class DueClaim(Value):

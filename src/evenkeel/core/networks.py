@@ -67,7 +67,7 @@ class NetworkLayout(Wire):
     network_types: tuple[NetworkType, ...] = ()
     """Types that the devices can be attached to. Networks of other types: a problem of the load balancer."""
     binding_host: str = ""
-    """``binding:host_id`` of ports that are made for the devices."""
+    """``binding:host_id`` of ports of VIPs and of those that are made for the devices; empty: the home agent's host."""
 
 
 NOT_ADJACENT = NetworkLayout()

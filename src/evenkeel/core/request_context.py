@@ -8,7 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 from uuid import uuid4
+
+from evenkeel.core.tracing import tracer
 
 PREFIX = "req-"
 """As in OpenStack's ``x-openstack-request-id``."""
@@ -16,18 +19,33 @@ HEADER = "X-Request-Id"
 """In requests to devices: one or more ids, separated by commas."""
 NAMED_MAX = 20
 """Most ids in one header and in one line of a log."""
+USER_MAX = 255
+"""Characters of a user's name that are stored."""
 
 _ID = re.compile(r"req-[0-9a-f-]{36}")
+
+
+class Requester(NamedTuple):
+    """Who sent a request; all empty: it was no request of the API."""
+
+    user: str = ""
+    """Name, or else id."""
+    project_id: str = ""
+    request_id: str = ""
+
+
+NO_REQUESTER = Requester()
 
 
 class _Request:
     """``change_id``: not yet used. ``statements``: of SQL, if they are counted."""
 
-    __slots__ = ("change_id", "statements")
+    __slots__ = ("change_id", "requester", "statements")
 
     def __init__(self, change_id: str) -> None:
         self.change_id = change_id
         self.statements = 0
+        self.requester = Requester(request_id=PREFIX + change_id)
 
 
 _request: ContextVar[_Request | None] = ContextVar("request", default=None)
@@ -41,13 +59,30 @@ def begin_request() -> str:
     return PREFIX + change_id
 
 
+def note_caller(user: str, project_id: str) -> None:
+    """Who sent the current request, once that is known."""
+    request = _request.get()
+    if request is not None:
+        request.requester = request.requester._replace(user=user[:USER_MAX], project_id=project_id)
+
+
+def requester() -> Requester:
+    """Who sent the current request."""
+    request = _request.get()
+    return NO_REQUESTER if request is None else request.requester
+
+
 def new_change_id() -> str:
     """That of the current request, once; else a random one: a transaction that runs again, or a second change of one
     request, must not have the identity of another that a database may have stored and lost.
     """
     request = _request.get()
-    if request is None or not request.change_id:
+    if request is None:
         return str(uuid4())
+    if not request.change_id:
+        another = str(uuid4())
+        tracer().also(another)
+        return another
     change_id, request.change_id = request.change_id, ""
     return change_id
 

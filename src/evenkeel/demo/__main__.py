@@ -15,6 +15,8 @@ from evenkeel.cli.client import ClientError
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections
+from evenkeel.demo.controls import Controls
+from evenkeel.demo.front import Front
 from evenkeel.demo.home import HomeTaken, fresh_home
 from evenkeel.demo.narration import Narrator, open_narrator
 from evenkeel.demo.outcome import DemoResult
@@ -24,7 +26,10 @@ from evenkeel.demo.waiting import StepFailed
 from evenkeel.demo.watch import watch
 
 # shorter than the defaults, for a quick demo; the session's TTL is that recommended for production
-CONTROLLER_OPTIONS: Sections = {"DEFAULT": {"session_ttl": 5, "settle_time": 3}}
+CONTROLLER_OPTIONS: Sections = {
+    "DEFAULT": {"session_ttl": 5, "settle_time": 3},
+    "series": {"interval": 5, "points": 720},
+}
 AGENT_OPTIONS: Sections = {"DEFAULT": {"report_interval": 1, "status_interval": 5}}
 
 RESTART_SECONDS = 15
@@ -64,12 +69,16 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
     narrator = open_narrator()
     cluster = Cluster(directory, device=device, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
     story = Scenario(cluster, choose_place(random.SystemRandom()), narrator)
+    controls = Controls(cluster, HOSTS, narrator.say)
+    front = Front(lambda: cluster.controllers, controls)
+    await front.start()
+    narrator.say(f"watch it in a browser: {front.url}")
     watching = asyncio.create_task(watch(cluster, narrator))
     narrator.say(f"logs are in {cluster.directory / 'logs'}")
     try:
         outcome = await story.tell()
         if not once:
-            await stay(cluster, story, narrator)
+            await stay(cluster, story, narrator, controls)
         await story.stop_traffic()
         return report(outcome, narrator)
     except FAILURES as error:
@@ -83,6 +92,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
         watching.cancel()
         narrator.close()
         story.close()
+        await front.close()
         cluster.close()
 
 
@@ -95,8 +105,9 @@ def end_on_signals() -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def stay(cluster: Cluster, story: Scenario, narrator: Narrator) -> None:
+async def stay(cluster: Cluster, story: Scenario, narrator: Narrator, controls: Controls) -> None:
     """Show measurements and hints until Ctrl-C. Restarts killed processes after a while."""
+    controls.offered = True
     narrator.table("so far", story.outcome.rows())
     narrator.show(hints(cluster, story))
     with contextlib.suppress(asyncio.CancelledError):
@@ -104,7 +115,8 @@ async def stay(cluster: Cluster, story: Scenario, narrator: Narrator) -> None:
             for name in cluster.ended():
                 narrator.say(f"{name} has ended; it is started again in {RESTART_SECONDS} s")
                 await asyncio.sleep(RESTART_SECONDS)
-                await cluster.start_again(name)
+                async with controls.lock:
+                    await cluster.start_again(name)
                 narrator.say(f"{name} is back, pid {cluster.processes[name].pid}")
             await asyncio.sleep(1.0)
 

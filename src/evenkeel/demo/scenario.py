@@ -69,8 +69,6 @@ class Scenario:
         self._say(await asyncio.to_thread(self._side.described))
         for number in (1, 2):
             self._say(f"controller {number} answers at {await cluster.start_controller(number)}")
-            if number == 1:
-                self._say(f"watch it in a browser: {cluster.url(1)}/ui/")
         await asyncio.gather(*(cluster.start_agent(host) for host in HOSTS))
         self._say("three agents are alive: " + ", ".join(HOSTS))
         self._backends = [await cluster.start_backend(number) for number in range(1, BACKENDS + 1)]

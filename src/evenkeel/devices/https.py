@@ -17,6 +17,7 @@ from yarl import URL
 
 from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.request_context import HEADER, written_ids
+from evenkeel.core.tracing import NO_ATTRIBUTES, Attributes, tracer
 from evenkeel.devices.errors import NoAnswer, NotSent
 from evenkeel.metrics.device_requests import answered
 
@@ -131,6 +132,29 @@ class HttpsTransport:
         of a ``path`` that contains a secret. Raises :class:`DeviceUnavailable` if
         there is no complete response.
         """
+        with tracer().span(method, attributes=self._traced(method, logged_path or path), remote=True) as span:
+            sent = {**tracer().headers(), **(headers or {})}
+            answer = await self._exchange(method, path, body, timeout_seconds, sent, turns, logged_path or path)
+            span.set("http.response.status_code", answer[0])
+        return answer
+
+    def _traced(self, method: str, path: str) -> Attributes:
+        """Without the query."""
+        if not tracer().on:
+            return NO_ATTRIBUTES
+        shown = path.partition("?")[0]
+        return {"http.request.method": method, "server.address": self._host, "url.path": shown}
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        timeout_seconds: float,
+        headers: Mapping[str, str],
+        turns: asyncio.Semaphore | None,
+        logged_path: str,
+    ) -> tuple[int, bytes]:
         url = URL(f"https://{self._host}{path}", encoded=True)
         begun, status = time.monotonic(), 0
         request_ids = written_ids()
@@ -138,7 +162,7 @@ class HttpsTransport:
         try:
             # The wait for the semaphore is not the device's fault, so the time limit excludes it.
             async with turns or self._turns, asyncio.timeout(timeout_seconds):
-                answer = await self._attempt(method, url, body, {**named, **(headers or {})})
+                answer = await self._attempt(method, url, body, {**named, **headers})
             status = answer[0]
         except aiohttp.ConnectionTimeoutError as error:
             limit = self._options.connect_timeout_seconds
@@ -158,7 +182,7 @@ class HttpsTransport:
                 "device request",
                 device=self._host,
                 method=method,
-                path=logged_path or path,
+                path=logged_path,
                 status=status or "no answer",
                 milliseconds=round(seconds * 1000),
                 sent_bytes=len(body or b""),

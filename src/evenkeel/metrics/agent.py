@@ -26,9 +26,21 @@ REPAIRED = Counter(
     "evenkeel_agent_drift_repaired_total",
     "Load balancers repaired because devices differed from what was applied.",
 )
+DRIFT_FOUND = Counter(
+    "evenkeel_agent_drift_found_total",
+    "Load balancers that the observer of a device group found otherwise than applied: absent from all devices, lacking "
+    "on some, or changed since the previous observation.",
+    ["kind"],
+)
+for _kind in ("absent", "lacking", "changed"):
+    DRIFT_FOUND.labels(_kind)
 for _reason in ("session_lost", "newer_owner", "guard_lost"):
     FENCED.labels(_reason)  # so that the first one is seen as an increase
 QUEUE_DEPTH = Gauge("evenkeel_agent_queue_depth", "Load balancers that wait for a pass.")
+QUEUE_OLDEST = Gauge(
+    "evenkeel_agent_queue_oldest_seconds",
+    "How long the load balancer waits for a pass that waits longest; 0: none waits.",
+)
 SHARDS = Gauge("evenkeel_agent_shards", "Shards that this agent serves.")
 SESSIONS = Counter("evenkeel_agent_sessions_opened_total", "Sessions opened since the process began.")
 LEASE_REMAINING = Gauge(

@@ -20,6 +20,15 @@ TIME_TO_ACTIVE = Histogram(
     "Time from the acceptance of a change to the report that the devices have it.",
     buckets=WORK_SECONDS,
 )
+SHARD_TRANSITIONS = Counter(
+    "evenkeel_controller_shard_transitions_total",
+    "Shards that this controller gave to another agent, or asked their owner to hand over, by reason. Given: unserved "
+    "(by nobody yet, or released), silent, forced_down or stopped (their owner), overdue (a handover). Handed over: "
+    "leaving (their owner is drained, or reaches fewer devices than another), failback, failover (by request).",
+    ["reason"],
+)
+for _reason in ("unserved", "silent", "forced_down", "stopped", "overdue", "leaving", "failback", "failover"):
+    SHARD_TRANSITIONS.labels(_reason)  # so that the first one is seen as an increase
 LOOP_FAILURES = Counter(
     "evenkeel_controller_loop_failures_total",
     "Failed runs of the controller's background loops, by loop. unavailable: the database or the broker; "

@@ -29,7 +29,7 @@ def choose_subnet(
     if network_id:
         return _of_network(visible, network_id, wanted)
     if wanted is None:
-        raise Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
+        raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
     holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
     if len(holding) == 1:
         return holding[0]
@@ -80,7 +80,7 @@ def check_subnets(subnets: Sequence[Subnet]) -> None:
 def duplicate_subnet() -> Invalid:
     """The error for two addresses of one load balancer on one subnet."""
     return Invalid(
-        "Validation failure: additional_vips: Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet."
+        "Validation failure: Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet (additional_vips)."
     )
 
 
@@ -92,7 +92,7 @@ def parsed_address(address: str, field: str = "vip_address") -> Address:
         return ip_address(address)
     except ValueError as error:
         raise Invalid(
-            f"Invalid input for field/attribute {field}. Value: '{address}'. Value should be an IPv4 or IPv6 address."
+            f"Invalid input for field/attribute {field}. Value: '{address}'. Value should be IPv4 or IPv6 format."
         ) from error
 
 

@@ -18,7 +18,7 @@ from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import NO_OPTIONS, PortClaim, PortOptions, VipPort, WantedVip
+from evenkeel.core.network import NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
 from evenkeel.core.networks import MemberHost
 from evenkeel.core.ports import LookUp
 from evenkeel.network.addresses import Address, check_address, check_range, check_subnets, choose_subnet, parsed_address
@@ -109,6 +109,14 @@ class BuiltinNetwork:
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
         """Does nothing: there are no ports."""
+
+    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+        """All: ids of ports are only names here."""
+        return frozenset(port_ids)
+
+    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+        """Raises :class:`Conflict`: no port is ever lost here."""
+        raise Conflict(f"{lost.mark.name} has no port")
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
         """None: all facts are in the database."""

@@ -22,6 +22,7 @@ from evenkeel.store.reports.store import SqlReports
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
 from evenkeel.store.vips.addresses import take_unwritten
+from evenkeel.store.vips.lost_ports import SqlLostPorts
 from evenkeel.store.vips.port_changes import SqlPortChanges
 
 
@@ -51,6 +52,7 @@ class SqlStore:
         self.device_ports = SqlClaims(database, schema.device_port)
         self.attachments = SqlAttachments(database, options)
         self.ports = SqlPortChanges(database)
+        self.lost_ports = SqlLostPorts(database)
 
     def beside(self) -> "SqlStore":
         """Another store on the same started database, for another event loop. Its operations do not delay this one's.

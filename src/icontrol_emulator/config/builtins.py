@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +30,27 @@ MODULES = (
 DEVICE_GROUP = "/Common/device-group-1"
 TRAFFIC_GROUP = "/Common/traffic-group-1"
 LOCAL_ONLY = "/Common/traffic-group-local-only"
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What a device is. ``number``: its place among all of the emulator; ``guests``: of a vCMP host."""
+
+    number: int = 0
+    platform_id: str = "Z100"
+    marketing_name: str = "BIG-IP Virtual Edition"
+    guests: tuple[str, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """Of all devices of the emulator, by name."""
+
+    def address(self, name: str, addresses: Mapping[str, str]) -> str:
+        """The management address of a device."""
+        return addresses.get(name) or f"192.0.2.{self.numbers.get(name, self.number) + 11}"
+
+
+VIRTUAL_EDITION = Platform()
+GUEST_PLATFORM = ("Z101", "BIG-IP vCMP Guest")
+HOST_PLATFORM = ("A109", "BIG-IP VPR-B2100")  # the name from memory
 
 
 class Installer:
@@ -68,14 +90,15 @@ class Installer:
 
 def install(
     engine: Engine, device: str, peers: list[str], users: Mapping[str, str], serial_of: Callable[[str], str],
-    addresses: Mapping[str, str] = MappingProxyType({}),
+    addresses: Mapping[str, str] = MappingProxyType({}), platform: Platform = VIRTUAL_EDITION,
 ) -> None:  # fmt: skip
     """Fill an empty store; `peers` are the other devices of the cluster, `serial_of` returns a device's serial number,
     `addresses` are management addresses."""
     engine.store.begin()
     installer = Installer(engine)
-    _install_cluster(installer, device, peers, serial_of, addresses)
-    _install_system(installer, engine, device, users)
+    _install_cluster(installer, device, peers, serial_of, addresses, platform)
+    _install_system(installer, engine, device, users, platform)
+    _install_guests(installer, addresses, platform)
     _install_ltm(installer, engine)
     _install_net(installer)
     for type_path, path, props in builtin_services.ROWS:
@@ -84,20 +107,23 @@ def install(
 
 
 def _install_cluster(
-    put: Installer, device: str, peers: list[str], serial_of: Callable[[str], str], addresses: Mapping[str, str]
-) -> None:
+    put: Installer, device: str, peers: list[str], serial_of: Callable[[str], str], addresses: Mapping[str, str],
+    platform: Platform,
+) -> None:  # fmt: skip
     everyone = sorted([device, *peers])
     put.put("sys/folder", "/", {"deviceGroup": DEVICE_GROUP if peers else "none"})
     put.put("sys/folder", "/Common", {"description": "Common folder"})
     put.put("auth/partition", "Common", {"description": "Repository for system objects and shared objects."})
     put.put("cm/traffic-group", TRAFFIC_GROUP)
     put.put("cm/traffic-group", LOCAL_ONLY, {"isFloating": "false", "unitId": 15})
-    for index, name in enumerate(everyone):
+    for name in everyone:
+        number = platform.numbers.get(name, 0)
         props = {
-            "hostname": f"{name}.localdomain", "managementIp": addresses.get(name) or f"192.0.2.{index + 11}",
-            "configsyncIp": f"198.51.100.{index + 11}" if peers else "none",
-            "baseMac": f"fa:16:3e:00:00:{index + 1:02x}",
-            "chassisId": serial_of(name),
+            "hostname": f"{name}.localdomain", "managementIp": platform.address(name, addresses),
+            "configsyncIp": f"198.51.100.{number + 11}" if peers else "none",
+            "baseMac": f"fa:16:3e:00:00:{number + 1:02x}",
+            "chassisId": serial_of(name), "platformId": platform.platform_id,
+            "marketingName": platform.marketing_name,
         }  # fmt: skip
         put.put("cm/device", f"/Common/{name}", props)
     trust = put.put("cm/device-group", "/Common/device_trust_group", {"autoSync": "enabled", "type": "sync-only"})
@@ -110,14 +136,21 @@ def _install_cluster(
     put.put("cm/trust-domain", "/Common/Root", {"caDevices": [f"/Common/{name}" for name in everyone]})
 
 
-def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[str, str]) -> None:
+def _install_guests(put: Installer, addresses: Mapping[str, str], platform: Platform) -> None:
+    for name in platform.guests:
+        own = {"hostname": f"{name}.localdomain", "managementIp": f"{platform.address(name, addresses)}/24"}
+        put.put("vcmp/guest", name, {**own, "state": "deployed", "virtualDisk": f"{name}.img"})
+
+
+def _install_system(put: Installer, engine: Engine, device: str, users: Mapping[str, str], platform: Platform) -> None:
     for name, password in users.items():
         access = [{"name": "all-partitions", "role": "admin"}]
         props = {"_password": password, "partitionAccess": access, "encryptedPassword": "$6$emulated$0"}
         put.put("auth/user", name, {**props, "description": name})
-    for module in MODULES:
-        level = {"level": "nominal"} if module == "ltm" else {}
-        put.put("sys/provision", module, level)
+    is_host = bool(platform.guests)
+    for module in (*MODULES, *(["vcmp"] if is_host else [])):
+        level = {"level": "dedicated"} if module == "vcmp" else {"level": "nominal"} if module == "ltm" else {}
+        put.put("sys/provision", module, {} if is_host and module == "ltm" else level)
     for name, (value, accepts) in DB_VARIABLES.items():
         put.put("sys/db", name, {"value": value, "defaultValue": value, "valueRange": accepts})
     for spec in engine.registry:

@@ -65,17 +65,19 @@ def _mcp_state(device: Device, cluster: Cluster) -> Entries:
 
 def _license(device: Device, cluster: Cluster) -> Entries:
     values = {
-        "licensedOnDate": "2022/01/01", "licensedVersion": device.renderer.version, "platformId": "Z100",
+        "licensedOnDate": "2022/01/01", "licensedVersion": device.renderer.version,
+        "platformId": device.platform.platform_id,
         "registrationKey": "EMULA-TEDXX-XXXXX-XXXXX-XXXXXXX", "serviceCheckDate": "2030/01/01",
     }  # fmt: skip
     return _one("sys/license", values)
 
 
 def _hardware(device: Device, cluster: Cluster) -> Entries:
-    versions = {"bigipChassisSerialNum": device.serial, "platform": "Z100", "name": "cpus"}
+    versions = {"bigipChassisSerialNum": device.serial, "platform": device.platform.platform_id, "name": "cpus"}
     return {
         f"{BASE}/sys/hardware/platform": {"nestedStats": {"entries": {f"{BASE}/sys/hardware/platform/0": nested(
-            {"baseMac": "fa:16:3e:00:00:01", "biosRev": "", "marketingName": "BIG-IP Virtual Edition"})}}},
+            {"baseMac": f"fa:16:3e:00:00:{device.platform.number + 1:02x}", "biosRev": "",
+             "marketingName": device.platform.marketing_name})}}},
         f"{BASE}/sys/hardware/systemInfo": {"nestedStats": {"entries": {
             f"{BASE}/sys/hardware/systemInfo/0": nested(versions)}}},
     }  # fmt: skip

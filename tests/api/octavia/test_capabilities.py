@@ -295,9 +295,9 @@ async def test_what_other_projects_have_is_not_told(store: SqlStore, sink: Sink,
         path, body = changing(CASES["monitor_port"], there)
         mine, other = {"headers": {"X-Project-Id": "default"}}, {"headers": {"X-Project-Id": "else"}}
         for _ in range(2):
-            await client.put(path, body, 404, **other)
+            await client.put(path, body, 403, **other)
             await client.put(path, body, 501, **mine)
-        await client.post(*creating(CASES["allowed_cidrs"], there), 404, **other)
+        await client.post(*creating(CASES["allowed_cidrs"], there), 403, **other)
 
 
 async def test_a_table_is_looked_up_once_for_each_object(api: Client, store: SqlStore) -> None:

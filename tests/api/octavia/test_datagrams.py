@@ -155,8 +155,19 @@ async def test_bad_persistence_is_refused_on_create_and_change(
         assert all(word in answer["faultstring"] for word in words), answer
 
 
-async def test_members_may_ask_for_a_virtual_function(api: Client, root: dict[str, Any]) -> None:
-    pool = await api.pool(root["id"])
+async def test_members_may_ask_for_a_virtual_function_if_the_flavor_allows_it(
+    api: Client, root: dict[str, Any]
+) -> None:
+    body = {"address": "10.20.0.5", "protocol_port": 8080, "request_sriov": True}
+    without = await api.pool(root["id"])
+    for method, path in (("POST", {"member": body}), ("PUT", {"members": [body]})):
+        answer = await api.call(method, f"/pools/{without['id']}/members", 400, path)
+        assert "does not allow SR-IOV member ports." in answer["faultstring"]
+    profile = {"name": "p", "provider_name": "dev", "flavor_data": '{"allow_member_sriov": true}'}
+    made = (await api.post("/flavorprofiles", {"flavorprofile": profile}))["flavorprofile"]
+    flavor = {"name": "f", "flavor_profile_id": made["id"]}
+    flavor_id = (await api.post("/flavors", {"flavor": flavor}))["flavor"]["id"]
+    pool = await api.pool((await api.load_balancer(flavor_id=flavor_id))["id"])
     member = await api.member(pool["id"], request_sriov=True)
     plain = await api.member(pool["id"], address="10.20.0.6", request_sriov=False)
     assert (member["vnic_type"], plain["vnic_type"]) == ("direct", "normal")

@@ -50,9 +50,6 @@ async def test_policy_lives_a_whole_life(api: Client, root: dict[str, Any], list
     assert (await api.get(f"/l7policies/{made['id']}"))["l7policy"] == made
     shown = (await api.get(f"/listeners/{listener['id']}"))["listener"]
     assert shown["l7policies"] == [{"id": made["id"]}]
-    tree = (await api.get(f"/loadbalancers/{root['id']}/status"))["statuses"]["loadbalancer"]
-    (policy,) = tree["listeners"][0]["l7policies"]
-    assert (policy["action"], len(policy["rules"])) == ("REJECT", 2)
     body = {"name": "x", "redirect_url": "https://new.test", "tags": None}
     changed = (await api.put(f"/l7policies/{made['id']}", {"l7policy": body}))["l7policy"]
     assert (changed["action"], changed["redirect_url"], changed["redirect_http_code"]) == (

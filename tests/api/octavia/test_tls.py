@@ -23,8 +23,8 @@ NOTHING = {
     "client_authentication": "NONE",
     "client_crl_container_ref": None,
     "tls_ciphers": None,
-    "tls_versions": [],
-    "alpn_protocols": [],
+    "tls_versions": None,
+    "alpn_protocols": None,
     "hsts_max_age": None,
     "hsts_include_subdomains": False,
     "hsts_preload": False,
@@ -48,8 +48,8 @@ POOL_NOTHING = {
     "ca_tls_container_ref": None,
     "crl_container_ref": None,
     "tls_ciphers": None,
-    "tls_versions": [],
-    "alpn_protocols": [],
+    "tls_versions": None,
+    "alpn_protocols": None,
 }
 POOL_WHOLE: dict[str, Any] = {
     "tls_enabled": True,

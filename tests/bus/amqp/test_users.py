@@ -19,7 +19,7 @@ from evenkeel.cmd import rabbitmq as command
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.names import derived_agent_id
-from evenkeel.core.ports import Bus
+from evenkeel.core.ports import Bus, Will
 from evenkeel.core.statuses import HaType
 from tests.services.rabbitmq import RabbitMQ
 from tests.waiting import eventually
@@ -129,6 +129,16 @@ async def test_an_agent_with_its_own_user_calls_hears_and_is_seen(scene: Scene) 
         return await controller.present(name) is False
 
     await eventually(gone)
+
+
+async def test_an_agent_with_its_own_user_leaves_a_will(scene: Scene) -> None:
+    await scene.controller()
+    agent = await scene.agent("host.1")
+    notice = m.Departure(agent_id=IDS["host.1"], session_id="s")
+    announcement = await agent.announce(m.presence_name(str(uuid.uuid4())), Will(queue=CALLBACK, message=notice))
+    session = announcement._link.current  # type: ignore[attr-defined]
+    await session.queue.channel.close()
+    await eventually(lambda: notice in scene.heard)
 
 
 async def test_nobody_is_believed_who_speaks_for_another_agent_or_place(scene: Scene) -> None:

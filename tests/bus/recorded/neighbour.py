@@ -38,7 +38,7 @@ class NeighbourBus(WatchedBus):
 
         return await super().consume(queue, handle, concurrency=concurrency)
 
-    async def announce(self, name: str) -> "_Nothing":  # type: ignore[override]
+    async def announce(self, name: str, will: object = None) -> "_Nothing":  # type: ignore[override]
         return _Nothing()
 
     async def present(self, name: str) -> bool | None:

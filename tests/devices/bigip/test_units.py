@@ -97,6 +97,9 @@ def test_environments_that_cannot_be_part_of_a_name_are_refused() -> None:
         ("state", "user-up", "down", True),
         ("state", "user-up", "user-down", False),
         ("idleTimeout", "60", 60, True),
+        ("records", [{"name": "a", "endpoint": "192.0.2.7"}], [{"name": "a", "endpoint": "192.0.2.7%0"}], True),
+        ("records", [{"name": "a", "endpoint": "192.0.2.7"}], [{"name": "a", "endpoint": "192.0.2.7%1"}], False),
+        ("records", [{"name": "a", "endpoints": ["192.0.2.7"]}], [{"name": "a", "endpoints": ["192.0.2.8"]}], False),
     ],
 )
 def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool) -> None:

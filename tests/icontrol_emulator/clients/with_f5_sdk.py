@@ -112,8 +112,13 @@ def network(tm: Any) -> None:
     )
     fdb = tm.net.fdb.tunnels.tunnel.load(name="t", partition="Common")
     fdb.modify(records=[{"name": "02:00:00:00:00:01", "endpoint": "10.100.0.9"}])
-    fdb.refresh()
-    assert fdb.records[0]["endpoint"] == "10.100.0.9"
+    record = fdb.records_s.records.load(name="02:00:00:00:00:01")
+    assert record.endpoint == "10.100.0.9"
+    record.modify(endpoint="10.100.0.8")
+    fdb.records_s.records.create(name="02:00:00:00:00:02", endpoint="10.100.0.8")
+    assert {one.endpoint for one in fdb.records_s.get_collection()} == {"10.100.0.8"}
+    record.delete()
+    assert not fdb.records_s.records.exists(name="02:00:00:00:00:01")
     tm.net.arps.arp.create(
         name="10.100.0.7", partition="Common", ipAddress="10.100.0.7", macAddress="02:00:00:00:00:07"
     )

@@ -249,7 +249,7 @@ async def test_a_port_that_something_else_needs_is_a_conflict_and_stays(world: W
     """A router's, as an example of what Neutron refuses to delete."""
     router = neutron.network.create_router(name="r", project_id=world.project_id)
     made = neutron.network.add_interface_to_router(router, subnet_id=world.subnet_id)
-    claim = PortClaim(claim_id="lb", device_owner="", device_id="", port_id=made["port_id"])
+    claim = PortClaim(claim_id="lb", device_owner="Octavia", device_id="", port_id=made["port_id"])
 
     with pytest.raises(Conflict, match="refuses to delete"):
         await world.driver.release_vip(claim)

@@ -1,6 +1,6 @@
 """VIP ports in a real Neutron: how they are marked, whose they are, and that none is left behind."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
@@ -8,8 +8,18 @@ import pytest
 from openstack.connection import Connection
 
 from evenkeel.core.attachment import DevicePort
+from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NotFound
-from evenkeel.core.network import lbaas_v1_port, lbaas_v2_port
+from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.network import (
+    LostPort,
+    PortOptions,
+    VipPort,
+    lbaas_v1_port,
+    lbaas_v2_port,
+    mark_of,
+    octavia_port,
+)
 from evenkeel.core.networks import AddressUse, MemberHost
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.worlds import World, neutron_world
@@ -32,7 +42,7 @@ async def test_the_port_is_marked_as_octavia_marks_it_and_is_the_projects(neutro
 
     port = neutron.network.get_port(plan.port_id)
     assert (port.name, port.device_owner, port.device_id) == ("octavia-lb-lb-7", "Octavia", "lb-lb-7")
-    assert (port.project_id, port.is_admin_state_up) == (world.project_id, True)
+    assert (port.project_id, port.is_admin_state_up) == (world.project_id, False)
     assert [fixed["ip_address"] for fixed in port.fixed_ips] == ["10.77.0.9"]
     assert plan.claim == world.claims.standing["lb-7"]
 
@@ -249,7 +259,7 @@ async def test_a_port_of_the_tenants_is_taken_as_it_is(neutron: Connection, worl
     plan = await world.plan(port_id=own_port.id)
 
     assert (plan.port_id, plan.address, plan.subnet_id) == (own_port.id, "10.77.0.60", world.subnet_id)
-    assert plan.claim is None
+    assert plan.claim is not None and plan.claim.borrowed
     assert not world.claims.standing
     assert neutron.network.get_port(own_port.id).device_id == ""
 
@@ -275,3 +285,87 @@ async def test_a_port_with_two_addresses_needs_to_be_told_which(neutron: Connect
     with pytest.raises(Invalid, match="subnet could not be determined"):
         await world.plan(port_id=port.id)
     assert (await world.plan(port_id=port.id, address="10.77.0.71")).address == "10.77.0.71"
+
+
+# -- binding, and ports that are lost
+
+
+def options_of(host: str) -> Callable[[], Awaitable[PortOptions | None]]:
+    async def read() -> PortOptions | None:
+        return PortOptions(security_group_ids=None, binding_host=host)
+
+    return read
+
+
+async def test_a_port_is_off_until_it_is_bound(neutron: Connection, world: World) -> None:
+    plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-8")
+    port = neutron.network.get_port(plan.port_id)
+    assert not port.is_admin_state_up and not port.binding_host_id
+
+    await world.driver.set_options(plan.port_id, options_of("agent-1"))
+
+    port = neutron.network.get_port(plan.port_id)
+    assert port.is_admin_state_up and port.binding_host_id == "agent-1"
+
+
+async def test_a_tenants_own_port_is_bound_while_it_is_used_and_stays(neutron: Connection, world: World) -> None:
+    own = neutron.network.create_port(network_id=world.network_id, project_id=world.project_id)
+    plan = await world.plan(port_id=own.id, load_balancer_id="lb-9")
+    assert plan.claim is not None and plan.claim.borrowed
+    await world.driver.set_options(own.id, options_of("agent-1"))
+    assert neutron.network.get_port(own.id).binding_host_id == "agent-1"
+    await world.driver.abandon_vip(plan)
+    assert not world.claims.abandoned, "nothing was made that would have to be deleted"
+
+    assert await world.driver.release_vip(plan.claim)
+    port = neutron.network.get_port(own.id)
+    assert not port.binding_host_id
+    # what the tenant has attached to it meanwhile is left alone
+    neutron.network.update_port(own.id, device_id="server", binding_host_id="compute-1")
+    assert await world.driver.release_vip(plan.claim)
+    assert neutron.network.get_port(own.id).binding_host_id == "compute-1"
+    neutron.network.delete_port(own.id)
+    assert not await world.driver.release_vip(plan.claim)
+
+
+def lost(world: World, plan: VipPlan, mark: VipPort) -> LostPort:
+    assert plan.address is not None
+    return LostPort(
+        project_id=ProjectId(world.project_id),
+        network_id=plan.network_id,
+        addresses=((plan.subnet_id, plan.address),),
+        mark=mark,
+    )
+
+
+@pytest.mark.parametrize("mark", [octavia_port, lbaas_v2_port, lbaas_v1_port])
+async def test_a_lost_port_is_made_again_with_its_address(
+    neutron: Connection, world: World, mark: Callable[[LoadBalancerId], VipPort]
+) -> None:
+    marked = mark(LoadBalancerId("lb-1"))
+    plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-1", marked=marked)
+    others = [(await world.plan(subnet_id=world.subnet_id, load_balancer_id=f"lb-{n}")).port_id for n in (2, 3)]
+    neutron.network.delete_port(plan.port_id)
+    assert await world.driver.ports_there([plan.port_id, *others]) == frozenset(others)
+    assert mark_of(marked.device_owner, marked.device_id) == marked
+
+    again = await world.driver.make_vip_again(lost(world, plan, marked), PortOptions(binding_host="agent-1"))
+
+    port = neutron.network.get_port(again)
+    assert (port.name, port.device_owner, port.device_id) == (marked.name, marked.device_owner, marked.device_id)
+    assert [fixed["ip_address"] for fixed in port.fixed_ips] == [plan.address] and port.project_id == world.project_id
+    # an attempt whose answer was lost is not made twice
+    assert await world.driver.make_vip_again(lost(world, plan, marked), PortOptions()) == again
+
+
+async def test_a_lost_port_whose_address_is_taken_is_a_conflict_that_names_it(
+    neutron: Connection, world: World
+) -> None:
+    plan = await world.plan(subnet_id=world.subnet_id, load_balancer_id="lb-1")
+    neutron.network.delete_port(plan.port_id)
+    thief = neutron.network.create_port(network_id=world.network_id, fixed_ips=[{"ip_address": plan.address}])
+    mark = octavia_port(LoadBalancerId("lb-1"))
+    with pytest.raises(Conflict, match=f"another port has its address now: {plan.address}"):
+        await world.driver.make_vip_again(lost(world, plan, mark), PortOptions())
+    neutron.network.delete_port(thief)
+    assert await world.driver.make_vip_again(lost(world, plan, mark), PortOptions())

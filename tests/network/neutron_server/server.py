@@ -1,4 +1,5 @@
-"""Neutron's API under uWSGI, with ML2 over a MariaDB of its own. No agents, so its message bus leads nowhere.
+"""Neutron's API under uWSGI, with ML2 over a MariaDB of its own. No agents, so its message bus leads nowhere, unless it
+is given one: then there is its RPC server, too.
 
 Every caller is admin (``auth_strategy = noauth``): whom it believes is not what is tested here.
 """
@@ -20,8 +21,11 @@ core_plugin = ml2
 service_plugins = router,qos
 auth_strategy = noauth
 api_paste_config = {venv}/etc/neutron/api-paste.ini
-transport_url = fake://
+transport_url = {bus}
 state_path = {home}
+agent_down_time = 600
+rpc_workers = 1
+rpc_state_report_workers = 0
 log_file = {home}/neutron.log
 notify_nova_on_port_status_changes = false
 notify_nova_on_port_data_changes = false
@@ -39,14 +43,16 @@ quota_port = -1
 
 _ML2 = """\
 [ml2]
-type_drivers = flat,vlan,vxlan,local
+type_drivers = flat,vlan,vxlan,gre,local
 project_network_types = vxlan
-mechanism_drivers = openvswitch
+mechanism_drivers = openvswitch,l2population
 extension_drivers = port_security,qos
 [ml2_type_vlan]
 network_vlan_ranges = physnet1:100:199
 [ml2_type_vxlan]
 vni_ranges = 1000:1999
+[ml2_type_gre]
+tunnel_id_ranges = 2000:2999
 """
 
 _UWSGI = """\
@@ -72,9 +78,11 @@ class Neutron(Server):
 
     start_seconds = 600.0
 
-    def __init__(self, venv: Path) -> None:
+    def __init__(self, venv: Path, bus: str = "fake://") -> None:
+        """``bus``: its oslo.messaging transport."""
         super().__init__("evenkeel-neutron-")
         self._venv = venv
+        self._bus = bus
         self._database = MariaDB()
 
     @property
@@ -102,9 +110,13 @@ class Neutron(Server):
 
     def _configure(self, database: str) -> None:
         driver_url = database.replace("mysql://", "mysql+pymysql://") + "?charset=utf8mb4"
-        values = {"venv": self._venv, "home": self._home, "database": driver_url, "port": self.port}
+        values = {"venv": self._venv, "home": self._home, "database": driver_url, "port": self.port, "bus": self._bus}
         for name, text in (("neutron.conf", _CONF), ("ml2.ini", _ML2), ("uwsgi.ini", _UWSGI)):
             (self._home / name).write_text(text.format(**values))
+
+    def rpc_server(self) -> "NeutronRpc":
+        """What answers agents over the bus; to be started after this one."""
+        return NeutronRpc(self._venv, self._config_files(), self._environment())
 
     def _serves(self) -> bool:
         """The first request that the policy judges reads its rules; others meanwhile would be told that they are not
@@ -134,3 +146,27 @@ class Neutron(Server):
             "OS_NEUTRON_CONFIG_DIR": str(self._home),
             "OS_NEUTRON_CONFIG_FILES": "neutron.conf;ml2.ini",
         }
+
+
+class NeutronRpc(Server):
+    """Neutron's RPC server: agents' reports, and what agents ask. All methods block."""
+
+    start_seconds = 300.0
+
+    def __init__(self, venv: Path, config_files: list[str], environment: dict[str, str]) -> None:
+        super().__init__("evenkeel-neutron-rpc-")
+        self._venv = venv
+        self._files = config_files
+        self._with = environment
+
+    def start(self) -> None:
+        """Start; nothing to do if it runs."""
+        if not self.running:
+            self._begin([self._venv / "bin/neutron-rpc-server", *self._files])
+
+    def _serves(self) -> bool:
+        """It has started; whether it listens already is seen at the bus."""
+        return self.running
+
+    def _environment(self) -> dict[str, str]:
+        return self._with

@@ -10,9 +10,12 @@ from sqlalchemy import select
 from evenkeel.core.attachment import DevicePort, DueFacts, KnownSubnet, TakenAddress
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
+from evenkeel.core.messages import ReportState
 from evenkeel.core.network import PortClaim
 from evenkeel.core.networks import AddressUse, MemberHost, NetworkType
 from evenkeel.core.ports import FoundServices
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.networks.facts import MOMENT_SECONDS
 from evenkeel.store.records import schema
 from tests.store.networks.scenes import LAYOUT, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, statements, world_fixture
@@ -210,3 +213,26 @@ async def test_operators_cannot_change_what_the_network_service_says(world: Worl
     await world.store.attachments.store_facts([known(1)])
     with pytest.raises(Conflict, match="come from the network service"):
         await world.operator.update_network(known(1).network)  # type: ignore[arg-type]
+
+
+async def test_networks_whose_ports_moved_are_read_soon_but_not_all_the_time(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    await world.agent("a3", group_number=3, network_layout=LAYOUT)
+    await load_balancer(world, 1)
+    store = world.store.attachments
+    await store.store_facts([known(1), known(2)])
+    await read(world)
+
+    async def moved(agent_id: str, *network_ids: str) -> set[str]:
+        state = ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}", moved_networks=network_ids)
+        await world.store.ownership.record_state(state)
+        return {each.network_id for each in await store.take_due_facts(older_seconds=3000.0, limit=9)}
+
+    assert await moved("a1", "net-1", "net-2") == set(), "it was read just now"
+    table = schema.network
+    await world.store.database.write(
+        lambda connection: connection.execute(table.update().values(read_at=db_now() - MOMENT_SECONDS - 1.0))
+    )
+    assert await moved("a3", "net-1") == set(), "another group's devices"
+    assert await moved("a1", "net-1", "net-2", "elsewhere") == {"net-1"}
+    assert await moved("a1", "net-1") == set()

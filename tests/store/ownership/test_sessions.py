@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from evenkeel.core.control import SessionRef
 from evenkeel.core.errors import CallRefused, SessionLost
-from evenkeel.core.messages import DeviceState, ReportState, SessionState, ShardEpoch
+from evenkeel.core.messages import DeviceState, Keepalive, ReportState, Seen, SessionState, ShardEpoch
 from evenkeel.core.statuses import HaType
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
@@ -207,6 +207,69 @@ async def test_keepalive_renews_with_one_statement(world: World) -> None:
     state = await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS + 60)
     assert state.assignments_revision == 1
     assert (await world.row(schema.agent, "a1")).session_expires_at >= before + 59
+
+
+def keepalive(agent_id: str, session_id: str = "", **seen: Any) -> Keepalive:
+    found = Seen(**seen) if seen else None
+    return Keepalive(agent_id=agent_id, session_id=session_id or f"session-of-{agent_id}", seen=found)
+
+
+@pytest.mark.services
+async def test_a_round_of_keepalives_renews_each_session_once(server_world: World) -> None:
+    world = server_world
+    for agent_id in ("a1", "a2", "a3"):
+        await world.agent(agent_id)
+    await world.expire("a2")
+    history = (await world.operator.history()).id
+    calls = [
+        keepalive("a1"),
+        keepalive("a2"),
+        keepalive("a3", "former"),
+        keepalive("a1", history=history, keepalives=0),
+        keepalive("nobody"),
+    ]
+    states = await world.store.ownership.keepalives(calls, ttl_seconds=TTL_SECONDS)
+    if states == [None] * len(calls):
+        pytest.skip("this database renews each session by itself")
+    assert [state is not None for state in states] == [True, True, False, True, False]
+    assert states[0] == states[3]
+    assert states[0] is not None and states[0].keepalives == 1 and states[0].history == history
+    assert await world.live("a2")
+    assert (await world.row(schema.agent, "a3")).keepalives == 0
+
+
+@pytest.mark.services
+async def test_a_round_does_not_wait_for_a_row_that_another_transaction_holds(server_world: World) -> None:
+    world = server_world
+    for agent_id in ("a1", "a2", "a3"):
+        await world.agent(agent_id)
+    table = schema.agent
+    held = update(table).where(table.c.id == "a2").values(queue_depth=1)
+    calls = [keepalive(agent_id) for agent_id in ("a1", "a2", "a3")]
+    async with open_transaction(world) as run:
+        await run(lambda connection: connection.execute(held))
+        states = await world.store.ownership.keepalives(calls, ttl_seconds=TTL_SECONDS)
+        alone = asyncio.create_task(world.store.ownership.keepalive("a2", "session-of-a2", ttl_seconds=TTL_SECONDS))
+        await eventually(world.somebody_waits_for_a_lock)
+    assert (await alone).keepalives == 1
+    assert states[1] is None
+    assert {state is None for state in (states[0], states[2])} in ({False}, {True})
+
+
+async def test_a_round_finds_the_one_agent_to_whom_lost_commits_were_confirmed(world: World) -> None:
+    for agent_id in ("a1", "a2"):
+        await world.agent(agent_id)
+    history = (await world.operator.history()).id
+    old = update(schema.history).values(begun_at=db_now() - 3600.0)
+    await world.db.write(lambda connection: connection.execute(old))
+    calls = [keepalive("a1", history=history), keepalive("a2", history=history, keepalives=9)]
+    states = await world.store.ownership.keepalives(calls, ttl_seconds=TTL_SECONDS)
+    if states == [None, None]:
+        pytest.skip("this database renews each session by itself")
+    begun = (await world.operator.history()).id
+    assert begun != history
+    assert [state.history for state in states if state is not None] == [begun, begun]
+    assert (await world.row(schema.agent, "a2")).keepalives == 0
 
 
 async def test_expired_session_is_revived_by_a_keepalive_and_has_to_settle_again(world: World) -> None:

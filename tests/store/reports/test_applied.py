@@ -399,7 +399,7 @@ async def test_number_of_statements_does_not_depend_on_size(world: World, error:
         with statements() as sent:
             await world.store.reports.record_applied(report)
         counts.append(len(sent.sent))
-    assert counts == [9, 9]
+    assert counts == [10, 10]
 
 
 async def test_what_was_repaired_is_an_event_of_its_load_balancer(world: World) -> None:

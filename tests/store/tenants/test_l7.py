@@ -281,7 +281,7 @@ async def test_a_rule_of_another_policy_or_project_is_not_found(store: SqlStore,
 async def test_nothing_is_added_to_what_is_going(store: SqlStore, stored: LoadBalancerTree) -> None:
     policy = stored.l7policies[0]
     await store.tenants.delete_child(L7Policy, policy.id, project_id=None)
-    with pytest.raises(Conflict, match=f"L7Policy {policy.id} is immutable"):
+    with pytest.raises(Conflict, match=f"L7 Policy {policy.id} is immutable"):
         await store.tenants.add_l7rule(l7rule(l7policy_id=policy.id), project_id=None)
     with pytest.raises(Conflict, match="immutable"):
         await store.tenants.update_child(L7Policy, policy.id, {"position": 1}, project_id=None)

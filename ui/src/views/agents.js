@@ -1,43 +1,137 @@
 import { html } from "htm/preact";
 import { OPERATORS, get } from "../api.js";
 import { useData } from "../live.js";
-import { Action, Also, Failure, Status, Table, age } from "../parts.js";
+import { Action, Also, Facts, Failure, Status, Table, age, seconds, short } from "../parts.js";
 
+const SHOWN = 50;
 const place = (agent) => `${agent.environment}/${agent.group_number}`;
+const inReach = (agent) => `${agent.devices.filter((device) => device.reachable).length} of ${agent.devices.length}`;
 
 export function Agents({ live }) {
-  const { data, error, again } = useData(async () => (await get(`${OPERATORS}/agents`)).agents, live.newest);
+  const { data, error, at, again } = useData(async () => (await get(`${OPERATORS}/agents`)).agents, live.newest);
   const columns = [
-    ["Host", (agent) => agent.host],
+    ["Host", (agent) => html`<a href="#/agents/${agent.id}">${agent.host}</a>`],
     ["Device group", place],
     ["State", (agent) => html`<${Status} value=${agent.state} />`],
-    ["Session expires", (agent) => (agent.alive ? remaining(agent.session_expires_at) : age(agent.silent_since) && `silent for ${age(agent.silent_since)}`)],
+    ["Lease", (agent) => lease(agent, at)],
+    ["Last report", (agent) => age(agent.reported_at)],
     ["Shards", (agent) => agent.acting_shards],
     ["At home", (agent) => agent.home_shards],
     ["Queue", (agent) => agent.queue_depth],
-    ["Devices in reach", (agent) => `${agent.devices.filter((device) => device.reachable).length} of ${agent.devices.length}`],
+    ["Devices in reach", inReach],
     ["Why not", (agent) => agent.waiting_reason || agent.away_reason],
-    ["", (agent) => html`<${Drain} agent=${agent} done=${again} />`],
+    ["Action", (agent) => html`<${Drain} agent=${agent} done=${again} />`],
   ];
   return html`<h1>Agents</h1>
-    <${Failure} error=${error} />
-    <${Table} caption="Agents" columns=${columns} rows=${data} empty="No agent has registered yet." />
+    <${Failure} error=${error} loading=${!data} />
+    <${Table} caption="Agents" columns=${columns} rows=${data} empty="No agent has registered yet. evenkeel-agent on a host that reaches the devices does." />
     <${Also} command="evenkeel agent list" path="${OPERATORS}/agents" />`;
 }
 
-function remaining(text) {
-  const seconds = (Date.parse(`${text}Z`) - Date.now()) / 1000;
-  return `in ${Math.max(0, seconds).toFixed(1)} s`;
+/** Of its session at the time of reading: it is renewed every second. */
+function lease(agent, at) {
+  if (agent.alive && agent.session_expires_at) return `${seconds(Date.parse(`${agent.session_expires_at}Z`) - at)} left`;
+  return agent.silent_since ? `silent for ${age(agent.silent_since)}` : "none";
 }
 
 function Drain({ agent, done }) {
   const drain = agent.admin_state_up;
   return html`<${Action}
     label=${drain ? "Drain" : "Undrain"}
+    about=${agent.host}
     question=${drain
       ? `Drain ${agent.host}? Its ${agent.acting_shards} shards are handed over to other agents, and it gets no new ones.`
       : `Put ${agent.host} back into service? Its shards come home.`}
     path="${OPERATORS}/agents/${agent.id}/${drain ? "drain" : "undrain"}"
+    command="evenkeel agent ${drain ? "drain" : "undrain"} ${agent.host}"
     done=${done}
   />`;
+}
+
+export function Agent({ id, live }) {
+  async function read() {
+    const [agent, shards, balancers] = await Promise.all([
+      get(`${OPERATORS}/agents/${id}`),
+      get(`${OPERATORS}/shards?agent_id=${id}`),
+      get(`${OPERATORS}/agents/${id}/loadbalancers?limit=${SHOWN}`),
+    ]);
+    return { agent: agent.agent, shards: shards.shards.filter((shard) => shard.project_id), balancers: balancers.loadbalancers };
+  }
+  const { data, error, at, again } = useData(read, live.newest, [id]);
+  const agent = data && data.agent;
+  return html`<p><a href="#/agents">All agents</a></p>
+    <h1>${agent ? agent.host : short(id)}</h1>
+    <${Failure} error=${error} loading=${!data} />
+    ${agent &&
+    html`<${Facts}
+        facts=${[
+          ["State", html`<${Status} value=${agent.state} />`],
+          ["Device group", place(agent)],
+          ["Lease", lease(agent, at)],
+          ["Last report", age(agent.reported_at)],
+          ["Shards that it acts for", agent.acting_shards],
+          ["Shards whose home it is", agent.home_shards],
+          ["Queue", agent.queue_depth],
+          ["Devices in reach", inReach(agent)],
+          ["Why shards wait", agent.waiting_reason || agent.away_reason],
+          ["Device driver", agent.device_driver],
+        ]}
+      />
+      <p class="actions"><${Drain} agent=${agent} done=${again} />
+      ${agent.away_shards > 0 &&
+      html`<${Action}
+        label="Fail back"
+        about=${agent.host}
+        question="Hand the ${agent.away_shards} shards whose home is ${agent.host} back to it?"
+        path="${OPERATORS}/agents/${id}/failback"
+        command="evenkeel agent failback ${agent.host}"
+        done=${again}
+      />`}</p>
+      <h2>Devices as it sees them</h2>
+      <${Table}
+        caption="Devices"
+        columns=${[
+          ["Device", (device) => device.name],
+          ["Reached", (device) => html`<${Status} value=${device.reachable ? "reached" : "out of reach"} />`],
+          ["Failover", (device) => device.failover_state],
+          ["Config sync", (device) => device.sync_state],
+          ["Version", (device) => device.version],
+          ["Problem", (device) => device.problem],
+        ]}
+        rows=${agent.devices}
+        empty="It has not reported a device yet."
+      />
+      <h2>Shards</h2>
+      <${Table}
+        caption="Shards"
+        columns=${[
+          ["Tenant", (shard) => html`<span title=${shard.project_id}>${short(shard.project_id)}</span>`],
+          ["Epoch", (shard) => shard.epoch],
+          ["It is", (shard) => roles(shard, id)],
+          ["Served", (shard) => html`<${Status} value=${shard.served ? "served" : "unserved"} />`],
+        ]}
+        rows=${data.shards.slice(0, SHOWN)}
+        empty="It has no tenant."
+      />
+      ${data.shards.length > SHOWN && html`<p>${data.shards.length - SHOWN} more: <code>evenkeel shard list --agent ${agent.host}</code></p>`}
+      <h2>Load balancers</h2>
+      <${Table}
+        caption="Load balancers"
+        columns=${[
+          ["Name", (row) => html`<a href="#/loadbalancers/${row.id}">${row.name || short(row.id)}</a>`],
+          ["VIP", (row) => row.vip_address],
+          ["Provisioning", (row) => html`<${Status} value=${row.provisioning_status} />`],
+          ["Operating", (row) => html`<${Status} value=${row.operating_status} />`],
+        ]}
+        rows=${data.balancers}
+        empty="None."
+      />`}
+    <${Also} command="evenkeel agent show ${agent ? agent.host : id}" path="${OPERATORS}/agents/${id}" />`;
+}
+
+function roles(shard, id) {
+  const found = [];
+  if (shard.acting_agent_id === id) found.push("acting agent");
+  if (shard.home_agent_id === id) found.push("home");
+  return found.join(", ");
 }

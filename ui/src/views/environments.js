@@ -9,12 +9,12 @@ export function Environments({ live }) {
     ["Name", (row) => row.name],
     ["Device driver", (row) => row.device_driver],
     ["Failback", (row) => row.failback],
-    ["Circuit breaker", (row) => (row.halted ? html`<${Status} value="halted" /> ${row.halted}` : "closed")],
+    ["Circuit breaker", (row) => (row.halted ? html`<${Status} value="halted" /> ${row.halted}` : html`<${Status} value="closed" />`)],
     ["Opens at", (row) => `${row.breaker_agents} agents and ${Math.round(row.breaker_share * 100)} % silent`],
-    ["", (row) => row.halted && html`<${Resume} row=${row} done=${again} />`],
+    ["Action", (row) => row.halted && html`<${Resume} row=${row} done=${again} />`],
   ];
   return html`<h1>Environments</h1>
-    <${Failure} error=${error} />
+    <${Failure} error=${error} loading=${!data} />
     <${Table} caption="Environments" columns=${columns} rows=${data} empty="There is no environment yet." />
     <${Also} command="evenkeel environment list" path="${OPERATORS}/environments" />`;
 }
@@ -22,6 +22,8 @@ export function Environments({ live }) {
 function Resume({ row, done }) {
   return html`<${Action}
     label="Resume"
+    about=${row.name}
+    command="evenkeel environment resume ${row.name}"
     question="Are the silent agents of ${row.name} lost for good? Their shards move to others."
     path="${OPERATORS}/environments/${row.name}/resume"
     done=${done}

@@ -1,63 +1,126 @@
 import { html } from "htm/preact";
-import { OPERATORS, get } from "../api.js";
+import { useState } from "preact/hooks";
+import { OPERATORS, get, post } from "../api.js";
 import { useData } from "../live.js";
-import { Also, Failure, Status, short } from "../parts.js";
+import { Also, Facts, Failure, Status, Table, clock, short } from "../parts.js";
 import { EventList } from "./events.js";
 import { LBAAS } from "./loadbalancers.js";
+import { Tree } from "./objects.js";
+import { Traffic } from "./traffic.js";
 
 export function LoadBalancer({ id, live }) {
   async function read() {
-    const [shown, tree, hosting, events] = await Promise.all([
+    const [shown, tree, hosting, history, events] = await Promise.all([
       get(`${LBAAS}/loadbalancers/${id}`),
       get(`${LBAAS}/loadbalancers/${id}/status`),
       get(`${OPERATORS}/loadbalancers/${id}/agent`),
-      get(`${OPERATORS}/events?object_id=${id}&newest=true&limit=50`),
+      get(`${OPERATORS}/loadbalancers/${id}/history`),
+      get(`${OPERATORS}/events?object_id=${id}&newest=true&limit=20`),
     ]);
     return {
       root: shown.loadbalancer,
       tree: tree.statuses.loadbalancer,
       hosting: hosting.hosting,
+      history: history.history,
       events: events.events.slice().reverse(),
     };
   }
   const { data, error } = useData(read, live.newest, [id]);
   return html`<p><a href="#/loadbalancers">All load balancers</a></p>
     <h1>${data ? data.root.name || short(id) : short(id)}</h1>
-    <${Failure} error=${error} />
-    ${data && html`<${Facts} data=${data} /><h2>Objects</h2><${Tree} node=${data.tree} kind="load balancer" />
-      <h2>History</h2><${EventList} events=${data.events} />`}
+    <${Failure} error=${error} loading=${!data} />
+    ${data &&
+    html`<${Summary} data=${data} />
+      <${Traffic} id=${id} turn=${data.hosting.applied_revision} />
+      <h2>Objects</h2>
+      <${Tree} node=${data.tree} root=${id} />
+      <${Difference} id=${id} />
+      <${History} rows=${data.history} id=${id} />
+      <h2>Events</h2>
+      <${EventList} events=${data.events} />`}
     <${Also} command="evenkeel explain ${id}" path="${OPERATORS}/loadbalancers/${id}/agent" />`;
 }
 
-function Facts({ data: { root, hosting } }) {
+function Summary({ data: { root, hosting } }) {
   const behind = hosting.revision - hosting.applied_revision;
-  const facts = [
-    ["VIP", root.vip_address],
-    ["Project", root.project_id],
-    ["Provisioning", html`<${Status} value=${hosting.provisioning_status} /> ${hosting.status_reason}`],
-    ["Operating", html`<${Status} value=${hosting.operating_status} /> ${hosting.operating_reason}`],
-    ["Desired revision", hosting.revision],
-    ["On the devices", `${hosting.applied_revision}${behind ? ` (${behind} behind)` : " (the same)"}`],
-    ["Written by", hosting.acting ? `${hosting.acting.host}, epoch ${hosting.shard.epoch}` : "no agent"],
-    ["Home", hosting.home ? hosting.home.host : "none"],
-    ["Before it in line", hosting.ahead],
-  ];
-  return html`<dl class="facts">
-    ${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
-  </dl>`;
+  return html`<${Facts}
+    facts=${[
+      ["VIP", root.vip_address],
+      ["Project", root.project_id],
+      ["Provisioning", html`<${Status} value=${hosting.provisioning_status} /> ${hosting.status_reason}`],
+      ["Operating", html`<${Status} value=${hosting.operating_status} /> ${hosting.operating_reason}`],
+      ["Desired revision", hosting.revision],
+      ["On the devices", `${hosting.applied_revision}${behind ? ` (${behind} behind)` : " (the same)"}`],
+      ["Written by", hosting.acting ? html`<a href="#/agents/${hosting.acting.id}">${hosting.acting.host}</a>, epoch ${hosting.shard.epoch}` : "no agent"],
+      ["Home", hosting.home ? html`<a href="#/agents/${hosting.home.id}">${hosting.home.host}</a>` : "none"],
+      ["Before it in line", hosting.ahead],
+    ]}
+  />`;
 }
 
-const CHILDREN = { listeners: "listener", pools: "pool", members: "member", l7policies: "L7 policy", rules: "L7 rule" };
+const TIMEOUT_MS = 30000; // longer than the controller waits for the agent
 
-function Tree({ node, kind }) {
-  const children = Object.entries(CHILDREN).flatMap(([key, name]) => (node[key] || []).map((each) => [name, each]));
-  if (node.healthmonitor && node.healthmonitor.id) children.push(["health monitor", node.healthmonitor]);
-  const address = node.address ? ` ${node.address}:${node.protocol_port}` : "";
-  return html`<ul class="tree">
-    <li>
-      <span class="kind">${kind}</span> ${node.name || node.type || short(node.id)}${address}${" "}
-      <${Status} value=${node.provisioning_status} />${node.operating_status && html` <${Status} value=${node.operating_status} />`}
-      ${children.map(([name, each]) => html`<${Tree} node=${each} kind=${name} />`)}
-    </li>
-  </ul>`;
+/** Desired beside observed: the agent that serves it reads the devices and plans; nothing is changed. */
+function Difference({ id }) {
+  const [state, setState] = useState({ plan: null, error: null, asking: false });
+  async function ask() {
+    setState({ plan: null, error: null, asking: true });
+    try {
+      setState({ plan: (await post(`${OPERATORS}/loadbalancers/${id}/plan`, undefined, TIMEOUT_MS)).plan, error: null, asking: false });
+    } catch (error) {
+      setState({ plan: null, error, asking: false });
+    }
+  }
+  return html`<section aria-labelledby="difference">
+    <h2 id="difference">Desired and observed</h2>
+    <p><button type="button" onClick=${ask} disabled=${state.asking}>Compare with the devices</button>${" "}
+      Its agent reads the devices and says what its next pass would change. Nothing is changed.</p>
+    <div aria-live="polite">
+      ${state.asking && html`<p>Asking the agent…</p>`}
+      <${Failure} error=${state.error} />
+      ${state.plan && state.plan.devices.map((device) => html`<${DevicePlan} key=${device.device} device=${device} host=${state.plan.host} />`)}
+    </div>
+    <${Also} command="evenkeel plan ${id}" path="${OPERATORS}/loadbalancers/${id}/plan" method="POST" />
+  </section>`;
+}
+
+function DevicePlan({ device, host }) {
+  const rows = device.operations.flatMap((step, number) => {
+    const attributes = step.attributes.length ? step.attributes : [{ name: "", present: "", wanted: "" }];
+    return attributes.map((attribute, index) => ({ id: `${number}.${index}`, step, attribute }));
+  });
+  const columns = [
+    ["Would", ({ step }) => step.verb],
+    ["Object", ({ step }) => html`${step.type} <strong>${step.name}</strong>${step.note && ` (${step.note})`}`],
+    ["Attribute", ({ attribute }) => attribute.name],
+    ["Observed", ({ attribute }) => attribute.present],
+    ["Desired", ({ attribute }) => attribute.wanted],
+  ];
+  return html`<h3>${device.device}, read by ${host}</h3>
+    ${device.problem && html`<p class="failure">${device.problem}</p>`}
+    ${!rows.length && !device.problem
+      ? html`<p class="status good"><span aria-hidden="true">●</span> It holds what is desired: no difference.</p>`
+      : html`<${Table} caption="Differences on ${device.device}" columns=${columns} rows=${rows} empty="" />`}
+    ${device.more > 0 && html`<p>${device.more} more objects differ.</p>`}`;
+}
+
+function History({ rows, id }) {
+  const columns = [
+    ["Revision", (row) => row.revision],
+    ["Accepted", (row) => html`<time>${clock(row.accepted_at)}</time>`],
+    ["By", (row) => who(row)],
+    ["Request", (row) => (row.request_id ? html`<code>${row.request_id}</code>` : "")],
+    ["Applied", (row) => (row.applied_at ? html`<time>${clock(row.applied_at)}</time>` : row.problem ? html`<${Status} value="failed" /> ${row.problem}` : html`<${Status} value="waiting" />`)],
+    ["Seconds", (row) => (row.seconds === null ? "" : row.seconds.toFixed(2))],
+    ["By agent", (row) => (row.host ? html`<a href="#/agents/${row.agent_id}">${row.host}</a>` : "")],
+    ["Epoch", (row) => row.epoch],
+  ];
+  return html`<h2>History</h2>
+    <${Table} caption="Revisions" columns=${columns} rows=${rows.map((row) => ({ ...row, id: row.revision }))} empty="No revision is known: it was made before revisions were kept." />
+    <${Also} command="evenkeel loadbalancer history ${id}" path="${OPERATORS}/loadbalancers/${id}/history" />`;
+}
+
+function who(row) {
+  if (!row.request_id) return "the controllers (certificate or network)";
+  return `${row.user || "anybody: no authentication"} ${row.project_id && `(${short(row.project_id)})`}`;
 }

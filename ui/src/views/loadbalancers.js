@@ -54,7 +54,7 @@ export function LoadBalancers({ live }) {
         </select></label
       >
     </form>
-    <${Failure} error=${error} />
+    <${Failure} error=${error} loading=${!data} />
     <${Table} caption="Load balancers (at most ${PAGE})" columns=${columns} rows=${data} empty="None is like that." />
     <${Also} command="evenkeel loadbalancer list" path=${path} />`;
 }

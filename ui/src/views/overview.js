@@ -7,7 +7,7 @@ import { EventList } from "./events.js";
 export function Overview({ live }) {
   const { data, error } = useData(async () => (await get(`${OPERATORS}/status`)).status, live.newest);
   return html`<h1>Overview</h1>
-    <${Failure} error=${error} />
+    <${Failure} error=${error} loading=${!data} />
     ${data && html`<${Problems} problems=${data.problems} /><${Counts} status=${data} />`}
     <h2>Latest events</h2>
     <${EventList} events=${live.events.slice(0, 8)} />

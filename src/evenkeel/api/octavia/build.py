@@ -50,9 +50,12 @@ class ListenerRows(NamedTuple):
 
 
 def persistence_of(body: requests.Persistence | None) -> SessionPersistence | None:
+    """The core value of a session persistence, if there is one."""
+    return None if body is None else persistence_from(body)
+
+
+def persistence_from(body: requests.Persistence) -> SessionPersistence:
     """The core value of a session persistence."""
-    if body is None:
-        return None
     seconds, mask = body.persistence_timeout, body.persistence_granularity
     return SessionPersistence(
         type=body.type,
@@ -161,6 +164,7 @@ def tree_of(
     body: requests.LoadBalancerNew, place: Place, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
     """The whole new load balancer. The VIP's address is empty if the store has to allocate it."""
+    _check_names(body.pools or ())
     pools = [pool_rows(item, item.protocol, item.lb_algorithm, place, new_id=new_id) for item in body.pools or ()]
     near, *more = (each.address or each.allocation_start for each in (vip, *vip.additional))
     made = _listeners(body.listeners or (), pools, place, one_family(near, more), new_id)
@@ -192,6 +196,16 @@ def tree_of(
     )
 
 
+def _check_names(pools: Sequence[requests.NestedPool]) -> None:
+    """Pools are referred to by their names, so these are unique."""
+    names = [pool.name for pool in pools if pool.name is not None]
+    if len(set(names)) < len(names):
+        raise Invalid(
+            "Validation failure: Pool names must be unique when creating a fully populated loadbalancer. "
+            f"Several are called '{next(name for name in names if names.count(name) > 1)}'."
+        )
+
+
 def _listeners(
     bodies: Sequence[requests.NestedListener],
     pools: list[NewPool],
@@ -211,7 +225,7 @@ def _listeners(
         pool_id = None if pool is None else pool.id
         row = listener_row(body, place, listener_id=new_id(), default_pool_id=pool_id, vip_address=vip_address)
         listeners.append(ListenerRows(row, _nested_policies(body, row, named, pools, place, new_id)))
-    check_listener_ports(rows.listener for rows in listeners)
+    check_listener_ports([rows.listener for rows in listeners])
     return tuple(listeners)
 
 
@@ -261,6 +275,10 @@ def _default_pool(
         raise unknown_input(missing, None, "Mandatory field missing.")
     matches = [rows.pool for rows in named if rows.pool.name == body.name]
     if len(matches) != 1:
-        problem = "is the name of several pools in this request" if matches else "details must be provided"
+        several, none = (
+            "is the name of several pools in this request",
+            "was referenced but no full definition was found",
+        )
+        problem = several if matches else none
         raise Invalid(f"Validation failure: Pool '{body.name}' {problem}.")
     return matches[0]

@@ -178,7 +178,7 @@ async def check_profile(services: Services, row: Any) -> None:
     known = table.flavor_metadata if field == "flavor_data" else table.availability_zone_metadata
     if field != "flavor_data":
         data = {name: value for name, value in data.items() if name != ZONE_GROUP}
-    refuse(row.provider_name, metadata_problems(field, known, data))
+    refuse(row.provider_name, metadata_problems(field, None if table.other_metadata else known, data))
     if isinstance(row, FlavorProfile) and table.enhanced_services:
         offered = await offered_services(services, row.provider_name, table)
         offered.check_flavor(flavor_names(row.flavor_data))

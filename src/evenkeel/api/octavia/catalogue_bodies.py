@@ -64,6 +64,7 @@ class QuotaView(View, kw_only=True):
 class ProjectQuotaView(QuotaView, kw_only=True):
     """The limits of a project."""
 
+    tenant_id: str
     project_id: str
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.bodies import Request
-from evenkeel.api.fields import MAX_MEMBERS, Address, ObjectId, Port, ProjectId
+from evenkeel.api.fields import MAX_MEMBERS, Address, CookieName, PersistenceSeconds, Port, ProjectId, Uuid
 from evenkeel.api.octavia.given import changes_of
 from evenkeel.api.octavia.requests import (
     HealthMonitorNew,
@@ -17,7 +17,7 @@ from evenkeel.api.octavia.requests import (
     MemberNew,
     PoolNew,
 )
-from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, PersistenceType, Pool
 
 
 @changes_of(MemberNew, Member)
@@ -26,7 +26,7 @@ class MemberBatchItem(Request):
 
     address: Address
     protocol_port: Port
-    subnet_id: ObjectId | UnsetType | None = UNSET
+    subnet_id: Uuid | UnsetType | None = UNSET
     project_id: ProjectId | UnsetType | None = UNSET
     tenant_id: ProjectId | UnsetType | None = UNSET
     request_sriov: bool | UnsetType | None = UNSET
@@ -42,9 +42,20 @@ class HealthMonitorChange(Request):
     """The mutable attributes of a health monitor."""
 
 
+class PersistenceChange(Request):
+    """A session persistence: another one if ``type`` is given, else what changes of the pool's."""
+
+    type: PersistenceType | UnsetType = UNSET
+    cookie_name: CookieName | UnsetType | None = UNSET
+    persistence_timeout: PersistenceSeconds | UnsetType | None = UNSET
+    persistence_granularity: Address | UnsetType | None = UNSET
+
+
 @changes_of(PoolNew, Pool)
 class PoolChange(Request):
     """The mutable attributes of a pool."""
+
+    session_persistence: PersistenceChange | UnsetType | None = UNSET
 
 
 @changes_of(ListenerNew, Listener)

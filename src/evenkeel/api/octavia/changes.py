@@ -2,21 +2,30 @@
 
 from collections.abc import Iterable
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from evenkeel.api.octavia import change_requests, requests
-from evenkeel.api.octavia.build import persistence_of
+from evenkeel.api.octavia.build import persistence_from, persistence_of
 from evenkeel.api.octavia.given import Attributes, given
 from evenkeel.api.octavia.places import NewId, Place, check_project, vnic_type_of
 from evenkeel.api.octavia.rules import (
     HTTP_ATTRIBUTES,
     HTTP_MONITORS,
-    check_members,
     check_monitor,
+    check_named_once,
     member_address,
 )
 from evenkeel.core.addresses import AddressRules
-from evenkeel.core.model import HTTP_CHECK_DEFAULTS, HealthMonitor, Listener, LoadBalancer, Member, Pool
+from evenkeel.core.errors import Invalid
+from evenkeel.core.model import (
+    HTTP_CHECK_DEFAULTS,
+    HealthMonitor,
+    Listener,
+    LoadBalancer,
+    Member,
+    Pool,
+    SessionPersistence,
+)
 from evenkeel.core.statuses import OperatingStatus
 
 Changes = Attributes
@@ -38,9 +47,27 @@ def listener_changes(body: change_requests.ListenerChange) -> Changes:
 def pool_changes(body: change_requests.PoolChange) -> Changes:
     """The changes of a pool."""
     changes = given(body, Pool)
-    if isinstance(persistence := changes.get("session_persistence"), requests.Persistence):
+    persistence = changes.get("session_persistence")
+    if persistence == change_requests.PersistenceChange():
+        del changes["session_persistence"]
+    elif isinstance(persistence, requests.Persistence):
         changes["session_persistence"] = persistence_of(persistence)
     return changes
+
+
+def changed_persistence(
+    change: change_requests.PersistenceChange, now: SessionPersistence | None
+) -> SessionPersistence:
+    """The session persistence of a pool after a change that gives a part of it. Raises :class:`Invalid`."""
+    given_ = {name: value for name in change.__struct_fields__ if (value := getattr(change, name)) is not UNSET}
+    if "type" not in given_:
+        if now is None:
+            raise Invalid(
+                "Validation failure: Invalid session_persistence provided. The pool has none, so type must be given.",
+                code="session_persistence",
+            )
+        given_ = structs.asdict(now) | given_
+    return persistence_from(requests.Persistence(**given_))
 
 
 def member_changes(
@@ -90,5 +117,5 @@ def batch_rows(
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         )
         rows.append(structs.replace(row, **member_changes(item, place.addresses)))
-    check_members(rows)
+    check_named_once(rows)
     return tuple(rows)

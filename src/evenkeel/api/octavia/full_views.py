@@ -1,7 +1,8 @@
-"""Views of objects with all children in full: in the response to a create of a whole tree."""
+"""Views of objects with all children in full: in the response to a create of a whole tree. Children do not name their
+parents."""
 
 from evenkeel.api.octavia.views import (
-    HealthMonitorView,
+    HealthMonitorAttributes,
     L7PolicyAttributes,
     L7RuleView,
     ListenerAttributes,
@@ -27,7 +28,7 @@ class FullPoolView(PoolAttributes, kw_only=True):
     """A pool with its members and monitor in full."""
 
     members: list[MemberView]
-    healthmonitor: HealthMonitorView | None = None
+    healthmonitor: HealthMonitorAttributes | None = None
 
 
 class FullLoadBalancerView(LoadBalancerAttributes, kw_only=True):

@@ -12,9 +12,12 @@ from msgspec import UNSET, UnsetType, inspect
 
 from evenkeel.api.octavia.places import each_once
 from evenkeel.core.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
+from evenkeel.core.model import L7Policy, L7Rule
 
 R = TypeVar("R", bound=msgspec.Struct)
 Attributes = dict[str, Any]
+_CLEARED = (L7Policy, L7Rule)
+"""Kinds whose tags null clears, as in Octavia; those of the others stay."""
 
 
 def changes_of(new: type[Any], kind: type[Any]) -> Callable[[type[R]], type[R]]:
@@ -52,7 +55,7 @@ def given(body: Any, kind: type[Any]) -> Attributes:
     changes: Attributes = {}
     for name, attribute in _plain(type(body), kind).items():
         value = getattr(body, name)
-        if value is not UNSET:
+        if value is not UNSET and not (value is None and name == "tags" and kind not in _CLEARED):
             changes[name] = attribute.default if value is None else attribute.convert(value)
     return changes
 

@@ -27,7 +27,10 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
     if not changes.keys() & set(_DECIDING):
         return changes
     changes.setdefault("action", _meant(changes) or current.action)
-    return _whole(changes, _DECIDING, settled(replace(current, **changes)), check_policy)
+    after = settled(replace(current, **changes))
+    if changes.get("redirect_http_code", after.redirect_http_code) is None:
+        after = replace(after, redirect_http_code=None)  # shown as asked for; devices take the default
+    return _whole(changes, _DECIDING, after, check_policy)
 
 
 def _meant(changes: Changes) -> Any:

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from evenkeel.api.bodies import Request
-from evenkeel.api.fields import END, ObjectId, ProjectId, Tags, Text
+from evenkeel.api.decode_errors import REFUSAL
+from evenkeel.api.fields import END, ProjectId, Tags, Text, Uuid
 from evenkeel.api.octavia.given import changes_of
 from evenkeel.api.octavia.pool_requests import NestedPool
 from evenkeel.core.model import (
@@ -29,6 +30,7 @@ Url = Annotated[
         max_length=255,
         pattern=r"^[Hh][Tt][Tt][Pp][Ss]?://" + _HOST + _REST + END,
         description="An http or https URL",
+        extra={REFUSAL: "Value must be a valid URL string"},
     ),
 ]
 Position = Annotated[int, Meta(ge=1, le=L7_POSITION_MAX)]
@@ -88,14 +90,14 @@ class L7PolicyParts(Request):
 class L7PolicyWithPool(L7PolicyParts):
     """An L7 policy inside a new listener. ``redirect_pool``: a new pool, created with it."""
 
-    redirect_pool_id: ObjectId | None = None
+    redirect_pool_id: Uuid | None = None
     redirect_pool: NestedPool | None = None
 
 
 class L7PolicyNew(L7PolicyWithPool, kw_only=True):
     """A new L7 policy of a listener."""
 
-    listener_id: ObjectId
+    listener_id: Uuid
 
 
 class L7PolicyNewBody(Request):

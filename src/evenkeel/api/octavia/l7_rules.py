@@ -59,11 +59,20 @@ def settled(policy: L7Policy) -> L7Policy:
     return replace(policy, redirect_http_code=code, **targets)
 
 
+_INVALID = "Invalid L7 Rule: "
+_WRONG_COMPARE = {
+    "SSL_CONN_HAS_CERT": "L7rule type SSL_CONN_HAS_CERT only supports the EQUAL_TO compare type.",
+    "SSL_VERIFY_RESULT": "L7rule type SSL_VERIFY_RESULT only supports the EQUAL_TO compare type.",
+}
+"""By rule type, where Octavia has words of its own."""
+
+
 def check_policy(policy: L7Policy) -> None:
     """Check that the action's target is given, and that URLs are valid."""
     wanted = TARGETS.get(policy.action)
     if wanted is not None and getattr(policy, wanted) is None:
-        raise Invalid(f"Invalid L7 Policy arguments: {wanted} must not be None with action {policy.action}.")
+        named = "redirect_pool_id or redirect_pool" if wanted == "redirect_pool_id" else wanted
+        raise Invalid(f"Invalid L7 Policy arguments: {named} must not be None with action {policy.action}.")
     for name in ("redirect_url", "redirect_prefix"):
         if (url := getattr(policy, name)) is not None:
             _check_url(name, url)
@@ -76,13 +85,16 @@ def _check_url(field: str, url: str) -> None:
     except ValueError:
         good = False
     if not good:
-        raise unknown_input(field, url, "Value should be an http or https URL.")
+        raise unknown_input(field, url, "Value must be a valid URL string: http or https.")
 
 
 def check_rule(rule: L7Rule) -> None:
     """Check that key, compare type and value are valid for the type."""
     if rule.type in KEYED and rule.key is None:
-        raise _parsing(f"L7 rule type {rule.type} requires a key", code="l7rule_key_missing")
+        what = "L7 rule type requires a key"
+        if rule.type == "SSL_DN_FIELD":
+            what = "L7rule type SSL_DN_FIELD needs to specify a key and a value."
+        raise _parsing(f"{_INVALID}{what} ({rule.type})", code="l7rule_key_missing")
     if rule.type not in KEYED and rule.key is not None:
         raise _parsing(f"L7 rule type {rule.type} does not use the key field; it is '{shorten(rule.key)}'")
     _CHECKS[rule.type](rule)
@@ -92,7 +104,8 @@ def _check_text(rule: L7Rule) -> None:
     if rule.compare_type == "REGEX":
         _check_regex(rule.value)
     elif not _VISIBLE.fullmatch(rule.value) and not _QUOTED.fullmatch(rule.value):
-        raise _value(rule, "visible ASCII characters; with blanks between them in double quotes")
+        allowed = "visible ASCII characters; with blanks between them in double quotes"
+        raise _value(rule, "Invalid characters in comparison value", allowed)
 
 
 def _check_file_type(rule: L7Rule) -> None:
@@ -104,19 +117,21 @@ def _check_cookie(rule: L7Rule) -> None:
     if rule.compare_type == "REGEX":
         _check_regex(rule.value)
     elif not _COOKIE_VALUE.fullmatch(rule.value):
-        raise _value(rule, 'visible ASCII characters but for ", comma, semicolon and backslash')
+        allowed = 'visible ASCII characters but for ", comma, semicolon and backslash'
+        raise _value(rule, "Invalid characters in cookie value", allowed)
 
 
 def _check_has_certificate(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if rule.value.lower() != "true":
-        raise _value(rule, "true")
+        raise _value(rule, f"{_INVALID}L7rule value {shorten(rule.value)} is not a boolean True string.", "true")
 
 
 def _check_verify_result(rule: L7Rule) -> None:
     _check_compare_type(rule, "EQUAL_TO")
     if not (rule.value.isascii() and rule.value.isdigit()):
-        raise _value(rule, "a whole number from 0 on")
+        text = f"{_INVALID}L7rule type SSL_VERIFY_RESULT needs a int value, which is >= 0"
+        raise _value(rule, text, "a whole number from 0 on")
 
 
 def _check_field(rule: L7Rule) -> None:
@@ -140,7 +155,8 @@ _CHECKS: dict[str, Callable[[L7Rule], None]] = {
 def _check_compare_type(rule: L7Rule, *allowed: str) -> None:
     if rule.compare_type not in allowed:
         raise _parsing(
-            f"invalid comparison type for rule type: {rule.type} takes {' or '.join(allowed)}, not {rule.compare_type}",
+            f"{_INVALID}{_WRONG_COMPARE.get(rule.type, 'invalid comparison type for rule type')} "
+            f"{rule.type} takes {' or '.join(allowed)}, not {rule.compare_type}",
             code="l7rule_compare_type",
         )
 
@@ -155,8 +171,9 @@ def _check_regex(text: str) -> None:
         ) from error
 
 
-def _value(rule: L7Rule, allowed: str) -> Invalid:
-    return _parsing(f"value '{shorten(rule.value)}' of rule type {rule.type}. Allowed: {allowed}")
+def _value(rule: L7Rule, problem: str, allowed: str) -> Invalid:
+    """``problem``: in Octavia's words."""
+    return _parsing(f"{problem} (value '{shorten(rule.value)}' of rule type {rule.type}; allowed: {allowed})")
 
 
 def _parsing(text: str, *, code: str | None = None) -> Invalid:

@@ -1,5 +1,7 @@
 """Members of a pool: create, change, and the batch that replaces all."""
 
+from collections.abc import Iterable
+
 from msgspec.structs import asdict
 
 from evenkeel.api.answers import Answer
@@ -10,6 +12,8 @@ from evenkeel.api.octavia.changes import batch_rows, member_changes
 from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.resources import MEMBERS, POOLS, changed, everything, object_id, one, written
 from evenkeel.core.capabilities import member_problems, needs_check
+from evenkeel.core.catalogue import Flavor, metadata
+from evenkeel.core.errors import Invalid
 from evenkeel.core.model import LoadBalancer, Member, Pool
 
 
@@ -23,6 +27,18 @@ async def create(services: Services, call: Call, body: requests.MemberNewBody) -
     return one(MEMBERS, await make_member(services, call, await _pool(services, call), body.member), 201)
 
 
+async def check_sriov(
+    services: Services, load_balancer_id: str, bodies: Iterable[requests.MemberNew | change_requests.MemberBatchItem]
+) -> None:
+    """Raises :class:`Invalid` for an SR-IOV port that the load balancer's flavor does not allow."""
+    if not any(body.request_sriov is True for body in bodies):
+        return
+    root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
+    offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
+    if offer is None or metadata("flavor_data", offer.data).get("allow_member_sriov") is not True:
+        raise Invalid("The load balancer flavor does not allow SR-IOV member ports. (request_sriov)")
+
+
 async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
     """Add a member to the pool; returns the stored member."""
     row = member_row(
@@ -34,6 +50,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     )
     served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(member_problems(served.table, asdict(row)))
+    await check_sriov(services, pool.load_balancer_id, [wanted])
     accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
     await services.accepted(accepted)
     made: Member = await written(services, call, MEMBERS, accepted, row.id, pool.id)
@@ -73,6 +90,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
+    await check_sriov(services, pool.load_balancer_id, body.members)
     accepted = await services.tenants.replace_members(
         pool.id, rows, additive_only=additive_only, project_id=call.caller.scope
     )

@@ -17,7 +17,6 @@ from evenkeel.api.fields import (
     HttpVersion,
     MonitorRetries,
     MonitorSeconds,
-    ObjectId,
     PersistenceSeconds,
     Port,
     ProjectId,
@@ -26,6 +25,7 @@ from evenkeel.api.fields import (
     TlsCiphers,
     TlsVersions,
     UrlPath,
+    Uuid,
     Weight,
 )
 from evenkeel.core.model import HealthMonitorType, LbAlgorithm, PersistenceType, PoolProtocol
@@ -52,7 +52,7 @@ class MemberNew(Request):
     admin_state_up: bool | None = None
     weight: Weight | None = None
     backup: bool | None = None
-    subnet_id: ObjectId | None = None
+    subnet_id: Uuid | None = None
     monitor_address: Address | None = None
     monitor_port: Port | None = None
     tags: Tags | None = None
@@ -87,7 +87,7 @@ class NestedHealthMonitor(Request):
 class HealthMonitorNew(NestedHealthMonitor, kw_only=True):
     """A health monitor of a pool."""
 
-    pool_id: ObjectId
+    pool_id: Uuid
 
 
 # -- pools
@@ -131,5 +131,5 @@ class DefaultPool(PoolParts):
 class PoolNew(NestedPool):
     """A pool of a load balancer, or the default pool of a listener."""
 
-    loadbalancer_id: ObjectId | None = None
-    listener_id: ObjectId | None = None
+    loadbalancer_id: Uuid | None = None
+    listener_id: Uuid | None = None

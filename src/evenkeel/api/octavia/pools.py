@@ -10,7 +10,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import monitor_row, pool_rows
-from evenkeel.api.octavia.changes import Changes, monitor_changes, pool_changes
+from evenkeel.api.octavia.changes import Changes, changed_persistence, monitor_changes, pool_changes
 from evenkeel.api.octavia.places import Place
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
@@ -127,6 +127,8 @@ async def _check_changes(
     if not about_tls and not changes.get("session_persistence"):
         return []
     pool: Pool = await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
+    if isinstance(change := changes.get("session_persistence"), change_requests.PersistenceChange):
+        changes["session_persistence"] = changed_persistence(change, pool.session_persistence)
     after = settled_tls(structs.replace(pool, **changes), services.tls)
     refuse_empty_lists(body, after)
     check_allowed(body, services.tls, after, pool)

@@ -26,7 +26,7 @@ def _both(quotas: Quotas) -> dict[str, int]:
 
 def quota_view(row: ProjectQuotas) -> ProjectQuotaView:
     """The limits of a project."""
-    return ProjectQuotaView(project_id=row.project_id, **_both(row.quotas))
+    return ProjectQuotaView(project_id=row.project_id, tenant_id=row.project_id, **_both(row.quotas))
 
 
 async def listing(services: Services, call: Call) -> Answer:
@@ -46,9 +46,10 @@ async def show(services: Services, call: Call) -> Answer:
 
 async def defaults(services: Services, call: Call) -> Answer:
     """The default quotas, the same for every project."""
+    quotas = services.quotas.default_quotas()
     if "id" in call.params:
-        project_of(call)
-    return json_answer({"quota": QuotaView(**_both(services.quotas.default_quotas()))})
+        return json_answer({"quota": quota_view(ProjectQuotas(project_id=project_of(call), quotas=quotas))})
+    return json_answer({"quota": QuotaView(**_both(quotas))})
 
 
 async def change(services: Services, call: Call, body: QuotaSetBody) -> Answer:

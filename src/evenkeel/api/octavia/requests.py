@@ -16,7 +16,6 @@ from evenkeel.api.fields import (
     ContainerRef,
     ContainerRefs,
     HstsSeconds,
-    ObjectId,
     Port,
     ProjectId,
     ProviderName,
@@ -26,6 +25,7 @@ from evenkeel.api.fields import (
     TimeoutMilliseconds,
     TlsCiphers,
     TlsVersions,
+    Uuid,
 )
 from evenkeel.api.octavia.l7_requests import MAX_L7POLICIES, L7PolicyParts, L7PolicyWithPool
 from evenkeel.api.octavia.pool_requests import DefaultPool as DefaultPool
@@ -114,22 +114,22 @@ class NestedL7Policy(L7PolicyParts):
     """An L7 policy of a listener inside a new load balancer."""
 
     redirect_pool: DefaultPool | None = None
-    redirect_pool_id: ObjectId | None = None
+    redirect_pool_id: Uuid | None = None
 
 
 class NestedListener(ListenerParts):
     """A listener inside a new load balancer."""
 
     default_pool: DefaultPool | None = None
-    default_pool_id: ObjectId | None = None
+    default_pool_id: Uuid | None = None
     l7policies: Annotated[list[NestedL7Policy], Meta(max_length=MAX_L7POLICIES)] | None = None
 
 
 class ListenerNew(ListenerParts, kw_only=True):
     """A port of a load balancer."""
 
-    loadbalancer_id: ObjectId
-    default_pool_id: ObjectId | None = None
+    loadbalancer_id: Uuid
+    default_pool_id: Uuid | None = None
     default_pool: NestedPool | None = None
     l7policies: Annotated[list[L7PolicyWithPool], Meta(max_length=MAX_L7POLICIES)] | None = None
 
@@ -140,9 +140,9 @@ class ListenerNew(ListenerParts, kw_only=True):
 class AdditionalVip(Request):
     """One more address of a load balancer. ``port_id``: must be the VIP's port, which all addresses share."""
 
-    subnet_id: ObjectId
+    subnet_id: Uuid
     ip_address: Address | None = None
-    port_id: ObjectId | None = None
+    port_id: Uuid | None = None
 
 
 class LoadBalancerNew(Request):
@@ -152,9 +152,9 @@ class LoadBalancerNew(Request):
     description: Text | None = None
     admin_state_up: bool | None = None
     vip_address: Address | None = None
-    vip_subnet_id: ObjectId | None = None
-    vip_network_id: ObjectId | None = None
-    vip_port_id: ObjectId | None = None
+    vip_subnet_id: Uuid | None = None
+    vip_network_id: Uuid | None = None
+    vip_port_id: Uuid | None = None
     project_id: ProjectId | None = None
     tenant_id: ProjectId | None = None
     provider: ProviderName | None = None
@@ -162,9 +162,9 @@ class LoadBalancerNew(Request):
     listeners: Annotated[list[NestedListener], Meta(max_length=MAX_LISTENERS)] | None = None
     pools: Annotated[list[NestedPool], Meta(max_length=MAX_POOLS)] | None = None
     additional_vips: Annotated[list[AdditionalVip], Meta(max_length=MAX_ADDITIONAL_VIPS)] | None = None
-    vip_qos_policy_id: ObjectId | None = None
+    vip_qos_policy_id: Uuid | None = None
     vip_sg_ids: SecurityGroups | None = None
-    flavor_id: ObjectId | None = None
+    flavor_id: Uuid | None = None
     availability_zone: Text | None = None
 
 

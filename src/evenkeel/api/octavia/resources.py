@@ -82,7 +82,7 @@ HEALTH_MONITORS = Resource(
 )
 L7POLICIES = Resource(
     kind=L7Policy,
-    title="L7Policy",
+    title="L7 Policy",
     name="l7policy",
     plural="l7policies",
     filters=filters_of(
@@ -99,7 +99,7 @@ L7POLICIES = Resource(
 )
 L7RULES = Resource(
     kind=L7Rule,
-    title="L7Rule",
+    title="L7 Rule",
     name="rule",
     plural="rules",
     # openstacksdk repeats the policy's id in l7policy_id; an empty key matches an empty text, not null
@@ -107,6 +107,8 @@ L7RULES = Resource(
     view=l7_showing.l7rule_view,
     rule="l7rule",
 )
+TENANT_RESOURCES = (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, HEALTH_MONITORS, L7POLICIES, L7RULES)
+"""All of them."""
 
 
 def object_id(call: Call, title: str, name: str = "id") -> str:

@@ -1,7 +1,11 @@
 """The routes of the Octavia API v2."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from msgspec import defstruct
 
+from evenkeel.api.answers import Answer
 from evenkeel.api.lists import FIELDS_PARAMETER
 from evenkeel.api.octavia import (
     change_requests,
@@ -21,8 +25,10 @@ from evenkeel.api.octavia.l7_routes import L7_ROUTES
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, LISTENERS, LOAD_BALANCERS, MEMBERS, POOLS
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading, removing
+from evenkeel.api.octavia.strangers import refusing_strangers
 from evenkeel.api.policy.names import octavia, own
 from evenkeel.api.routing import Operation, Parameter, RouteMap
+from evenkeel.core.errors import Invalid
 
 CASCADE = Parameter(name="cascade", description="Delete listeners and pools with it", type=bool)
 ADDITIVE_ONLY = Parameter(name="additive_only", description="Remove no member", type=bool)
@@ -265,17 +271,47 @@ PROVIDER_ROUTES = (
     ),
 )
 
+
+async def _lacks_id(*_: Any) -> Answer:
+    """The answer to a change or delete of a whole collection."""
+    raise Invalid('Missing argument: "id"')
+
+
+def _without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
+    """Changes and deletes that lack the id in the path, which Octavia refuses with 400."""
+    known = {(each.method, each.path) for each in operations}
+    return tuple(
+        Operation(
+            method=each.method,
+            path=path,
+            handle=_lacks_id,
+            summary="Refused: the id is missing",
+            rule=each.rule,
+            hidden=True,
+        )
+        for each in operations
+        if each.method in ("PUT", "DELETE")
+        and (path := each.path.removesuffix("/{id}")) != each.path
+        and (each.method, path) not in known
+    )
+
+
+_TENANTS = (
+    *LOAD_BALANCER_ROUTES,
+    *LISTENER_ROUTES,
+    *POOL_ROUTES,
+    *MEMBER_ROUTES,
+    *HEALTH_MONITOR_ROUTES,
+    *L7_ROUTES,
+)
+
 OCTAVIA_ROUTES = (
     RouteMap(
         tag="Octavia v2",
         prefixes=("/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"),  # Octavia serves all of them at each
         operations=(
-            *LOAD_BALANCER_ROUTES,
-            *LISTENER_ROUTES,
-            *POOL_ROUTES,
-            *MEMBER_ROUTES,
-            *HEALTH_MONITOR_ROUTES,
-            *L7_ROUTES,
+            *map(refusing_strangers, _TENANTS),
+            *_without_id(_TENANTS),
             *PROVIDER_ROUTES,
             *QUOTA_ROUTES,
             *CATALOGUE_ROUTES,

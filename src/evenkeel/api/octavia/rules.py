@@ -3,7 +3,7 @@
 All raise :class:`Invalid` (400) or :class:`Conflict` (409) naming field and value.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -45,7 +45,7 @@ def checked_address(field: str, value: str) -> str:
     """The address in its canonical form."""
     normal = _normal_address(value)
     if normal is None:
-        raise unknown_input(field, value, "Value should be an IPv4 or IPv6 address.")
+        raise unknown_input(field, value, "Value should be IPv4 or IPv6 format.")
     return normal
 
 
@@ -53,6 +53,8 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
     """The address of a member or monitor, to which a device may connect."""
     normal = checked_address(field, value)
     if problem := addresses.member_problem(normal):
+        if field == "address":
+            raise Invalid(f"{value} is not a valid option for member address: it should be {ALLOWED_WORDS}; {problem}.")
         raise _not_allowed(field, value, problem)
     return normal
 
@@ -69,7 +71,7 @@ def _not_allowed(field: str, value: str, problem: str) -> Invalid:
     return unknown_input(field, value, f"Value should be {ALLOWED_WORDS}; {problem}.")
 
 
-_CIDR_RULE = "Value should be an IPv4 or IPv6 network as CIDR."
+_CIDR_RULE = "Value should be IPv4 or IPv6 CIDR format."
 
 
 def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ def check_persistence(persistence: SessionPersistence) -> None:
     if persistence.type != "APP_COOKIE" and persistence.cookie_name is not None:
         raise Invalid(
             'Validation failure: Field "cookie_name" can only be specified with session persistence of type '
-            f'"APP_COOKIE", not "{persistence.type}".',
+            f'"APP_COOKIE". The type is "{persistence.type}".',
             code="session_persistence",
         )
 
@@ -115,11 +117,14 @@ def check_pool(pool: Pool) -> None:
     check_persistence(persistence)
     _check_datagram_persistence(pool.protocol, persistence)
     if persistence.type in ("HTTP_COOKIE", "APP_COOKIE") and pool.protocol != "HTTP":
-        raise Invalid(
-            f"Validation failure: session_persistence type {persistence.type} is only valid for pools of protocol "
-            f"HTTP, not {pool.protocol}.",
-            code="session_persistence",
-        )
+        about = f"Session persistence of type {persistence.type}"
+        if pool.protocol not in DATAGRAM_PROTOCOLS:
+            text = f"{about} is only valid for pools of protocol HTTP, not {pool.protocol}."
+        elif persistence.cookie_name is not None:
+            text = f"Cookie names are not supported for UDP/SCTP pools. The protocol is {pool.protocol}."
+        else:
+            text = f"{about} is not supported for UDP/SCTP protocol pools. The protocol is {pool.protocol}."
+        raise Invalid(f"Validation failure: {text}", code="session_persistence")
 
 
 def _check_datagram_persistence(protocol: str, persistence: SessionPersistence) -> None:
@@ -127,8 +132,8 @@ def _check_datagram_persistence(protocol: str, persistence: SessionPersistence) 
     for name in ("persistence_timeout", "persistence_granularity"):
         if getattr(persistence, name) is not None and protocol not in DATAGRAM_PROTOCOLS:
             raise Invalid(
-                f"Validation failure: {name} is only for pools of protocols {' and '.join(sorted(DATAGRAM_PROTOCOLS))},"
-                f" not {protocol}."
+                "Validation failure: persistence_timeout and persistence_granularity is only for UDP and SCTP protocol "
+                f"pools. {name} is given, and the protocol is {protocol}."
             )
     if persistence.persistence_granularity is not None and not _is_netmask(persistence.persistence_granularity):
         raise unknown_input(
@@ -173,19 +178,18 @@ def check_listener(listener: Listener, insert_headers: dict[str, str]) -> None:
     if insert_headers and listener.protocol not in L7_PROTOCOLS:
         allowed = " and ".join(sorted(L7_PROTOCOLS))
         raise Invalid(
-            f"Validation failure: insert_headers is only valid for listeners of protocol {allowed}, not "
-            f"{listener.protocol}."
+            f"insert-headers is not a valid option for a {listener.protocol} protocol listener. Allowed: {allowed}."
         )
-    about_tls = ", ".join(name for name in insert_headers if name in TLS_INSERT_HEADERS)
+    about_tls = [name for name in insert_headers if name in TLS_INSERT_HEADERS]
     if about_tls and listener.protocol != TLS_PROTOCOL:
         raise Invalid(
-            f"Validation failure: insert_headers {about_tls} is only valid for listeners of protocol {TLS_PROTOCOL}, "
-            f"not {listener.protocol}."
+            f"{about_tls} is not a valid option for {listener.protocol} protocol listener. insert_headers may have it "
+            f"at {TLS_PROTOCOL} ones."
         )
 
 
 DATAGRAM_MONITORS = ("UDP-CONNECT", "SCTP")
-MONITORS_OF_POOL = {"UDP": ("UDP-CONNECT", "TCP", "HTTP"), "SCTP": ("SCTP", "UDP-CONNECT", "TCP", "HTTP")}
+MONITORS_OF_POOL = {"UDP": ("UDP-CONNECT", "SCTP", "TCP", "HTTP"), "SCTP": ("SCTP", "UDP-CONNECT", "TCP", "HTTP")}
 """Pool protocol -> allowed types of monitors, if restricted."""
 UDP_CONNECT_DELAY_MIN_SECONDS = 3
 
@@ -201,7 +205,7 @@ def check_monitored(pool_protocol: str, monitor_type: str) -> None:
     if allowed is None and monitor_type in DATAGRAM_MONITORS:
         raise Invalid(
             f"Validation failure: The {monitor_type} type is only supported for pools of type "
-            f"{'/'.join(MONITORS_OF_POOL)}, not {pool_protocol}."
+            f"{'/'.join(MONITORS_OF_POOL)}. The pool's is {pool_protocol}."
         )
 
 
@@ -239,11 +243,13 @@ def _check_codes(codes: str) -> None:
         raise unknown_input("expected_codes", codes, "A range should go from the lower code to the higher.")
 
 
-def check_listener_ports(listeners: Iterable[Listener]) -> None:
+def check_listener_ports(listeners: Sequence[Listener]) -> None:
     """No two listeners of a load balancer on one port; TCP, UDP and SCTP have ports of their own."""
     if double := _first_double((port_space(row.protocol), row.protocol_port) for row in listeners):
+        first = next(row for row in listeners if (port_space(row.protocol), row.protocol_port) == double)
         raise Conflict(
-            f"Another Listener on this Load Balancer is already using protocol_port {double[1]}.",
+            f"Another Listener on this Load Balancer is already using protocol {first.protocol} and protocol_port "
+            f"{first.protocol_port}",
             code="listener_port_taken",
         )
 
@@ -253,6 +259,16 @@ def check_members(members: Iterable[Member]) -> None:
     if double := _first_double((row.address, row.protocol_port) for row in members):
         raise Conflict(
             f"Another member on this pool is already using ip {double[0]} on protocol_port {double[1]}.",
+            code="member_exists",
+        )
+
+
+def check_named_once(members: Iterable[Member]) -> None:
+    """No two members of a batch with the same address and port."""
+    if double := _first_double((row.address, row.protocol_port) for row in members):
+        raise Invalid(
+            "Validation failure: Member must be updated only once in the same request. "
+            f"Several have address {double[0]} and protocol_port {double[1]}.",
             code="member_exists",
         )
 

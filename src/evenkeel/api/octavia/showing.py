@@ -10,6 +10,7 @@ from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
 from evenkeel.api.octavia.l7_showing import full_l7policy_view
 from evenkeel.api.octavia.views import (
     AdditionalVipView,
+    HealthMonitorAttributes,
     HealthMonitorView,
     IdRef,
     ListenerView,
@@ -46,6 +47,7 @@ _pool = viewer(PoolView)
 _full_pool = viewer(FullPoolView)
 _member = viewer(MemberView)
 _health_monitor = viewer(HealthMonitorView)
+_full_monitor = viewer(HealthMonitorAttributes)
 
 
 def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
@@ -78,14 +80,24 @@ def _listener_attributes(row: Listener) -> dict[str, Any]:
         "tenant_id": row.project_id,
         "created_at": timestamp(row.created_at),
         "updated_at": timestamp_or_none(row.updated_at),
-        "loadbalancers": [IdRef(id=row.load_balancer_id)],
         "allowed_cidrs": row.allowed_cidrs or None,
+        **_tls_lists(row),
     }
+
+
+def _tls_lists(row: Listener | Pool) -> dict[str, Any]:
+    """Null without TLS."""
+    return {"tls_versions": row.tls_versions or None, "alpn_protocols": row.alpn_protocols or None}
+
+
+def _parent(row: Listener | Pool) -> list[IdRef]:
+    return [IdRef(id=row.load_balancer_id)]
 
 
 def listener_view(row: Listener) -> ListenerView:
     """A listener, with the ids of its L7 policies."""
-    return _listener(row, **_listener_attributes(row), l7policies=refs(row.l7policy_ids))
+    own = {"loadbalancers": _parent(row), "l7policies": refs(row.l7policy_ids)}
+    return _listener(row, **_listener_attributes(row), **own)
 
 
 def full_listener_view(
@@ -101,16 +113,22 @@ def _pool_attributes(row: Pool) -> dict[str, Any]:
     return {
         "session_persistence": None if persistence is None else PersistenceView(**asdict(persistence)),
         "tenant_id": row.project_id,
-        "loadbalancers": [IdRef(id=row.load_balancer_id)],
         "listeners": refs(row.listener_ids),
         "created_at": timestamp(row.created_at),
         "updated_at": timestamp_or_none(row.updated_at),
+        **_tls_lists(row),
     }
 
 
 def pool_view(row: Pool) -> PoolView:
     """A pool, with the ids of its children."""
-    return _pool(row, **_pool_attributes(row), healthmonitor_id=row.health_monitor_id, members=refs(row.member_ids))
+    return _pool(
+        row,
+        **_pool_attributes(row),
+        loadbalancers=_parent(row),
+        healthmonitor_id=row.health_monitor_id,
+        members=refs(row.member_ids),
+    )
 
 
 def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor | None) -> FullPoolView:
@@ -118,9 +136,8 @@ def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor 
     return _full_pool(
         row,
         **_pool_attributes(row),
-        healthmonitor_id=None if monitor is None else monitor.id,
         members=[member_view(member) for member in members],
-        healthmonitor=None if monitor is None else health_monitor_view(monitor),
+        healthmonitor=None if monitor is None else _full_monitor(monitor, **_monitor_attributes(monitor)),
     )
 
 
@@ -134,15 +151,17 @@ def member_view(row: Member) -> MemberView:
     )
 
 
+def _monitor_attributes(row: HealthMonitor) -> dict[str, Any]:
+    return {
+        "tenant_id": row.project_id,
+        "created_at": timestamp(row.created_at),
+        "updated_at": timestamp_or_none(row.updated_at),
+    }
+
+
 def health_monitor_view(row: HealthMonitor) -> HealthMonitorView:
-    """A health monitor."""
-    return _health_monitor(
-        row,
-        tenant_id=row.project_id,
-        pools=[IdRef(id=row.pool_id)],
-        created_at=timestamp(row.created_at),
-        updated_at=timestamp_or_none(row.updated_at),
-    )
+    """A health monitor, with the id of its pool."""
+    return _health_monitor(row, **_monitor_attributes(row), pools=[IdRef(id=row.pool_id)])
 
 
 def statistics_view(statistics: ListenerStatistics) -> StatisticsView:

@@ -68,8 +68,8 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
     for name, title in _LISTS.items():
         if speaks_tls(row) and getattr(body, name) == []:
             raise Invalid(
-                f"Validation failure: Empty {title} list {name}. Either specify at least one {title} or remove this "
-                "parameter to use the default."
+                f"Validation failure: Empty {title} list. Either specify at least one {title} or remove this "
+                f"parameter to use the default ({name})."
             )
 
 
@@ -110,8 +110,8 @@ def check_listener_tls(row: Listener) -> None:
         return
     if row.default_tls_container_ref is None and not row.sni_container_refs:
         raise Invalid(
-            "Validation failure: An SNI or default certificate container reference (sni_container_refs or "
-            f"default_tls_container_ref) must be provided for {TLS_PROTOCOL} protocol listeners."
+            "Validation failure: An SNI or default certificate container reference must be provided for "
+            f"{TLS_PROTOCOL} protocol listeners. (sni_container_refs, default_tls_container_ref)"
         )
     if row.client_ca_tls_container_ref is None:
         _refuse_clients_without_ca(row)
@@ -124,17 +124,23 @@ def check_listener_tls(row: Listener) -> None:
 
 def _refuse_tls(row: Listener) -> None:
     for name, default in LISTENER_TLS.items():
-        if getattr(row, name) != default:
+        if getattr(row, name) == default:
+            continue
+        if name.startswith("hsts"):
             raise Invalid(
-                f"Validation failure: {name} is only allowed on {TLS_PROTOCOL} protocol listeners, not {row.protocol}."
+                "Validation failure: The HSTS feature can only be used for listeners using the "
+                f"{TLS_PROTOCOL} protocol. {name} is given, and the protocol is {row.protocol}."
             )
+        raise Invalid(
+            f"Validation failure: {name} is only allowed on {TLS_PROTOCOL} protocol listeners, not {row.protocol}."
+        )
 
 
 def _refuse_clients_without_ca(row: Listener) -> None:
     if row.client_authentication != "NONE":
         raise Invalid(
-            f"Validation failure: Client authentication setting {row.client_authentication} (client_authentication) "
-            "requires a client CA container reference (client_ca_tls_container_ref)."
+            f"Validation failure: Client authentication setting {row.client_authentication} requires a client CA "
+            "container reference. (client_authentication, client_ca_tls_container_ref)"
         )
     if row.client_crl_container_ref is not None:
         raise Invalid(

@@ -10,7 +10,6 @@ from evenkeel.api.answers import encode
 from evenkeel.api.octavia.full_views import FullLoadBalancerView
 from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view
 from evenkeel.api.octavia.views import View
-from evenkeel.api.reasons import reason_of
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 
 
@@ -46,48 +45,24 @@ class PoolStatus(View, kw_only=True):
     members: list[MemberStatus]
 
 
-class L7RuleStatus(View, kw_only=True):
-    """An L7 rule's statuses."""
-
-    id: str
-    type: str
-    operating_status: str
-    provisioning_status: str
-
-
-class L7PolicyStatus(View, kw_only=True):
-    """An L7 policy's statuses, and its rules."""
-
-    id: str
-    name: str
-    action: str
-    operating_status: str
-    provisioning_status: str
-    rules: list[L7RuleStatus]
-
-
 class ListenerStatus(View, kw_only=True):
-    """A listener's statuses, its L7 policies, and the pools that listener and policies send to."""
+    """A listener's statuses, and the pools that it and its L7 policies send to."""
 
     id: str
     name: str
     operating_status: str
     provisioning_status: str
-    l7policies: list[L7PolicyStatus]
     pools: list[PoolStatus]
 
 
 class LoadBalancerStatus(View, kw_only=True):
-    """A load balancer's statuses and children."""
+    """A load balancer's statuses and listeners."""
 
     id: str
     name: str
     operating_status: str
     provisioning_status: str
-    status_reason: str | None
-    """Why it is PENDING or ERROR; not in Octavia."""
     listeners: list[ListenerStatus]
-    pools: list[PoolStatus]
 
 
 class StatusTree(View, kw_only=True):
@@ -131,7 +106,7 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     much larger than the load balancer.
     """
     members, monitors = below(tree)
-    policies, rules = policies_of(tree)
+    policies, _ = policies_of(tree)
     pools = {row.id: row for row in tree.pools}
 
     def pool(row: Pool) -> Iterator[bytes]:
@@ -142,17 +117,13 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     def listener(row: Listener) -> Iterator[bytes]:
         own = policies.get(row.id, [])
         targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in own)))
-        yield opened(_listener_status(row, [_policy_status(policy, rules.get(policy.id, [])) for policy in own]))
+        yield opened(ListenerStatus(**_statuses(row), pools=[]))
         yield from listed(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)
         yield CLOSED
 
     yield STATUSES
-    root = tree.load_balancer
-    reason = reason_of(root.provisioning_status, root)
-    yield opened(LoadBalancerStatus(**_statuses(root), status_reason=reason, listeners=[], pools=[]), last="pools")
+    yield opened(LoadBalancerStatus(**_statuses(tree.load_balancer), listeners=[]))
     yield from listed(listener(row) for row in tree.listeners)
-    yield b'],"pools":['
-    yield from listed(pool(row) for row in tree.pools)
     yield CLOSED + b"}}"
 
 
@@ -161,12 +132,9 @@ CLOSED = b"]}"
 """The end of a view from :func:`opened`."""
 
 
-def opened(view: View, *, last: str = "") -> bytes:
-    """A view as JSON up to the inside of its last list, which is empty. With two empty lists at the end, ``last`` is
-    the name of the second, and the first stays open.
-    """
-    end = f'],"{last}":[]}}'.encode() if last else CLOSED
-    return encode(view).removesuffix(end)
+def opened(view: View) -> bytes:
+    """A view as JSON up to the inside of its last list, which is empty."""
+    return encode(view).removesuffix(CLOSED)
 
 
 def joined(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -181,23 +149,6 @@ def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
         if number:
             yield b","
         yield from part
-
-
-def _listener_status(row: Listener, policies: list[L7PolicyStatus]) -> ListenerStatus:
-    return ListenerStatus(**_statuses(row), l7policies=policies, pools=[])
-
-
-def _policy_status(row: L7Policy, rules: list[L7Rule]) -> L7PolicyStatus:
-    shown = [
-        L7RuleStatus(
-            id=rule.id,
-            type=rule.type,
-            operating_status=rule.operating_status,
-            provisioning_status=rule.provisioning_status,
-        )
-        for rule in rules
-    ]
-    return L7PolicyStatus(**_statuses(row), action=row.action, rules=shown)
 
 
 def _statuses(row: Any) -> dict[str, str]:

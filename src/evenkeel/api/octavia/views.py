@@ -55,13 +55,15 @@ class ListenerAttributes(View, kw_only=True):
     tenant_id: str
     created_at: str
     updated_at: str | None
-    loadbalancers: list[IdRef]
     allowed_cidrs: tuple[str, ...] | None
+    tls_versions: tuple[str, ...] | None
+    alpn_protocols: tuple[str, ...] | None
 
 
 class ListenerView(ListenerAttributes, kw_only=True):
     """A listener, with the ids of its L7 policies in the order of their positions."""
 
+    loadbalancers: list[IdRef]
     l7policies: list[IdRef]
 
 
@@ -80,16 +82,18 @@ class PoolAttributes(View, kw_only=True):
 
     session_persistence: PersistenceView | None
     tenant_id: str
-    loadbalancers: list[IdRef]
     listeners: list[IdRef]
     created_at: str
     updated_at: str | None
-    healthmonitor_id: str | None
+    tls_versions: tuple[str, ...] | None
+    alpn_protocols: tuple[str, ...] | None
 
 
 class PoolView(PoolAttributes, kw_only=True):
     """A pool, with the ids of its members."""
 
+    loadbalancers: list[IdRef]
+    healthmonitor_id: str | None
     members: list[IdRef]
 
 
@@ -103,13 +107,18 @@ class MemberView(View, kw_only=True):
 
 
 @shows(HealthMonitor, without=frozenset({"load_balancer_id", "pool_id"}))
-class HealthMonitorView(View, kw_only=True):
-    """A health monitor."""
+class HealthMonitorAttributes(View, kw_only=True):
+    """Attributes of every view of a health monitor."""
 
     tenant_id: str
-    pools: list[IdRef]
     created_at: str
     updated_at: str | None
+
+
+class HealthMonitorView(HealthMonitorAttributes, kw_only=True):
+    """A health monitor, with the id of its pool."""
+
+    pools: list[IdRef]
 
 
 @shows(L7Rule, without=frozenset({"load_balancer_id", "l7policy_id"}))

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
 from evenkeel.api.errors import BadList
+from evenkeel.api.events.stream import MEDIA_TYPE, EventStream, last_event_id
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.networks import changed, network_of
@@ -47,6 +48,8 @@ async def hosting(services: Services, call: Call) -> Answer:
     pending = root.provisioning_status in PENDING
     ahead = await services.operators.place_in_line(root.id) if pending else 0
     shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted, services.broker_problem(), ahead)
+    if problem := await services.operators.port_problem(root.id):
+        shown = replace(shown, operating_reason=problem)
     if not shown.operating_reason:
         query = ReferenceQuery(load_balancer_id=root.id, expiring_days=max(EXPIRY_DAYS))
         expiring = await services.operators.references(query, limit=MAX_EXPIRING)
@@ -163,7 +166,9 @@ async def ids(services: Services, call: Call) -> Answer:
 
 
 async def events(services: Services, call: Call) -> Answer:
-    """Events, oldest first."""
+    """Events, oldest first; to a client that accepts a stream those that happen, as they happen."""
+    if MEDIA_TYPE in call.headers.get(b"accept", b""):
+        return await event_stream(services, call)
     options = options_of(call, ("after", "limit", "newest", "object_id"))
     rows = await services.operators.events(
         after=number_of("after", options.get("after", "0"), 0, INT63_MAX),
@@ -172,3 +177,13 @@ async def events(services: Services, call: Call) -> Answer:
         object_id=_not_empty("object_id", options.get("object_id")),
     )
     return json_answer({"events": [views.event_view(row) for row in rows]})
+
+
+async def event_stream(services: Services, call: Call) -> Answer:
+    """Server-sent events from ``Last-Event-ID``, or ``after``, on; without either from now on."""
+    options = options_of(call, ("after",))
+    after = last_event_id(call.headers.get(b"last-event-id"))
+    if after is None and "after" in options:
+        after = number_of("after", options["after"], 0, INT63_MAX)
+    await services.event_feed.start()
+    return EventStream(services.event_feed, after)

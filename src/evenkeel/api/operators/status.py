@@ -58,6 +58,10 @@ class Readiness(Value):
 async def status(services: Services, call: Call) -> Answer:
     """A summary of the whole system."""
     options_of(call, ())
+    return await services.status.get(lambda: _status(services))
+
+
+async def _status(services: Services) -> Answer:
     return json_answer({"status": await _summary(services)})
 
 

@@ -18,11 +18,12 @@ from evenkeel.bus.amqp.consumer import AmqpSubscription
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.presence import AmqpAnnouncement
 from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, PublishNacked, QueueGone, QueueRefused
+from evenkeel.bus.amqp.wills import WillQueue
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
 from evenkeel.core.errors import BusUnavailable, MessageRejected
-from evenkeel.core.messages import AnyReply, Call, Hint
-from evenkeel.core.ports import Handler
+from evenkeel.core.messages import AnyReply, Call, Hint, is_light
+from evenkeel.core.ports import Handler, Will
 
 START_SECONDS = 10.0
 SEND_SECONDS = 10.0
@@ -124,7 +125,10 @@ class AmqpBus:
         publisher = await self._publisher(deadline)
         waiting = self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
         async with waiting as future:
-            await self._publish_call(publisher, queue, raw, call_id, deadline)
+            if is_light(queue):
+                await publisher.call_light(queue, raw, call_id, deadline=deadline)
+            else:
+                await self._publish_call(publisher, queue, raw, call_id, deadline)
             reply: AnyReply = await future
         return reply
 
@@ -144,14 +148,25 @@ class AmqpBus:
         await subscription.start()
         return subscription
 
-    async def announce(self, name: str) -> AmqpAnnouncement:
+    async def announce(self, name: str, will: Will | None = None) -> AmqpAnnouncement:
         if self._link is None:
             raise BusUnavailable("the bus is not open")
-        announcement = AmqpAnnouncement(self._nodes, name, name=self._name, complaints=self._complaints)
+        user = self._access.user if isinstance(self._access, AgentAccess) else None
+        announcement = AmqpAnnouncement(
+            self._nodes,
+            name,
+            name=self._name,
+            complaints=self._complaints,
+            will=None if will is None else WillQueue(name, will, user),
+        )
         self._announcements = [other for other in self._announcements if not other.closed]
         self._announcements.append(announcement)
         await announcement.start()
         return announcement
+
+    @property
+    def delivers_wills(self) -> bool:
+        return True
 
     async def present(self, name: str) -> bool | None:
         publisher = self._current()

@@ -17,7 +17,7 @@ from evenkeel.bus.amqp.publisher import REPLY_TO
 from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
 from evenkeel.bus.deliveries import DeliveryOutcome, Workers, work
 from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import AnyMessage, AnyReply, Refused, is_callback_queue
+from evenkeel.core.messages import AnyMessage, AnyReply, Refused, is_callback_queue, is_light
 from evenkeel.core.ports import Handler
 
 FIRST_CONNECT_SECONDS = 10.0
@@ -52,6 +52,7 @@ class AmqpSubscription:
         access: AgentAccess | ControllerAccess | None = None,
     ) -> None:
         self._queue = queue
+        self._is_light = is_light(queue)
         self._handler = handler
         self._concurrency = concurrency
         self._max_reply_bytes = max_reply_bytes
@@ -97,19 +98,21 @@ class AmqpSubscription:
         channel.close_callbacks.add(lambda *_: self._restart())
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
-        return _Consumer(queue, await queue.consume(self._received))
+        return _Consumer(queue, await queue.consume(self._received, no_ack=self._is_light))
 
     def _restart(self) -> None:
         if (consumer := self._link.current) is not None and not self._closing.is_set():
             self._link.drop(consumer)
 
     async def _received(self, message: AbstractIncomingMessage) -> None:
+        if self._is_light and self._workers.free < 1:
+            return  # no limit of the channel holds it back; its sender repeats it
         # in an own task: the library cancels its tasks when the connection is lost
         self._workers.start(self._work(message))
 
     async def _work(self, message: AbstractIncomingMessage) -> None:
         if self._closing.is_set():
-            await self._settle(message.nack(requeue=True))
+            await self._settle(lambda: message.nack(requeue=True))
             return
         outcome = await work(
             message.body,
@@ -139,14 +142,14 @@ class AmqpSubscription:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(outcome.retry_seconds):
                     await self._closing.wait()  # when closing, return it to other consumers at once
-            await self._settle(message.nack(requeue=True))
+            await self._settle(lambda: message.nack(requeue=True))
         elif outcome.aside:
-            await self._settle(message.reject(requeue=False))
+            await self._settle(lambda: message.reject(requeue=False))
         else:
             if outcome.reply_to and (address := self._reply_address(message)):
                 for reply in outcome.replies:
                     await self._reply(address, reply)
-            await self._settle(message.ack())
+            await self._settle(message.ack)
 
     def _reply_address(self, message: AbstractIncomingMessage) -> str:
         """The sender's direct reply-to address; empty for any other: a sender without permission to write to a queue
@@ -158,10 +161,12 @@ class AmqpSubscription:
             return ""
         return address
 
-    async def _settle(self, settling: Awaitable[None]) -> None:
+    async def _settle(self, settle: Callable[[], Awaitable[None]]) -> None:
+        if self._is_light:
+            return
         try:
             with translated("acknowledging"):
-                await settling
+                await settle()
         except BusUnavailable as error:  # the broker redelivers it
             log.info("message could not be acknowledged", queue=self._queue, reason=str(error))
 

@@ -1,7 +1,8 @@
 """Presence over RabbitMQ: a name is an exclusive queue, which the broker deletes with the connection that declared it.
 
 A probe is a ``mandatory`` message to the queue, which the broker returns if there is none: that costs the broker less
-than a passive declaration, and does not close the channel.
+than a passive declaration, and does not close the channel. What tells controllers when to probe is in
+:mod:`evenkeel.bus.amqp.wills`.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from aiormq.exceptions import ChannelLockedResource, ChannelNotFoundEntity
 from evenkeel.bus.amqp.connection import AmqpConnection, translated
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node
+from evenkeel.bus.amqp.wills import WillQueue
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable
 
@@ -81,8 +83,17 @@ class _Announced:
 class AmqpAnnouncement:
     """Keeps a name present, over its own connection: a shared one may be dropped for other reasons."""
 
-    def __init__(self, nodes: Sequence[Node], announced: str, *, name: str, complaints: ConnectionErrorLog) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        announced: str,
+        *,
+        name: str,
+        complaints: ConnectionErrorLog,
+        will: WillQueue | None = None,
+    ) -> None:
         self._announced = announced
+        self._will = will
         self.closed = False
         self._link: AmqpConnection[_Announced] = AmqpConnection(
             nodes, name=f"{name} presence", complaints=complaints, open_session=self._open
@@ -102,10 +113,14 @@ class AmqpAnnouncement:
         if (session := self._link.current) is not None:
             with contextlib.suppress(BusUnavailable), translated("withdrawing a name"):
                 async with asyncio.timeout(WITHDRAW_SECONDS):
+                    if self._will is not None:
+                        await self._will.revoke()
                     await session.queue.delete(if_unused=False, if_empty=False)
         await self._link.close()
 
     async def _open(self, connection: AbstractConnection) -> _Announced:
+        if self._will is not None:
+            await self._will.leave(connection)  # first: a name that is present has left its will
         channel, queue = await self._declare(connection)
         channel.close_callbacks.add(lambda *_: self._restart())
         underlay = await channel.get_underlay_channel()

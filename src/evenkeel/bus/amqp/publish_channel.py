@@ -84,6 +84,31 @@ class PublishChannel:
             self._retired.append(spare)
 
 
+class LightChannel:
+    """Publishes without confirms; opened at first use, and again after the broker has closed it. ``replies``: as in
+    :class:`PublishChannel`.
+    """
+
+    def __init__(self, connection: AbstractConnection, replies: _Replies) -> None:
+        self._connection = connection
+        self._replies = replies
+        self._channel: AbstractChannel | None = None
+        self._opening = asyncio.Lock()
+
+    async def publish(self, message: AbstractMessage, routing_key: str, *, exchange: str = "") -> None:
+        """Return when it is written to the connection. Raises the library's errors for a lost connection."""
+        channel = self._channel
+        if channel is None or channel.is_closed:
+            channel = await self._open()
+        await _publish(channel, exchange, message, routing_key, mandatory=False)
+
+    async def _open(self) -> AbstractChannel:
+        async with self._opening:
+            if self._channel is None or self._channel.is_closed:
+                self._channel = await _channel(self._connection, self._replies, confirms=False)
+            return self._channel
+
+
 async def _publish(
     channel: AbstractChannel, exchange: str, message: AbstractMessage, routing_key: str, mandatory: bool
 ) -> None:
@@ -91,8 +116,10 @@ async def _publish(
     await through.publish(message, routing_key, mandatory=mandatory)
 
 
-async def _channel(connection: AbstractConnection, replies: _Replies | None) -> AbstractChannel:
-    channel = await connection.channel(on_return_raises=True)
+async def _channel(
+    connection: AbstractConnection, replies: _Replies | None, *, confirms: bool = True
+) -> AbstractChannel:
+    channel = await connection.channel(publisher_confirms=confirms, on_return_raises=confirms)
     if replies is not None:
         queue = await channel.get_queue(replies[0], ensure=False)
         await queue.consume(replies[1], no_ack=True)

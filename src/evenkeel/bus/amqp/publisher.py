@@ -10,7 +10,7 @@ from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, Chann
 
 from evenkeel.bus.amqp.connection import translated
 from evenkeel.bus.amqp.presence import Probes
-from evenkeel.bus.amqp.publish_channel import PublishChannel, PublishRefused
+from evenkeel.bus.amqp.publish_channel import LightChannel, PublishChannel, PublishRefused
 from evenkeel.bus.amqp.topology import calls_exchange, declare_queue
 from evenkeel.core.errors import BusUnavailable
 
@@ -39,12 +39,14 @@ class Publisher:
         sends: PublishChannel,
         calls: PublishChannel,
         probes: Probes,
+        light: LightChannel,
         user: str | None,
     ) -> None:
         self._connection = connection
         self._user = user
         self._sends = sends
         self._calls = calls
+        self._light = light
         self.probes = probes
         self._declared: set[str] = set()
 
@@ -61,7 +63,8 @@ class Publisher:
 
         sends = await PublishChannel.open(connection)
         calls = await PublishChannel.open(connection, replies=(REPLY_TO, received))
-        return cls(connection, sends, calls, await Probes.open(connection), user)
+        light = LightChannel(connection, (REPLY_TO, received))
+        return cls(connection, sends, calls, await Probes.open(connection), light, user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
         """Publish durably, and return when the broker has confirmed."""
@@ -84,11 +87,23 @@ class Publisher:
         exchange = "" if self._user is None else calls_exchange(queue)
         await self._publish(self._calls, queue, message, exchange)
 
+    async def call_light(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
+        """As :meth:`call`, for a message that may get lost: nothing is declared, confirmed or stored."""
+        message = Message(
+            raw,
+            message_id=message_id,
+            reply_to=REPLY_TO,
+            expiration=max(deadline - asyncio.get_running_loop().time(), 0.001),
+            delivery_mode=DeliveryMode.NOT_PERSISTENT,
+            user_id=self._user,
+        )
+        with translated(f"sending to {queue}"):
+            await self._light.publish(message, "", exchange=calls_exchange(queue))
+
     async def reply(self, address: str, raw: bytes) -> None:
-        """Answer a call. Dropped by the broker if the caller is gone."""
+        """Answer a call. Dropped by the broker if the caller is gone; one that does not arrive is asked for again."""
         with translated("replying"):
-            message = Message(raw, delivery_mode=DeliveryMode.NOT_PERSISTENT)
-            await self._sends.publish(message, address, mandatory=False)
+            await self._light.publish(Message(raw, delivery_mode=DeliveryMode.NOT_PERSISTENT), address)
 
     async def _publish(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
         with translated(f"sending to {queue}"):

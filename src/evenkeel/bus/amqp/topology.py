@@ -1,5 +1,5 @@
-"""Declarations of queues and exchanges. Only durable quorum queues: newer brokers refuse other shared queues, and
-others lose messages.
+"""Declarations of queues and exchanges. Durable quorum queues: others lose messages, which only keepalives may. Those
+have a classic queue, durable too, because newer brokers refuse other shared queues.
 
 The arguments of an existing queue cannot be changed (the broker answers 406), so they must not change here.
 """
@@ -9,6 +9,7 @@ from typing import Any
 from aio_pika.abc import AbstractChannel, AbstractQueue
 
 from evenkeel.bus.deliveries import MAX_DELIVERIES
+from evenkeel.core.messages import is_light
 
 DEAD_QUEUE = "evenkeel-dead"
 """The dead-letter queue; the newest ``MAX_DEAD`` messages are kept for the operator."""
@@ -17,6 +18,8 @@ CALLS_PREFIX = "evenkeel-calls-to_"
 MAX_DEAD = 10_000
 MAX_MESSAGES = 100_000
 MAX_BYTES = 1024**3
+MAX_LIGHT = 10_000
+"""Messages in a queue whose messages may get lost; the oldest are dropped."""
 ABANDONED_SECONDS = 7 * 86_400
 """A queue without consumers for this long is deleted: its agent is gone."""
 
@@ -27,6 +30,12 @@ _QUEUE: dict[str, Any] = {
     "x-max-length": MAX_MESSAGES,
     "x-max-length-bytes": MAX_BYTES,
     "x-overflow": "reject-publish",
+    "x-expires": ABANDONED_SECONDS * 1000,
+}
+_LIGHT: dict[str, Any] = {
+    "x-queue-type": "classic",
+    "x-max-length": MAX_LIGHT,
+    "x-overflow": "drop-head",
     "x-expires": ABANDONED_SECONDS * 1000,
 }
 _DEAD: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": MAX_DEAD}
@@ -42,7 +51,7 @@ async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
 
 async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
     """Declare only the queue, which an agent with its own user may do."""
-    return await channel.declare_queue(name, durable=True, arguments=_QUEUE)
+    return await channel.declare_queue(name, durable=True, arguments=_LIGHT if is_light(name) else _QUEUE)
 
 
 def calls_exchange(queue: str) -> str:

@@ -18,7 +18,7 @@ from evenkeel.bus.embedded.wakeups import WakeUps, is_dead, remove, socket_direc
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable, MessageRejected
 from evenkeel.core.messages import AnyReply, Call, Hint
-from evenkeel.core.ports import Handler
+from evenkeel.core.ports import Handler, Will
 
 POLL_SECONDS = 1.0
 """Interval at which every process polls, even without a wake-up, and checks for dead holders of claims."""
@@ -80,7 +80,7 @@ class EmbeddedBus:
         self._woken.set()
         return subscription
 
-    async def announce(self, name: str) -> EmbeddedAnnouncement:
+    async def announce(self, name: str, will: Will | None = None) -> EmbeddedAnnouncement:
         if not self._directory:
             raise BusUnavailable("the bus is not open")
         announcement = EmbeddedAnnouncement(name, self._withdrawn)
@@ -94,6 +94,10 @@ class EmbeddedBus:
     def _withdrawn(self, announcement: EmbeddedAnnouncement) -> None:
         if announcement in self._announcements:
             self._announcements.remove(announcement)
+
+    @property
+    def delivers_wills(self) -> bool:
+        return False  # probes cost next to nothing here
 
     async def present(self, name: str) -> bool | None:
         # if this process's socket was removed, those of other processes may have been, too, while they run

@@ -179,6 +179,8 @@ class Importer:
             yield Line(DEFAULT, "report_interval", interval, "report_interval of Neutron's agents")
         for name in ("icontrol_hostname", "icontrol_username"):
             yield Line("bigip", name, self._f5(name) or None, "")
+        if hosts := self._f5("icontrol_vcmp_hostname"):
+            yield Line("bigip", "icontrol_vcmp_hostname", hosts, "")
         yield Line("bigip", "icontrol_password_file", f"{self._folder}/{PASSWORD_FILE}", "")
         yield Line("bigip", "f5_ha_type", self._f5("f5_ha_type"), "")
         if profile := self._f5("f5_parent_ssl_profile"):

@@ -11,9 +11,12 @@ from evenkeel.cmd import (
     limit_options,
     metrics_options,
     network_options,
+    neutron_agent_options,
     options,
     quota_options,
+    series_options,
     tls_options,
+    tracing_options,
     vault_options,
 )
 from evenkeel.cmd.logs import LOGGING
@@ -34,11 +37,19 @@ CONTROLLER: OptionGroups = {
     "vault": vault_options.VAULT,
     "quotas": quota_options.QUOTAS,
     "limits": limit_options.LIMITS,
-    "metrics": metrics_options.METRICS,
+    "series": series_options.SERIES,
+    "metrics": metrics_options.CONTROLLER_METRICS,
+    "tracing": tracing_options.TRACING,
 }
-AGENT: OptionGroups = {None: options.COMMON + options.AGENT, "metrics": metrics_options.METRICS}
+AGENT: OptionGroups = {
+    None: options.COMMON + options.AGENT,
+    neutron_agent_options.SECTION: neutron_agent_options.NEUTRON_AGENT,
+    "metrics": metrics_options.METRICS,
+    "tracing": tracing_options.TRACING,
+}
 HAPROXYD: OptionGroups = {
     None: LOGGING,
     "haproxyd": haproxyd_options.HAPROXYD,
     "metrics": metrics_options.METRICS,
+    "tracing": tracing_options.TRACING,
 }

@@ -5,10 +5,10 @@ Every method may raise the port's ``Unavailable`` error; callers decide whether 
 """
 
 from evenkeel.core.ports.attachments import AttachmentStore
-from evenkeel.core.ports.bus import Bus, Handler, Subscription
+from evenkeel.core.ports.bus import Bus, Handler, Subscription, Will
 from evenkeel.core.ports.catalogue import CatalogueStore
 from evenkeel.core.ports.clock import Clock
-from evenkeel.core.ports.device import Device, Reloadable
+from evenkeel.core.ports.device import Attachable, Device, Reloadable
 from evenkeel.core.ports.key_manager import CertificateStore, KeyManager
 from evenkeel.core.ports.lbaas_v1 import LbaasV1Store
 from evenkeel.core.ports.network import LookUp, Network
@@ -20,9 +20,10 @@ from evenkeel.core.ports.reports import ReportStore
 from evenkeel.core.ports.scheduling import SchedulingStore
 from evenkeel.core.ports.store import Store
 from evenkeel.core.ports.tenants import TenantStore
-from evenkeel.core.ports.vips import ClaimStore, PortStore
+from evenkeel.core.ports.vips import ClaimStore, LostPortStore, PortStore
 
 __all__ = [
+    "Attachable",
     "AttachmentStore",
     "Bus",
     "CatalogueStore",
@@ -35,6 +36,7 @@ __all__ = [
     "KeyManager",
     "LbaasV1Store",
     "LookUp",
+    "LostPortStore",
     "Network",
     "OperatorStore",
     "OwnershipStore",
@@ -47,4 +49,5 @@ __all__ = [
     "Store",
     "Subscription",
     "TenantStore",
+    "Will",
 ]

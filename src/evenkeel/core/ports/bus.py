@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from evenkeel.core.messages import AnyMessage, AnyReply, Call, Hint
+from evenkeel.core.messages import AnyMessage, AnyReply, Call, Departure, Hint
+from evenkeel.core.values import Value
 
 Handler = Callable[[AnyMessage], Awaitable[AnyReply | None]]
 """Handles one message. The message is acknowledged (and the reply sent) after it returns; if it raises, the message is
@@ -17,6 +18,14 @@ class Subscription(Protocol):
     async def close(self) -> None:
         """Stop consuming; wait for the messages being handled."""
         ...
+
+
+class Will(Value):
+    """A message that the bus sends when the process that announced a name has gone without withdrawing it."""
+
+    queue: str
+    """A callback queue."""
+    message: Departure
 
 
 class Bus(Protocol):
@@ -42,11 +51,17 @@ class Bus(Protocol):
         """
         ...
 
-    async def announce(self, name: str) -> Subscription:
+    async def announce(self, name: str, will: Will | None = None) -> Subscription:
         """Make ``name`` present until the subscription is closed or this process ends, for whatever reason.
 
-        Announces it again automatically after a lost connection. Raises :class:`BusUnavailable`.
+        Announces it again automatically after a lost connection. ``will`` is sent whenever the connection is lost, by
+        buses that deliver wills. Raises :class:`BusUnavailable`.
         """
+        ...
+
+    @property
+    def delivers_wills(self) -> bool:
+        """Whether wills are delivered. If not, only probes find that a name has gone."""
         ...
 
     async def present(self, name: str) -> bool | None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from evenkeel.core.device import (
+    Attachments,
     DeviceFacts,
     DeviceState,
     EnhancedServices,
@@ -111,6 +112,15 @@ class Device(Protocol):
 
     async def close(self) -> None:
         """Disconnect."""
+        ...
+
+
+@runtime_checkable
+class Attachable(Protocol):
+    """A device group that can be attached to tenants' networks."""
+
+    async def attachments(self) -> Attachments:
+        """How it is attached now. Raises :class:`DeviceUnavailable` if no device is reachable."""
         ...
 
 

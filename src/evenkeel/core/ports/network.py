@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.control import VipPlan
 from evenkeel.core.ids import LoadBalancerId, ProjectId
-from evenkeel.core.network import NO_OPTIONS, PortClaim, PortOptions, VipPort, WantedVip
+from evenkeel.core.network import NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
 from evenkeel.core.networks import MemberHost
 
 LookUp = Literal["subnets", "networks", "ports", "policies", "security_groups", "floatingips"]
@@ -51,7 +51,8 @@ class Network(Protocol):
         ...
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Release what :meth:`plan_vip` allocated outside the database. Returns whether there was anything. Idempotent.
+        """Release what :meth:`plan_vip` allocated outside the database; a port that is the tenant's own is only
+        unbound. Returns whether there was anything. Idempotent.
 
         Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses."""
         ...
@@ -63,10 +64,21 @@ class Network(Protocol):
         ...
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """Set the options that ``read`` returns; nothing if that is None or the port is gone. A concurrent change of
+        """Set the options that ``read`` returns; nothing if that is None or the port is gone. A port with a host to be
+        bound to is switched on, too. A concurrent change of
         the port is never overwritten: then ``read`` is called again.
 
         Raises :class:`NetworkUnavailable`; :class:`Conflict` if the network service refuses them."""
+        ...
+
+    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+        """Those of the ports that exist at the network service. Raises :class:`NetworkUnavailable`."""
+        ...
+
+    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+        """Make the port of a VIP again, with the same addresses and marks; returns its id. Idempotent.
+
+        Raises :class:`NetworkUnavailable`; :class:`Conflict` with the reason if it cannot be made."""
         ...
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:

@@ -22,6 +22,7 @@ from evenkeel.core.control import (
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork
+from evenkeel.core.overview import Owners, Revision, SeenController
 from evenkeel.core.plans import PlanAnswer
 
 
@@ -119,6 +120,10 @@ class OperatorStore(Protocol):
         not placed, for an agent of the same environment; 0 if nothing is pending here."""
         ...
 
+    async def port_problem(self, load_balancer_id: LoadBalancerId) -> str:
+        """Why its VIP has no port at the network service; empty if nothing is known to be wrong."""
+        ...
+
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
         """Store an operator's question to the agent of the shard; kept for some minutes."""
         ...
@@ -145,6 +150,19 @@ class OperatorStore(Protocol):
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
         """Of each environment with shards, by name; one query."""
+        ...
+
+    async def controllers(self) -> tuple[SeenController, ...]:
+        """Those seen lately, by host and start. One query."""
+        ...
+
+    async def ownership(self, *, environment: str | None = None) -> Owners:
+        """Agents, and the tenants' shards that they act for: few of a device group one by one, many by their number.
+        Constant number of queries."""
+        ...
+
+    async def revisions(self, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
+        """The last revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
         ...
 
     async def events(

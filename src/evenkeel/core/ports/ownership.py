@@ -10,6 +10,7 @@ from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
     Assignments,
     FormerShard,
+    Keepalive,
     Register,
     ReportState,
     Seen,
@@ -48,6 +49,14 @@ class OwnershipStore(Protocol):
 
         An expired session becomes live again: shards taken from it meanwhile have another epoch, and it still owns all
         others. So an outage of the bus or the database alone moves no shard.
+        """
+        ...
+
+    async def keepalives(self, calls: Sequence[Keepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+        """As :meth:`keepalive`, for many sessions in one transaction; the answers in the order of ``calls``.
+
+        None: not renewed, because its row is locked, the session was ended, or the database cannot do this.
+        :meth:`keepalive` tells.
         """
         ...
 

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
+from evenkeel.core.traffic import TrafficReading
 
 
 class ReportStore(Protocol):
@@ -48,4 +49,9 @@ class ReportStore(Protocol):
         """The answer to an operator's inquiry; ignored if there is no such inquiry about the shard, or no more. Raises
         :class:`SessionLost` unless the agent owns the shard.
         """
+        ...
+
+    async def traffic(self, *, limit: int) -> TrafficReading:
+        """The newest totals of at most ``limit`` load balancers that have any, the oldest of them; and which device
+        groups are observed now. A constant number of statements."""
         ...

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.overview import SeenController
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 
 
@@ -115,6 +116,14 @@ class SchedulingStore(Protocol):
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
         """Remove what was read of references that no listener or pool has had for a while; returns how many."""
+        ...
+
+    async def note_controller(self, seen: SeenController) -> None:
+        """A controller is there."""
+        ...
+
+    async def forget_controller(self, controller_id: str) -> None:
+        """A controller has stopped."""
         ...
 
     async def trim_events(self, *, keep: int, limit: int) -> int:

@@ -12,7 +12,7 @@ from evenkeel.core.ports.renewals import RenewalStore
 from evenkeel.core.ports.reports import ReportStore
 from evenkeel.core.ports.scheduling import SchedulingStore
 from evenkeel.core.ports.tenants import TenantStore
-from evenkeel.core.ports.vips import ClaimStore, PortStore
+from evenkeel.core.ports.vips import ClaimStore, LostPortStore, PortStore
 
 
 class Store(Protocol):
@@ -81,6 +81,11 @@ class Store(Protocol):
     @property
     def ports(self) -> PortStore:
         """Pending changes of VIP ports at the network service."""
+        ...
+
+    @property
+    def lost_ports(self) -> LostPortStore:
+        """VIPs' ports that were deleted at the network service."""
         ...
 
     async def start(self) -> None:

@@ -1,10 +1,11 @@
 """The store ports for resources of a network service: claims on VIPs, and changes of their ports."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import DueClaim, DuePort, PortClaim
+from evenkeel.core.network import DueClaim, DuePort, PortClaim, VipPortId
 
 
 class ClaimStore(Protocol):
@@ -50,4 +51,33 @@ class PortStore(Protocol):
         """Load balancers with pending changes of their ports, longest due first. Each is returned to one caller only
         and becomes due again after the delay that ``backoff`` gives for its attempts. One query if none is due.
         """
+        ...
+
+
+class LostPortStore(Protocol):
+    """VIPs' ports that somebody deleted at the network service. That a port is lost is part of the pending changes of
+    :class:`PortStore`."""
+
+    async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
+        """The next ports, in the order of their load balancers' ids; none if all were returned and that began less than
+        ``older_seconds`` ago. Each is returned to one caller only. One query if nothing is to be done.
+        """
+        ...
+
+    async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
+        """These ports are gone: they have to be made again. Returns the load balancers that still have them."""
+        ...
+
+    async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
+        """Before each attempt: what is made from now on is found and released, whatever fails. False: the port is not
+        needed any more.
+        """
+        ...
+
+    async def made_again(self, port: DuePort, port_id: str) -> bool:
+        """The lost port was made again, and has to be bound. False: it is not needed any more."""
+        ...
+
+    async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
+        """Why the port could not be made, for operators."""
         ...

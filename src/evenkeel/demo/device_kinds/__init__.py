@@ -51,5 +51,11 @@ class DeviceKind(Protocol):
     def members(self) -> Mapping[str, set[str]]:
         """Per device the ``address:port`` of the members of all pools it holds; a member of two pools counts once."""
 
+    def cut(self) -> None:
+        """Cut the devices off from all agents; traffic goes on."""
+
+    def heal(self) -> None:
+        """The opposite of :meth:`cut`."""
+
     def close(self) -> None:
         """Stop processes that outlive the cluster's. Called after those have ended."""

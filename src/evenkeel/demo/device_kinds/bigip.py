@@ -118,5 +118,13 @@ class BigipSide:
             for device in self.emulator.devices
         }
 
+    def cut(self) -> None:
+        """No agent reaches a device any more; traffic goes on."""
+        self.emulator.control("POST", "/faults", {"kind": "unreachable"})
+
+    def heal(self) -> None:
+        """Agents reach them again."""
+        self.emulator.control("DELETE", "/faults")
+
     def close(self) -> None:
         """Nothing outlives the emulator."""

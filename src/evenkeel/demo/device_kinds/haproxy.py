@@ -4,6 +4,7 @@ address and port.
 
 import asyncio
 import secrets
+import signal
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,14 @@ class HaproxySide:
     def kill_daemon(self) -> None:
         """``kill -9`` of the daemon alone."""
         self._workshop.processes[PROCESS].kill()
+
+    def cut(self) -> None:
+        """No agent reaches the device any more; HAProxy goes on."""
+        self._workshop.processes[PROCESS].send(signal.SIGSTOP)
+
+    def heal(self) -> None:
+        """Agents reach it again."""
+        self._workshop.processes[PROCESS].send(signal.SIGCONT)
 
     # -- starting
 

@@ -74,6 +74,13 @@ OPTIONS = [
         item_type=types.String(choices=["vxlan", "gre"]),
         help="Types of tunnels that the devices may have: vxlan, gre.",
     ),
+    cfg.StrOpt(
+        "port_binding_host",
+        default="",
+        regex=r"^[A-Za-z0-9_.-]{0,255}$",
+        help="Host to which ports of VIPs, self IPs and SNAT addresses are bound at Neutron (binding:host_id); the "
+        "same for all agents of the group. Empty: the host of the agent that is the home of the tenant.",
+    ),
     cfg.StrOpt("f5_vtep_folder", default="Common", regex=FOLDER, help="Partition of the self IP f5_vtep_selfip_name."),
     cfg.StrOpt(
         "f5_vtep_selfip_name",
@@ -106,6 +113,8 @@ class AttachmentOptions(Value):
     tunnel_types: tuple[NetworkType, ...] = ()
     vtep_folder: str = "Common"
     vtep_name: str = ""
+    binding_host: str = ""
+    """Of ports at the network service; empty: that of the home agent."""
 
     def interface(self, physical_network: str, device: str) -> Interface | None:
         """Where the device is attached to the network; None: nowhere."""
@@ -130,6 +139,7 @@ def parse_attachment(values: Mapping[str, Any], hosts: Sequence[str], *, synchro
         tunnel_types=tunnels,
         vtep_folder=values["f5_vtep_folder"],
         vtep_name=values["f5_vtep_selfip_name"],
+        binding_host=values["port_binding_host"],
     )
     if not found.adjacent:
         return found
@@ -166,9 +176,9 @@ def _interfaces(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, s
 
 
 def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: Sequence[str]) -> NetworkLayout:
-    """What controllers have to resolve and allocate. The default one in global routed mode."""
+    """What controllers have to resolve and allocate. Nothing in global routed mode."""
     if not options.adjacent:
-        return NetworkLayout()
+        return NetworkLayout(binding_host=options.binding_host)
     wired = (NetworkType.FLAT, NetworkType.VLAN) if options.interfaces else ()
     return NetworkLayout(
         adjacent=True,
@@ -180,4 +190,5 @@ def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: 
         common_network_ids=tuple(sorted(options.common_network_ids)),
         network_types=(*wired, *options.tunnel_types),
         strict=options.strict,
+        binding_host=options.binding_host,
     )

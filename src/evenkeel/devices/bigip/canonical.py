@@ -129,11 +129,16 @@ def _records(value: Any) -> frozenset[tuple[object, ...]]:
         (
             _network(item.get("name")),
             scalar(item.get("data")),
-            scalar(item.get("endpoint")),
-            frozenset(map(str, _items(item.get("endpoints")))),
+            _end_point(item.get("endpoint")),
+            frozenset(map(_end_point, _items(item.get("endpoints")))),
         )
         for item in entries
     )
+
+
+def _end_point(value: Any) -> str:
+    """Of a tunnel: devices may show route domain 0, too."""
+    return scalar(value).removesuffix("%0")
 
 
 def _interfaces(value: Any) -> frozenset[tuple[str, bool]]:

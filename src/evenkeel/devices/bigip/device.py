@@ -32,6 +32,9 @@ from evenkeel.devices.bigip.reconcile.plan import plan
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.sync.journal import SyncJournal, ensure_folder
+from evenkeel.devices.bigip.vcmp.guest import VcmpGuest
+from evenkeel.devices.bigip.vcmp.host import VcmpHost
+from evenkeel.devices.bigip.vcmp.needs import tags_in, vlans_of, without_refused
 from evenkeel.devices.group import GroupDevice
 
 T = TypeVar("T")
@@ -41,7 +44,14 @@ log = structlog.get_logger(__name__)
 class BigIpDevice(GroupDevice[observation.BigIpReading]):
     """One device. Passes over different partitions may run concurrently; passes over one partition are serialised."""
 
-    def __init__(self, host: str, options: BigIpOptions, names: BigIpNames, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        host: str,
+        options: BigIpOptions,
+        names: BigIpNames,
+        tls: ssl.SSLContext | None = None,
+        vcmp_hosts: Collection[VcmpHost] = (),
+    ) -> None:
         self.icontrol = IControl(host, options, tls)
         super().__init__(self.icontrol, options.connect_timeout_seconds)
         self._options = options
@@ -61,6 +71,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         """The device was ours at the last check, and has been reachable since."""
         self._vtep = ""
         """The address at which its tunnels end, as it was read last; empty: not known."""
+        self._guest = VcmpGuest(self.icontrol, vcmp_hosts, options.attachment) if vcmp_hosts else None
         self._capacity = BigIpCapacity(self.icontrol)
         self.cluster = ClusterView()
         """As it was read last; empty: not yet."""
@@ -89,12 +100,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             reading = await observation.read(self.icontrol)
             self.cluster = reading.cluster
             self._doubt_views(before, reading)
+            if self._guest is not None:
+                await self._guest.look()
             return replace(reading, state=self._with_save_problem(await self._claimed_state(reading.state)))
 
     async def capacity(self, metrics: Collection[str]) -> dict[str, float]:
         """The device's utilization. Raises :class:`DeviceUnavailable`."""
         async with self.reached():
             return await self._capacity.read(metrics)
+
+    async def end_point(self) -> str:
+        """The address at which its tunnels end; empty: it has none. Raises :class:`DeviceUnavailable`."""
+        async with self.reached():
+            return (await self._attachment()).vtep
 
     async def common_objects(self, types: Collection[str]) -> Common:
         """What of these types is in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
@@ -116,9 +134,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
-            rendered = await self._attached(rendered)
+            rendered = await self._with_vlans(await self._attached(rendered), partition)
             # With no cached state, everything is read first, guards included.
             view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
+            vlans = await self._vlans_before(view, partition)
             outcome = await PartitionPass(
                 self.icontrol,
                 self._options,
@@ -131,6 +150,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 left=self._left_under(partition, mine),
                 also=self.journal.commands,
             ).run()
+            if self._guest is not None and view.observed is not None:
+                await self._guest.take_back(vlans - tags_in(view.observed))
         if outcome.writes:
             self._saver.changed()
         return outcome
@@ -165,10 +186,33 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                     return False
             elif view.observed != {} or not await self._remove_guard(partition, mine):
                 return False
+            await self.journal.record_guard()
             return await guard.remove_partition(self.icontrol, partition, self._names)
+
+    async def raise_floor(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
+        """Raise the floor as :meth:`retire` does, before the guard is removed. False: the partition is not empty, or
+        its guard not this owner's. Raises :class:`DeviceUnavailable`."""
+        mine = guard_of(epoch, session_id)
+        async with self._alone(project_id) as partition:
+            view = self._view_of(partition, mine)
+            return view is not None and view.observed == {} and await self._retire_guard(partition, mine, keep=True)
+
+    async def is_guarded(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
+        """Whether the partition has a guard, or its sentinel. Raises :class:`DeviceUnavailable`."""
+        async with self._alone(project_id) as partition:
+            if self._view_of(partition, guard_of(epoch, session_id)) is not None:
+                return True
+            guards = await read_guards(self.icontrol, partition)
+            return bool(guards.held or guards.sentinel)
 
     async def _remove_guard(self, partition: str, mine: Guard) -> bool:
         self._views.pop(partition, None)
+        if not await self._retire_guard(partition, mine, keep=False):
+            return False
+        self._left.pop(partition, None)
+        return True
+
+    async def _retire_guard(self, partition: str, mine: Guard, *, keep: bool) -> bool:
         try:
             await guard.retire(
                 self.icontrol,
@@ -178,11 +222,12 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 owner=self._options.agent_host,
                 pending=self._pending_of(partition),
                 timeout_seconds=self._options.commit_timeout_seconds,
+                keep=keep,
+                also=self.journal.commands(),
             )
         except DeviceRejected as error:
             log.info("guard not removed", device=self.host, partition=partition, reason=error.reason)
             return False
-        self._left.pop(partition, None)
         self._saver.changed()
         return True
 
@@ -215,6 +260,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self.forget_everything()
         self._claimed = False
         self._vtep = ""
+        if self._guest is not None:
+            self._guest.forget()
         super().lost(error)
 
     async def close(self) -> None:
@@ -273,7 +320,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def _attachment(self) -> DeviceAttachment:
         options = self._options.attachment
-        at = DeviceAttachment(device=self.host, options=options)
+        at = DeviceAttachment(device=self.host, options=options, guest=self._guest is not None)
         if not options.tunnel_types:
             return at
         if not self._vtep:
@@ -281,6 +328,19 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         place = f"/{options.vtep_folder}/{options.vtep_name}"
         problem = f"device {self.host} has no self IP {place} (f5_vtep_folder, f5_vtep_selfip_name)"
         return replace(at, vtep=self._vtep, vtep_problem=problem)
+
+    async def _with_vlans(self, rendered: tuple[RenderedObjects, ...], partition: str) -> tuple[RenderedObjects, ...]:
+        """The same, after its vCMP host gave it the VLANs, or with why it cannot."""
+        if self._guest is None:
+            return rendered
+        problems = await self._guest.provide(vlans_of(rendered).values(), partition)
+        return without_refused(rendered, problems) if problems else rendered
+
+    async def _vlans_before(self, view: PartitionView, partition: str) -> frozenset[int]:
+        """Tags of the VLANs in the partition; on guests of vCMP hosts only, which take back what goes."""
+        if self._guest is None or not self._options.attachment.adjacent:
+            return frozenset()
+        return await self._guest.tags_in(partition) if view.observed is None else tags_in(view.observed)
 
     # -- implementation
 

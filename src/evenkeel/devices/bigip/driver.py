@@ -12,6 +12,7 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.core.device import (
+    Attachments,
     DeviceState,
     EnhancedServices,
     Observation,
@@ -37,6 +38,8 @@ from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
 from evenkeel.devices.bigip.sync.unit import SyncUnit, utc_now
+from evenkeel.devices.bigip.vcmp.host import VcmpHost
+from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.group import DeviceGroup, on_all, outcomes, plan_on_each, repairs, weight
 from evenkeel.devices.https import tls_context
 
@@ -60,7 +63,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         )
         self._tls = tls_context(options)
         self._undiscovered = ""
-        devices = [BigIpDevice(host, options, self._names, self._tls) for host in options.hosts]
+        adjacent = options.attachment.adjacent
+        self._vcmp_hosts = tuple(VcmpHost(host, options, self._tls) for host in options.vcmp_hosts if adjacent)
+        devices = [self._device(host) for host in options.hosts]
         layout = layout_of(options.attachment, options.hosts, options.traffic_groups)
         super().__init__("bigip", options.ha_type, devices, layout)
         self._units: dict[tuple[str, ...], SyncUnit] = {}
@@ -68,6 +73,15 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._unfit: dict[str, tuple[str, ...]] = {}
         """By host: why the cluster must not be written."""
         self._enhanced = Catalogue(options.esd_dir, self._common_objects)
+
+    def _device(self, host: str) -> BigIpDevice:
+        return BigIpDevice(host, self._options, self._names, self._tls, self._vcmp_hosts)
+
+    async def close(self) -> None:
+        """Close the connections to devices and vCMP hosts."""
+        await super().close()
+        for host in self._vcmp_hosts:
+            await host.close()
 
     def reload(self, options: Mapping[str, Any]) -> None:
         """Take over credentials and authorities; see :class:`evenkeel.core.ports.Reloadable`."""
@@ -79,6 +93,8 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         tls = tls_context(access)
         for device in self._devices:
             device.icontrol.use(access, tls)
+        for host in self._vcmp_hosts:
+            host.icontrol.use(access, tls)
         self._options, self._tls = access, tls
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
@@ -86,11 +102,12 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         await self._on_reachable(lambda device: device.take_over(project_id, epoch, session_id))
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Retirement:
-        """Remove the empty partition. In sync mode it stays, with its guard: config-sync would have to bring the floor
-        to every device before a guard goes from any."""
+        """Remove the empty partition, in sync mode from all devices of a unit or from none."""
         self._refuse_unfit()
         if self._options.sync_mode is SyncMode.SYNC:
-            return Retirement(left=self.facts.endpoints)
+            return await self._retired(
+                PartitionBatch(project_id=project_id, epoch=epoch, session_id=session_id, services=())
+            )
         done, lost = await on_all(self._devices, lambda device: device.retire(project_id, epoch, session_id))
         return Retirement(left=tuple(host for host, gone in done.items() if not gone), lagging=tuple(lost))
 
@@ -158,7 +175,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             return
         self._undiscovered = ""
         host = f"[{address}]" if ":" in address else address
-        found = BigIpDevice(f"{host}:{named.host.rpartition(':')[2]}", self._options, self._names, self._tls)
+        found = self._device(f"{host}:{named.host.rpartition(':')[2]}")
         log.info("second device of the pair found", device=found.host, trusted_by=named.host)
         self._set_devices((named, found))
         rules = self._options.addresses
@@ -229,6 +246,27 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         _raise_unless_done(failures, len(results))
         return done, lagging
 
+    async def _retired(self, batch: PartitionBatch) -> Retirement:
+        found = await self._sync_units()
+        results = await asyncio.gather(*(unit.retire(batch) for unit in found), return_exceptions=True)
+        known = {device.host for unit in found for device in unit.devices}
+        left: list[str] = []
+        lagging = [device.host for device in self._devices if device.host not in known]
+        failures: list[BaseException] = []
+        for unit, result in zip(found, results, strict=True):
+            hosts = [device.host for device in unit.devices]
+            if isinstance(result, Retirement):
+                left += result.left
+                lagging += result.lagging
+            elif isinstance(result, PartitionUnavailable):
+                log.info("empty partition kept", project=batch.project_id, device=hosts[0], reason=result.reason)
+                left += hosts
+            else:
+                failures.append(result)
+                lagging += hosts
+        _raise_unless_done(failures, len(results))
+        return Retirement(left=tuple(left), lagging=tuple(lagging))
+
     async def _render(self, batch: PartitionBatch) -> tuple[RenderedObjects, ...]:
         addresses, parent = self._options.addresses, self._options.parent_ssl_profile
         enhanced = await self._enhanced.definitions_for(batch.services)
@@ -250,6 +288,19 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         """What the batch would change on each device."""
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
+
+    async def attachments(self) -> Attachments:
+        """By the options; the tunnels' end points as the devices have them. Raises :class:`DeviceUnavailable`."""
+        options = self._options.attachment
+        if not options.adjacent:
+            return Attachments()
+        mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
+        if not options.tunnel_types:
+            return Attachments(adjacent=True, mappings=mappings)
+        done, _ = await on_all(self._devices, lambda device: device.end_point())
+        found = tuple(done[device.host] for device in self._devices if done.get(device.host))
+        types = tuple(each.value for each in options.tunnel_types)
+        return Attachments(adjacent=True, mappings=mappings, tunnel_types=types, end_points=found)
 
     async def tenants(self) -> frozenset[ProjectId]:
         """The tenants of partitions with our mark."""

@@ -36,6 +36,12 @@ OPTIONS = [
     cfg.ListOpt(
         "icontrol_hostname", default=[], help="Management addresses, host[:port], of all devices of the group."
     ),
+    cfg.ListOpt(
+        "icontrol_vcmp_hostname",
+        default=[],
+        help="Management addresses, host[:port], of the vCMP hosts whose guests the devices are. VLANs are made at the "
+        "hosts then and given to the guests. Same user and password as on the devices.",
+    ),
     cfg.StrOpt("icontrol_username", default="admin", help="User on every device."),
     cfg.StrOpt("icontrol_password", default="", secret=True, help="Its password."),
     cfg.StrOpt("icontrol_password_file", help="File whose first line is the password; wins over icontrol_password."),
@@ -167,6 +173,8 @@ class BigIpOptions(Value):
     esd_dir: str
     """The directory of enhanced services; empty: none."""
     attachment: AttachmentOptions = attachment.NOT_ADJACENT
+    vcmp_hosts: tuple[str, ...] = ()
+    """``host:port`` of the vCMP hosts; none: the devices are no guests."""
 
 
 def parse_options(options: Mapping[str, Any], *, environment: str, group_number: int, host: str) -> BigIpOptions:
@@ -184,7 +192,8 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         password = problems.of(lambda: credential(values, "icontrol_password"))
         force_until = problems.of(lambda: _force_until(values["sync_force_until"] or "", datetime.now(UTC)))
         addresses = problems.of(lambda: _addresses(values, hosts))
-        attached = problems.of(lambda: _attachment(values, hosts))
+        vcmp_hosts = problems.of(lambda: _vcmp_hosts(values["icontrol_vcmp_hostname"], hosts)) or ()
+        attached = problems.of(lambda: _attachment(values, (*hosts, *vcmp_hosts)))
     return BigIpOptions(
         hosts=hosts,
         username=username,
@@ -212,6 +221,7 @@ def parse_options(options: Mapping[str, Any], *, environment: str, group_number:
         parent_ssl_profile=values["f5_parent_ssl_profile"],
         esd_dir=values["esd_dir"],
         attachment=attached,
+        vcmp_hosts=vcmp_hosts,
     )
 
 
@@ -271,7 +281,16 @@ def _hosts(texts: Sequence[str], ha_type: HaType) -> tuple[str, ...]:
     return hosts
 
 
-def _host(text: str) -> str:
+def _vcmp_hosts(texts: Sequence[str], devices: Sequence[str]) -> tuple[str, ...]:
+    name = "icontrol_vcmp_hostname"
+    hosts = tuple(_host(text.strip(), name) for text in texts if text.strip())
+    shown = repr(",".join(texts))
+    if len(hosts) > DEVICES_MAX or len(set(hosts)) != len(hosts) or set(hosts) & set(devices):
+        raise ValueError(f"{name}: {shown}: at most {DEVICES_MAX} different hosts are allowed, and none of the devices")
+    return hosts
+
+
+def _host(text: str, option: str = "icontrol_hostname") -> str:
     """``host:port``; an IPv6 address with a port is in brackets."""
     if text.count(":") > 1 and not text.startswith("["):
         return f"[{text}]:{DEFAULT_PORT}"
@@ -279,5 +298,5 @@ def _host(text: str) -> str:
     if not colon or text.endswith("]"):
         head, port = text, str(DEFAULT_PORT)
     if not head or not port.isdigit() or not 0 < int(port) < 65_536 or set(head) & _NOT_IN_HOSTS:
-        raise ValueError(f"icontrol_hostname: {text!r}: host or host:port is allowed")
+        raise ValueError(f"{option}: {text!r}: host or host:port is allowed")
     return f"{head}:{port}"

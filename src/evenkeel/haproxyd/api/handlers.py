@@ -11,6 +11,8 @@ import msgspec
 from aiohttp import web
 
 from evenkeel.core.request_context import HEADER, read_header
+from evenkeel.core.tracing import HEADER as TRACE_HEADER
+from evenkeel.core.tracing import Attributes, tracer
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.api.journal import WriteJournal
@@ -129,7 +131,7 @@ class Handlers:
         name = _name(request)
         change = await self._body(request, wire.PartitionChange)
         # a task of its own, so that a change is not cancelled half-way when the client disconnects or times out
-        task = asyncio.create_task(self._operations.change(name, change, complete=complete))
+        task = asyncio.create_task(self._apply(request.headers.get(TRACE_HEADER, ""), name, change, complete=complete))
         self._changes.add(task)
         task.add_done_callback(lambda done: self._changed(request, name, change, done))
         await asyncio.wait({task}, timeout=self._settings.change_seconds)
@@ -138,6 +140,13 @@ class Handlers:
                 "busy", f"not applied within {self._settings.change_seconds:g} s; it goes on, ask again"
             )
         return answer(task.result())
+
+    async def _apply(self, trace: str, name: str, change: wire.PartitionChange, *, complete: bool) -> wire.Receipt:
+        attributes: Attributes = {"evenkeel.partition": name, "evenkeel.shard.epoch": change.epoch}
+        with tracer().received(trace, "write partition", attributes=attributes) as span:
+            receipt = await self._operations.change(name, change, complete=complete)
+            span.set("evenkeel.how", receipt.how)
+            return receipt
 
     def _changed(
         self, request: web.Request, name: str, change: wire.PartitionChange, task: "asyncio.Task[wire.Receipt]"

@@ -43,6 +43,10 @@ class PortState(Value):
     revision: int
     qos_policy_id: str | None
     security_group_ids: tuple[str, ...]
+    device_id: str = ""
+    binding_host: str = ""
+    is_up: bool = True
+    """Its administrative state."""
 
 
 class NeutronNetworkInfo(Value):
@@ -118,7 +122,8 @@ class NeutronClient:
         return None if row is None else _port(row)
 
     def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
-        """A new port for a VIP and its additional ones; each with the plan's address if it has one."""
+        """A new port for a VIP and its additional ones; each with the plan's address if it has one. It is switched off
+        until it is bound, as Octavia and LBaaS had it."""
         chosen: dict[str, Any] = {}
         if options.security_group_ids:
             chosen["security_groups"] = list(options.security_group_ids)
@@ -137,7 +142,7 @@ class NeutronClient:
                 name=mark.name,
                 device_owner=mark.device_owner,
                 device_id=mark.device_id,
-                is_admin_state_up=True,
+                is_admin_state_up=False,
                 project_id=project_id,
             )
         )
@@ -146,6 +151,11 @@ class NeutronClient:
         """Ids of ports with this device owner and device id."""
         rows = self._sdk.ports(device_owner=device_owner, device_id=device_id, fields=["id"])
         return [row.id for row in islice(rows, ITEMS_MAX)]
+
+    def ports_there(self, port_ids: Sequence[str]) -> set[str]:
+        """Those of the ports that exist."""
+        rows = self.documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
+        return {row["id"] for row in rows}
 
     def port_state(self, port_id: str) -> PortState | None:
         """None: it is gone."""
@@ -159,6 +169,9 @@ class NeutronClient:
                 revision=row.revision_number,
                 qos_policy_id=row.qos_policy_id,
                 security_group_ids=tuple(row.security_group_ids or ()),
+                device_id=row.device_id or "",
+                binding_host=row.binding_host_id or "",
+                is_up=bool(row.is_admin_state_up),
             )
         )
 
@@ -171,8 +184,18 @@ class NeutronClient:
         wanted = self._default_groups(port.project_id) if groups == () else groups
         if wanted is not None and set(wanted) != set(port.security_group_ids):
             changes["security_groups"] = list(wanted)
-        if not changes:
-            return True
+        if options.binding_host is not None:
+            if not port.is_up:
+                changes["admin_state_up"] = True
+            if options.binding_host != port.binding_host:
+                changes["binding:host_id"] = options.binding_host
+        return not changes or self._change_port(port, changes)
+
+    def unbind_port(self, port: PortState) -> bool:
+        """Have it bound to no host. False: it was changed since it was read."""
+        return self._change_port(port, {"binding:host_id": ""})
+
+    def _change_port(self, port: PortState, changes: Mapping[str, Any]) -> bool:
         matching = {"If-Match": f"revision_number={port.revision}"}
         answer = self._sdk.put(f"/ports/{port.id}", json={"port": changes}, headers=matching)
         if answer.status_code == 412:

@@ -16,6 +16,7 @@ from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import (
     NO_OPTIONS,
+    LostPort,
     PortClaim,
     PortOptions,
     VipPort,
@@ -28,7 +29,7 @@ from evenkeel.core.ports import LookUp
 from evenkeel.network.addresses import Address, check_on_network, check_subnets, parsed_address
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
-from evenkeel.network.neutron.facts import find_hosts, read_facts
+from evenkeel.network.neutron.facts import find_hosts, find_ports, read_facts
 from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
@@ -46,6 +47,8 @@ T = TypeVar("T")
 
 SET_ATTEMPTS = 5
 """How often a port that was changed concurrently is read again."""
+ADDRESS_TAKEN = ("IpAddressAlreadyAllocated", "IpAddressInUse")
+"""Neutron's names of errors."""
 GRACE_SECONDS = 120.0
 """After this time, plus the calls' time-outs, a claim that no stored load balancer holds belongs to a failed create."""
 
@@ -108,9 +111,10 @@ class NeutronNetwork:
             port = await self._read(lambda: self._port(port_id, project_id))
             found = plan_on_port(port, subnet_id=subnet_id, network_id=network_id, wanted=wanted)
             changed = options.qos_policy_id is not None or bool(options.security_group_ids)
-            return replace(found, tell_network=changed, additional=more_on_port(port, found, additional))
+            more = more_on_port(port, found, additional)
+            return replace(found, tell_network=changed, additional=more, claim=_borrowed(load_balancer_id, port_id))
         if not (subnet_id or network_id):
-            raise Invalid("VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
+            raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         subnet = await self._read(lambda: self._subnet(project_id, subnet_id, network_id, wanted))
         others = [await self._more(project_id, each) for each in additional]
         check_subnets([subnet, *(other for other, _ in others)])
@@ -159,15 +163,17 @@ class NeutronNetwork:
 
     async def abandon_vip(self, plan: VipPlan) -> None:
         """The load balancer was not stored: have its port deleted soon. Never raises."""
-        if plan.claim is not None:
+        if plan.claim is not None and not plan.claim.borrowed:
             await self._abandon(self._claims, plan.claim)
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Delete the port of a claim; returns whether there was one. Raises :class:`NetworkUnavailable`,
-        :class:`Conflict`.
+        """Delete the port of a claim, or unbind a tenant's own; returns whether there was one. Raises
+        :class:`NetworkUnavailable`, :class:`Conflict`.
         """
 
         def release() -> bool:
+            if claim.borrowed:
+                return self._unbind(claim.port_id or "")
             found = [claim.port_id] if claim.port_id else self._client.port_ids(claim.device_owner, claim.device_id)
             gone = [self._client.delete_port(port_id) for port_id in found]
             return any(gone)
@@ -176,6 +182,34 @@ class NeutronNetwork:
             return await self._calls.run(release)
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
+
+    async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
+        """Those of the ports that exist. Raises :class:`NetworkUnavailable`."""
+        return frozenset(await self._read(lambda: find_ports(self._client, port_ids)))
+
+    async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
+        """The id of a port with the marks and addresses of a lost one. Raises :class:`NetworkUnavailable`,
+        :class:`Conflict`."""
+        first, *others = (
+            VipPlan(subnet_id=subnet_id, network_id=lost.network_id, port_id="", address=address)
+            for subnet_id, address in lost.addresses
+        )
+        plan = replace(first, additional=tuple(others))
+
+        def make() -> str:
+            for port_id in self._client.port_ids(lost.mark.device_owner, lost.mark.device_id):
+                port = self._client.port(port_id)
+                if port is not None and set(lost.addresses) <= set(port.addresses):
+                    return port_id  # by an attempt whose answer was lost
+            return self._client.create_port(plan, lost.mark, lost.project_id, options).id
+
+        try:
+            return await self._calls.run(make)
+        except NeutronRefused as error:
+            shown = ", ".join(address for _, address in lost.addresses)
+            if error.kind in ADDRESS_TAKEN:
+                raise Conflict(f"another port has its address now: {shown}") from error
+            raise Conflict(f"Neutron refuses a port with its address {shown}: {error}") from error
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
         """Subnets and their networks, as Neutron's administrators see them. Raises :class:`NetworkUnavailable`."""
@@ -258,6 +292,14 @@ class NeutronNetwork:
         """
         return owner_id == project_id or bool(self._client.shared_networks(project_id, network_id=network_id))
 
+    def _unbind(self, port_id: str) -> bool:
+        """Unless the tenant uses the port for something else already."""
+        for _ in range(SET_ATTEMPTS):
+            port = self._client.port_state(port_id)
+            if port is None or port.device_id or not port.binding_host or self._client.unbind_port(port):
+                return port is not None
+        raise NetworkUnavailable("the VIP's port is changed concurrently again and again")
+
     # taking
 
     async def _take(
@@ -307,9 +349,14 @@ class NeutronNetwork:
             log.warning("port will be deleted later", claim=claim.claim_id, error=str(error))
 
 
+def _borrowed(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
+    """The claim on a tenant's own port: it is unbound with the load balancer."""
+    return PortClaim(claim_id=load_balancer_id, device_owner="", device_id="", port_id=port_id)
+
+
 def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:
     """Raise the tenant's error for a port that Neutron refused."""
-    if error.kind in ("IpAddressAlreadyAllocated", "IpAddressInUse"):
+    if error.kind in ADDRESS_TAKEN:
         wanted = ", ".join(each.address for each in (plan, *plan.additional) if each.address is not None)
         taken = f"VIP address {wanted} is in use on network {plan.network_id}."
         raise Conflict(taken, code="address_taken") from error

@@ -78,6 +78,16 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
     return found
 
 
+def find_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
+    """Those that exist. A list for each hundred; the missing ones are asked for again, because a node of Neutron's
+    database may lag behind."""
+    found: set[str] = set()
+    for some in _batches(port_ids):
+        there = client.ports_there(some)
+        found |= there if len(there) == len(some) else there | client.ports_there(sorted(set(some) - there))
+    return found
+
+
 def _short(address: str) -> str:
     return str(parsed_address(address))
 

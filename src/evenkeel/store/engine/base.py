@@ -12,6 +12,9 @@ Op = Callable[[Connection], T]
 class Database:
     """A started database. Use :func:`evenkeel.store.engine.database.open_database`."""
 
+    skips_locked = True
+    """Whether one statement can update many rows without waiting for those that other transactions hold."""
+
     def sync_engines(self) -> tuple[Engine, ...]:
         """Its SQLAlchemy engines, for hooks such as counting statements."""
         raise NotImplementedError

@@ -68,6 +68,8 @@ _ON_CLUSTER = "SET wsrep_sync_wait = 7"
 class MariadbDatabase(ServerDatabase):
     """MariaDB. Two pools, because changing the isolation level of a session takes two round trips."""
 
+    skips_locked = False
+
     def __init__(self, url: URL, pool_size: int, urgent: int = 1) -> None:
         super().__init__(url, pool_size, urgent)
         self._packet_bytes = 0

@@ -1,6 +1,7 @@
 """Statements whose syntax differs between databases, and statements for many rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -22,22 +23,26 @@ DUPLICATE_KEY = 1062
 """MariaDB's error number of a violated unique constraint."""
 
 
-def _insert_of(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+def _insert_of(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An INSERT with ``ON CONFLICT``, whose syntax is the same on both databases."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
 def upsert(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; where the primary key exists, set these columns of it instead."""
-    if connection.dialect.name in MARIADB:
+    connection.execute(_upsert_of(connection.dialect.name, table, tuple(names)), [dict(row) for row in rows])
+
+
+@cache
+def _upsert_of(dialect: str, table: Table, names: tuple[str, ...]) -> Insert:
+    """Building it costs more than running it."""
+    if dialect in MARIADB:
         insert = mysql.insert(table)
-        statement: Insert = insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
-    else:
-        other = _insert_of(connection, table)
-        statement = other.on_conflict_do_update(
-            index_elements=list(table.primary_key.columns), set_={name: other.excluded[name] for name in names}
-        )
-    connection.execute(statement, [dict(row) for row in rows])
+        return insert.on_duplicate_key_update({name: insert.inserted[name] for name in names})
+    other = _insert_of(dialect, table)
+    return other.on_conflict_do_update(
+        index_elements=list(table.primary_key.columns), set_={name: other.excluded[name] for name in names}
+    )
 
 
 def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
@@ -47,7 +52,7 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
     """
     if connection.dialect.name in MARIADB:
         return _insert_unless_duplicate(connection, table, values)
-    statement = _insert_of(connection, table).values(**values).on_conflict_do_nothing()
+    statement = _insert_of(connection.dialect.name, table).values(**values).on_conflict_do_nothing()
     return connection.execute(statement).rowcount == 1
 
 

@@ -34,6 +34,7 @@ from evenkeel.store.writing.revision_lock import (
     raised,
     touch_pool,
 )
+from evenkeel.store.writing.revisions import note_revisions
 from evenkeel.store.writing.shared_monitor_lock import (
     check_pool_count,
     copy_in_pool,
@@ -189,6 +190,7 @@ def _change_all(
         update(_root).where(_root.c.id.in_(roots), _root.c.deleted == false()).ordered_values(*raised().items()),
         {"deadline_seconds": deadline_seconds, "new_change": new_change()},
     )
+    note_revisions(connection, and_(_root.c.id.in_(roots), _root.c.deleted == false()))
     connection.execute(
         _touched(HEALTH_MONITOR, *is_association_of(monitor_id)).values(changes | {"updated_at": db_now()})
     )
@@ -207,5 +209,5 @@ def _touched(kind: Kind, *conditions: ColumnElement[bool]) -> Update:
     return (
         update(table)
         .where(*conditions, table.c.deleted == false())
-        .values(provisioning_status=pending(kind), revision=revision)
+        .values(provisioning_status=pending(kind), revision=revision, updated_at=db_now())
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any, NoReturn
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
 from evenkeel.core.attributes import CHANGEABLE
@@ -19,6 +20,7 @@ from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, 
 from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
 from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
+from evenkeel.store.vips.port_changes import note
 from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
@@ -61,12 +63,12 @@ def add_vip(
         if locked.row.vip_network_id != NO_NETWORK:
             _refuse_second_vip(connection, target.id, locked)
         writes.check_quota(connection, locked, row)
-        _give_vip(connection, plan, locked, random)
+        bound = _give_vip(connection, plan, locked, random)
         # before the listener exists, so that it need not be updated
         update_row(connection, POOL, target.id, columns_of({"session_persistence": persistence}), locked)
         listener = as_new(row, locked)
         insert_all(connection, schema.listener, [row_of(listener)])
-        return change_of(connection, locked.row, (listener,))
+        return replace(change_of(connection, locked.row, (listener,)), tell_network=bound)
 
     return op
 
@@ -114,12 +116,17 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
     return op
 
 
-def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> None:
+def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
+    """Returns whether the port has to be bound: else placing sees to it."""
     vip = _vip(connection, plan, random)
     take(connection, locked.id, (vip,))
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})
     if plan.claim is not None:
         hold(connection, plan.claim, plan.port_id, by=locked.id)
+        if locked.placed:
+            note(connection, locked.id, locked.revision, security_groups=False, binding=True)
+            return True
+    return False
 
 
 def _vip(connection: Connection, plan: VipPlan, random: Random) -> Vip:

@@ -54,6 +54,8 @@ class ShardPlace(NamedTuple):
     environment: str
     group_number: int
     layout: NetworkLayout
+    home_host: str = ""
+    """Its home agent's."""
 
 
 class Allocation(NamedTuple):
@@ -172,7 +174,7 @@ def _port(place: ShardPlace, each: KnownSubnet, use: AddressUse, owner: str, ind
         use=use,
         owner=owner,
         index=index,
-        binding_host=place.layout.binding_host,
+        binding_host=place.layout.binding_host or place.home_host,
     )
 
 
@@ -346,21 +348,23 @@ def is_attached(connection: Connection, network_id: str) -> bool:
     return connection.scalar(statement) is not None
 
 
-def place_columns() -> Select[tuple[str, str, str, int, str]]:
+def place_columns() -> Select[tuple[str, str, str, int, str, str]]:
     """Select shards with what :func:`shard_place` reads."""
-    shard = schema.shard
+    shard, agent = schema.shard, schema.agent
     here = (_group.c.environment == shard.c.environment) & (_group.c.number == shard.c.group_number)
     columns = shard.c.id, shard.c.project_id, shard.c.environment, shard.c.group_number, _group.c.network_layout
-    return select(*columns).join(_group, here, isouter=True)
+    with_group = select(*columns, agent.c.host).join(_group, here, isouter=True)
+    return with_group.join(agent, agent.c.id == shard.c.home_agent_id, isouter=True)
 
 
 def shard_place(row: Iterable[object]) -> ShardPlace:
     """The shard of such a row."""
-    shard_id, project_id, environment, group_number, layout = row
+    shard_id, project_id, environment, group_number, layout, home_host = row
     return ShardPlace(
         ShardId(str(shard_id)),
         ProjectId(str(project_id)),
         str(environment),
         int(str(group_number)),
         layout_of(None if layout is None else str(layout)),
+        str(home_host or ""),
     )

@@ -5,7 +5,7 @@ vip, an address of devices) makes that hold the claim, and a foreign key release
 path can forget it. Due claims that nothing holds are found by an index.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -112,10 +112,19 @@ def _take(connection: Connection, table: Table, due: Any, backoff: Backoff) -> t
     return tuple(taken)
 
 
-def let_go(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-    """Release the claims of load balancers that lost their VIPs: they are due."""
+def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
+    """Release the claims of load balancers that lost their VIPs: they are due; and forget changes of their ports."""
     held_by = _vip_claim.c.held_by
     connection.execute(update(_vip_claim).where(in_list(held_by, load_balancer_ids)).values(held_by=None))
+    changes = schema.vip_port_change
+    connection.execute(delete(changes).where(in_list(changes.c.load_balancer_id, load_balancer_ids)))
+
+
+def borrow(connection: Connection, claim: PortClaim) -> None:
+    """Have a load balancer hold the tenant's own port; part of the transaction that stores it."""
+    _write_down(connection, _vip_claim, claim, AT_ONCE)
+    mine = _vip_claim.c.load_balancer_id == claim.claim_id
+    connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
 def hold(

@@ -1,6 +1,6 @@
 """Networks that operators declare for the built-in network service."""
 
-from sqlalchemy import ColumnElement, Connection, delete, false, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, false, select, update
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound
@@ -13,6 +13,7 @@ from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import changes_of, raised
+from evenkeel.store.writing.revisions import note_revisions
 from evenkeel.store.writing.steps import insert_all
 
 _network = schema.network
@@ -60,6 +61,7 @@ def renew_users(connection: Connection, network_id: str, options: StoreOptions) 
         update(_root).where(these, _root.c.deleted == false()).ordered_values(*raised().items()),
         {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
     )
+    note_revisions(connection, and_(these, _root.c.deleted == false()))
     text = f"network {network_id} was changed; load balancers that get it: {len(ids)}"
     record_event(connection, kind="network_changed", text=text)
     return changes_of(connection, these)

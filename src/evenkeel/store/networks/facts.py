@@ -6,6 +6,7 @@ from sqlalchemy import Connection, delete, exists, select, update
 
 from evenkeel.core.attachment import DueFacts, KnownSubnet
 from evenkeel.core.control import Change
+from evenkeel.core.ids import AgentId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import MemberHost
 from evenkeel.store.engine.clock import db_now, reached
@@ -20,6 +21,9 @@ from evenkeel.store.writing.steps import insert_all
 _network, _subnet = schema.network, schema.subnet
 _attached, _member, _host = schema.attached_network, schema.member, schema.member_host
 
+
+MOMENT_SECONDS = 5.0
+LONG_AGO = 0.0
 
 # -- networks and subnets
 
@@ -72,6 +76,21 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
     )
     _forget(connection, [id_ for id_ in ids if id_ not in used])
     return _facts_of(connection, sorted(used))
+
+
+def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[str]) -> None:
+    """Have networks read again soon, of those to which devices of the agent's group are attached. One that was read in
+    the last moment is not: agents cannot have it read all the time."""
+    agent, shard = schema.agent, schema.shard
+    of_group = (
+        select(_attached.c.network_id)
+        .join(shard, shard.c.id == _attached.c.shard_id)
+        .join(agent, (agent.c.environment == shard.c.environment) & (agent.c.group_number == shard.c.group_number))
+        .where(agent.c.id == agent_id)
+    )
+    not_now = reached(_network.c.read_at, ago_seconds=MOMENT_SECONDS)
+    these = in_list(_network.c.id, network_ids), _network.c.id.in_(of_group), not_now
+    connection.execute(update(_network).where(*these).values(read_at=LONG_AGO))
 
 
 def _forget(connection: Connection, network_ids: Collection[str]) -> None:

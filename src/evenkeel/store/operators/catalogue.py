@@ -39,7 +39,7 @@ def _kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
     def build(row: Sequence[Any]) -> Any:
         return cls(**dict(zip(cls.__struct_fields__, row, strict=True)))
 
-    return Kind(title, table, columns, build, key=key, order=("created_at", key))
+    return Kind(title, table, columns, build, key=key, order=(key,))
 
 
 KINDS: dict[Any, Kind] = {
@@ -99,13 +99,13 @@ class SqlCatalogue:
         try:
             return await self._db.write(op)
         except IntegrityError as error:
-            raise _name_taken(entry.name) from error
+            raise _name_taken(KINDS[kind], entry.name) from error
 
     async def update_catalogue_entry(self, kind: CatalogueKind, key: str, changes: Mapping[str, Any]) -> Any:
         try:
             return await self._db.write(lambda connection: _update(connection, kind, key, changes))
         except IntegrityError as error:
-            raise _name_taken(str(changes.get("name"))) from error
+            raise _name_taken(KINDS[kind], str(changes.get("name"))) from error
 
     async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
         stored = KINDS[kind]
@@ -170,8 +170,8 @@ def _offer(kind: Any) -> Select[Any]:
 
 
 def _in_use(kind: Kind, key: str) -> Conflict:
-    return Conflict(f"{kind.title} {key} is in use and cannot be modified.")
+    return Conflict(f"{kind.title.capitalize()} {key} is in use and cannot be modified.")
 
 
-def _name_taken(name: str) -> Conflict:
-    return Conflict(f"A name of {name} already exists.")
+def _name_taken(kind: Kind, name: str) -> Conflict:
+    return Conflict(f"A {kind.title.lower()} of {name} already exists.")

@@ -25,15 +25,17 @@ from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork
+from evenkeel.core.overview import Owners, Revision, SeenController
 from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks import declared
-from evenkeel.store.operators import agents, environments, moves, plans, reads, references, subnets
+from evenkeel.store.operators import agents, environments, moves, overview, plans, reads, references, subnets
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
 from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.reach import read_out_of_reach
+from evenkeel.store.vips.lost_ports import read_problem
 
 
 class SqlOperators:
@@ -104,6 +106,9 @@ class SqlOperators:
     async def place_in_line(self, load_balancer_id: LoadBalancerId) -> int:
         return await self._db.query(lambda connection: reads.read_place_in_line(connection, load_balancer_id))
 
+    async def port_problem(self, load_balancer_id: LoadBalancerId) -> str:
+        return await self._db.query(lambda connection: read_problem(connection, load_balancer_id))
+
     async def add_plan_inquiry(self, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
         await self._db.write(lambda connection: plans.add_inquiry(connection, inquiry_id, shard_id, load_balancer_id))
 
@@ -124,6 +129,15 @@ class SqlOperators:
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
         return await self._db.read(reads.read_shard_counts)
+
+    async def controllers(self) -> tuple[SeenController, ...]:
+        return await self._db.query(overview.read_controllers)
+
+    async def ownership(self, *, environment: str | None = None) -> Owners:
+        return await self._db.read(lambda connection: overview.read_ownership(connection, environment))
+
+    async def revisions(self, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
+        return await self._db.query(lambda connection: overview.read_revisions(connection, load_balancer_id))
 
     async def events(
         self, *, after: int = 0, limit: int = 100, newest: bool = False, object_id: str | None = None

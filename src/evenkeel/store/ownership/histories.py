@@ -16,6 +16,7 @@ PENDING_UPDATE.
 The database must not answer from lagging replicas (see ``docs/how-to/deploy.md``): each would look like a loss.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -23,12 +24,12 @@ from sqlalchemy import Connection, ScalarSelect, or_, select, update
 
 from evenkeel.core.changes import contradicts
 from evenkeel.core.control import History
-from evenkeel.core.epochs import plausible
-from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.messages import Seen, ShardEpoch
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
@@ -122,39 +123,82 @@ class SeenCheck(NamedTuple):
     """See :attr:`evenkeel.core.messages.SessionState.unknown_in`."""
 
 
-def check_seen(
-    connection: Connection, agent_id: AgentId, seen: Seen | None, *, history: str, keepalives: int
-) -> SeenCheck:
-    """One statement if a change was recently confirmed to the agent; one more if its load balancer is gone, and one if
-    a shard recently left its assignments.
+class Asked(NamedTuple):
+    """A keepalive to check: what was confirmed to an agent, and what the database says to it."""
+
+    agent_id: AgentId
+    seen: Seen | None
+    history: str
+    keepalives: int
+
+
+def check_seen(connection: Connection, asked: Asked) -> SeenCheck:
+    """As :func:`check_all_seen`, for one."""
+    return check_all_seen(connection, (asked,))[0]
+
+
+def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[SeenCheck]:
+    """Compare the database with what was confirmed, in the order of ``asked``. One statement if changes were recently
+    confirmed to agents; one more if the load balancer of one is gone, and one if a shard recently left the assignments
+    of one.
     """
-    if seen is None or not history or seen.history != history:
+    told = [each.seen for each in asked if each.seen is not None and _comparable(each)]
+    roots = _roots(connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None])
+    gone = [seen for seen in told if seen.confirmed is not None and seen.confirmed.load_balancer_id not in roots]
+    named = [seen.left for seen in told if seen.left is not None]
+    named += [seen.confirmed_in.shard_id for seen in gone if seen.confirmed_in is not None]
+    shards = _shards(connection, named)
+    return [_checked(each, roots, shards) for each in asked]
+
+
+def _comparable(asked: Asked) -> bool:
+    """Whether it was confirmed in the present history."""
+    return asked.seen is not None and bool(asked.history) and asked.seen.history == asked.history
+
+
+def _roots(connection: Connection, ids: Sequence[LoadBalancerId]) -> dict[str, Any]:
+    if not ids:
+        return {}
+    rows = connection.execute(
+        select(_root.c.id, _root.c.revision, _root.c.change_id).where(in_list(_root.c.id, sorted(set(ids))))
+    )
+    return {row.id: row for row in rows}
+
+
+def _shards(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any]:
+    if not ids:
+        return {}
+    rows = connection.execute(
+        select(_shard.c.id, _shard.c.epoch, _shard.c.acting_agent_id).where(in_list(_shard.c.id, sorted(set(ids))))
+    )
+    return {row.id: row for row in rows}
+
+
+def _checked(asked: Asked, roots: Mapping[str, Any], shards: Mapping[str, Any]) -> SeenCheck:
+    seen = asked.seen
+    if seen is None or not _comparable(asked):
         return SeenCheck()
-    if keepalives < seen.keepalives:
-        return SeenCheck(f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {keepalives}")
-    if seen.left is not None and connection.scalar(select(_shard.c.id).where(_shard.c.id == seen.left)) is None:
+    if asked.keepalives < seen.keepalives:
+        return SeenCheck(
+            f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {asked.keepalives}"
+        )
+    if seen.left is not None and seen.left not in shards:
         return SeenCheck(f"it was told to serve shard {seen.left}, and the database does not know it")
     if seen.confirmed is None:
         return SeenCheck()
     outcome = seen.confirmed
-    row: Any = connection.execute(
-        select(_root.c.revision, _root.c.change_id).where(_root.c.id == outcome.load_balancer_id)
-    ).first()
+    row = roots.get(outcome.load_balancer_id)
     if row is None:
-        return SeenCheck(unknown_in=seen.confirmed_in if _owns(connection, agent_id, seen.confirmed_in) else None)
+        return SeenCheck(unknown_in=seen.confirmed_in if _owns(asked.agent_id, seen.confirmed_in, shards) else None)
     if not contradicts(outcome, revision=row.revision, change_id=row.change_id):
         return SeenCheck()
     return SeenCheck(contradiction(outcome.load_balancer_id, outcome.revision, row.revision))
 
 
-def _owns(connection: Connection, agent_id: AgentId, shard: ShardEpoch | None) -> bool:
+def _owns(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]) -> bool:
     """Whether the agent still owns the shard, at the same epoch."""
-    if shard is None or not plausible(shard.epoch):
-        return False
-    found = select(_shard.c.id).where(
-        _shard.c.id == shard.shard_id, _shard.c.epoch == shard.epoch, _shard.c.acting_agent_id == agent_id
-    )
-    return connection.scalar(found) is not None
+    row = None if shard is None else shards.get(shard.shard_id)
+    return shard is not None and row is not None and (row.epoch, row.acting_agent_id) == (shard.epoch, agent_id)
 
 
 def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) -> str:

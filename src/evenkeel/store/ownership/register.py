@@ -6,17 +6,12 @@ serialized on its row.
 """
 
 import uuid
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import (
-    BigInteger,
-    BindParameter,
     Connection,
-    Double,
     and_,
-    bindparam,
-    case,
     func,
     not_,
     or_,
@@ -25,8 +20,8 @@ from sqlalchemy import (
 )
 
 from evenkeel.core.errors import CallRefused
-from evenkeel.core.ids import COMMON_PROJECT, AgentId, SessionId
-from evenkeel.core.messages import Register, Seen, SessionState
+from evenkeel.core.ids import COMMON_PROJECT, AgentId
+from evenkeel.core.messages import Keepalive, Register
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
@@ -34,7 +29,7 @@ from evenkeel.store.networks.attaching import layout_of
 from evenkeel.store.ownership.capacity import note_first_figures
 from evenkeel.store.ownership.devices import CONTRADICTION, check_devices, note_identities
 from evenkeel.store.ownership.former_agents import keep_count, take_count
-from evenkeel.store.ownership.histories import check_seen, history_id
+from evenkeel.store.ownership.renewing import CONFIRMED, Opened, Renewed, opened, renew
 from evenkeel.store.ownership.sql import FREED, live
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
@@ -47,14 +42,6 @@ SEALING_KEY_BYTES_MAX = 64
 _agent = schema.agent
 _group = schema.device_group
 _shard = schema.shard
-
-
-class Opened(NamedTuple):
-    """A live session."""
-
-    state: SessionState
-    lost: str
-    """How it proves that the database lost commits; empty: it does not."""
 
 
 def register(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
@@ -83,7 +70,7 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
         environment=call.environment,
         agent_id=call.agent_id,
     )
-    return _opened(connection, call.agent_id, started, ttl_seconds, call.seen)
+    return opened(connection, [Renewed(call.agent_id, started, call.seen)], ttl_seconds)[0]
 
 
 # -- checks
@@ -239,61 +226,11 @@ def _duplicate_of(call: Register) -> CallRefused:
 
 
 def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
-    opened = renew(connection, call.agent_id, call.session_id, ttl_seconds, call.seen)
-    if opened is None:
+    keepalive = Keepalive(agent_id=call.agent_id, session_id=call.session_id, seen=call.seen)
+    renewed = renew(connection, [keepalive], ttl_seconds)[0]
+    if renewed is None:
         raise _duplicate_of(call)
-    return opened
-
-
-def renew(
-    connection: Connection, agent_id: AgentId, session_id: SessionId, ttl_seconds: float, seen: Seen | None = None
-) -> Opened | None:
-    """Renew a session; None if it was ended or replaced. One statement, and one more if a change was confirmed to the
-    agent since its last keepalive.
-
-    An expired session becomes live again, and has to settle again. (``session_started_at`` is set before the expiry
-    that it depends on: MariaDB evaluates assignments from left to right.)
-    """
-    parameters = {
-        "b_id": agent_id,
-        "b_session": session_id,
-        "b_ttl": float(ttl_seconds),
-        "b_seen": seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0,
-    }
-    row = _RENEW.first(connection, parameters)
-    return None if row is None else _opened(connection, agent_id, row, ttl_seconds, seen)
-
-
-def _opened(connection: Connection, agent_id: AgentId, row: Any, ttl_seconds: float, seen: Seen | None) -> Opened:
-    state = SessionState(
-        ttl_seconds=ttl_seconds,
-        assignments_revision=int(row.assignments_revision),
-        history=row.history or "",
-        keepalives=int(row.keepalives),
-    )
-    check = check_seen(connection, agent_id, seen, history=state.history, keepalives=state.keepalives)
-    return Opened(msgspec.structs.replace(state, unknown_in=check.unknown_in), check.lost)
-
-
-MAX_KEEPALIVES = 2**62
-"""More than any agent sends."""
-_CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
-_SEEN: BindParameter[int] = bindparam("b_seen", type_=BigInteger())
-_TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
-_RENEW = returning(
-    update(_agent)
-    .where(_agent.c.id == bindparam("b_id"), _agent.c.session_id == bindparam("b_session"))
-    .ordered_values(
-        (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
-        (_agent.c.session_expires_at, db_now() + _TTL),
-        (_agent.c.session_ttl_seconds, _TTL),
-        # not while it is behind what was confirmed: the difference must remain visible until a new history has begun
-        (_agent.c.keepalives, case((_agent.c.keepalives < _SEEN, _agent.c.keepalives), else_=_agent.c.keepalives + 1)),
-    ),
-    *_CONFIRMED,
-    by=_agent.c.id == bindparam("b_id"),
-)
-"""Built once: building it costs more than running it, and every agent sends a keepalive every second."""
+    return renewed
 
 
 def _free_former_shards(connection: Connection, agent_id: AgentId) -> None:
@@ -328,13 +265,13 @@ def _start_session(connection: Connection, call: Register, ttl_seconds: float, *
         row = {"id": call.agent_id, **made, **values}
         if not insert_if_absent(connection, _agent, row):
             raise _duplicate_of(call)
-        return connection.execute(select(*_CONFIRMED).where(_agent.c.id == call.agent_id)).one()
+        return connection.execute(select(*CONFIRMED).where(_agent.c.id == call.agent_id)).one()
     statement = (
         update(_agent)
         .where(_agent.c.id == call.agent_id, not_(live()))
         .values(assignments_revision=_agent.c.assignments_revision + 1, **values)
     )
-    started = returning(statement, *_CONFIRMED, by=_agent.c.id == call.agent_id).first(connection)
+    started = returning(statement, *CONFIRMED, by=_agent.c.id == call.agent_id).first(connection)
     if started is None:
         raise _duplicate_of(call)
     return started

@@ -6,28 +6,18 @@ from sqlalchemy import Connection, case, select, update
 
 from evenkeel.core.errors import SessionLost
 from evenkeel.core.ids import AgentId, SessionId
-from evenkeel.core.messages import ReportState, Seen
+from evenkeel.core.messages import MOVED_NETWORKS_MAX, ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import json_text
+from evenkeel.store.networks.facts import make_due
 from evenkeel.store.ownership.capacity import note_figures
-from evenkeel.store.ownership.register import Opened, renew
 from evenkeel.store.ownership.sql import FREED, Raced
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
 _agent = schema.agent
 _shard = schema.shard
-
-
-def keep_alive(
-    connection: Connection, agent_id: AgentId, session_id: SessionId, ttl_seconds: float, seen: Seen | None
-) -> Opened:
-    """Renew the session. Raises :class:`SessionLost`."""
-    opened = renew(connection, agent_id, session_id, ttl_seconds, seen)
-    if opened is None:
-        raise session_lost(agent_id)
-    return opened
 
 
 def session_lost(agent_id: AgentId) -> SessionLost:
@@ -65,6 +55,8 @@ def record_state(connection: Connection, call: ReportState) -> None:
     if place is None:
         raise session_lost(call.agent_id)
     note_figures(connection, place.environment, place.group_number, call)
+    if call.moved_networks:
+        make_due(connection, call.agent_id, call.moved_networks[:MOVED_NETWORKS_MAX])
 
 
 def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:

@@ -21,6 +21,7 @@ from evenkeel.core.messages import (
     EPOCHS_USED_UP,
     Assignments,
     FormerShard,
+    Keepalive,
     Register,
     ReportState,
     Seen,
@@ -28,12 +29,13 @@ from evenkeel.core.messages import (
     WantedCertificate,
 )
 from evenkeel.core.ports.ownership import FoundServices
-from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.lost_shards import restore_shards
-from evenkeel.store.ownership.register import Opened, register
+from evenkeel.store.ownership.register import register
+from evenkeel.store.ownership.renewing import Opened, renew
 from evenkeel.store.ownership.sql import Raced
 
 NOTHING: Mapping[LoadBalancerId, str] = MappingProxyType({})
@@ -50,29 +52,47 @@ class SqlOwnership:
         """Held while a new history begins."""
 
     async def register(self, call: Register, *, ttl_seconds: float) -> SessionState:
-        return await self._opened(call.agent_id, lambda connection: register(connection, call, ttl_seconds))
+        opened = await self._db.write(lambda connection: register(connection, call, ttl_seconds))
+        return (await self._in_history([call.agent_id], [opened]))[0]
 
     async def keepalive(
         self, agent_id: AgentId, session_id: SessionId, *, ttl_seconds: float, seen: Seen | None = None
     ) -> SessionState:
-        return await self._opened(
-            agent_id,
-            lambda connection: sessions.keep_alive(connection, agent_id, session_id, ttl_seconds, seen),
-            urgent=True,
-        )
+        call = Keepalive(agent_id=agent_id, session_id=session_id, seen=seen)
+        state = (await self._renewed([call], ttl_seconds))[0]
+        if state is None:
+            raise sessions.session_lost(agent_id)
+        return state
 
-    async def _opened(self, agent_id: AgentId, op: Op[Opened], *, urgent: bool = False) -> SessionState:
-        """Run ``op``; if it finds that commits were lost, begin a new history in a transaction of its own, because that
-        locks load balancers, which come before agents.
+    async def keepalives(self, calls: Sequence[Keepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+        if not self._db.skips_locked:
+            return [None] * len(calls)
+        return await self._renewed(calls, ttl_seconds)
+
+    async def _renewed(self, calls: Sequence[Keepalive], ttl_seconds: float) -> list[SessionState | None]:
+        renewed = await self._db.write(lambda connection: renew(connection, calls, ttl_seconds), urgent=True)
+        lives = [at for at, opened in enumerate(renewed) if opened is not None]
+        agents = [calls[at].agent_id for at in lives]
+        states = await self._in_history(agents, [opened for opened in renewed if opened is not None])
+        answers: list[SessionState | None] = [None] * len(calls)
+        for at, state in zip(lives, states, strict=True):
+            answers[at] = state
+        return answers
+
+    async def _in_history(self, agents: Sequence[AgentId], opened: Sequence[Opened]) -> list[SessionState]:
+        """The answers; if one of the agents proves that commits were lost, begin a new history in a transaction of its
+        own, because that locks load balancers, which come before agents.
 
         It may take long with many load balancers, and all agents detect the loss: one call waits for it, the others are
         answered and detect it again at their next keepalive."""
-        state, lost = await self._db.write(op, urgent=urgent)
-        if not lost or self._beginning:
-            return state
+        states = [each.state for each in opened]
+        at = next((at for at, each in enumerate(opened) if each.lost), None)
+        if at is None or self._beginning:
+            return states
         self._beginning = True
         try:
-            return replace(state, history=await self._histories.begin(state.history, f"agent {agent_id}: {lost}"))
+            history = await self._histories.begin(states[at].history, f"agent {agents[at]}: {opened[at].lost}")
+            return [replace(state, history=history) for state in states]
         finally:
             self._beginning = False
 

@@ -201,7 +201,7 @@ def _beyond_marker(
         marker = marker.where(kind.table.c.project_id == storable(query.project_id))
     row = connection.execute(marker).first()
     if row is None:
-        raise Invalid(f"marker: there is no {kind.title} {query.marker}")
+        raise Invalid(f"Supplied pagination marker '{query.marker}' is not valid: there is no such {kind.title}.")
     return _beyond(keys, row, reverse=query.page_reverse)
 
 

@@ -196,8 +196,8 @@ LISTENER = _kind(Listener, "Listener", schema.listener, listener_of)
 POOL = _kind(Pool, "Pool", schema.pool, pool_of)
 MEMBER = _kind(Member, "Member", schema.member, member_of, schema.member.c.pool_id)
 HEALTH_MONITOR = _kind(HealthMonitor, "Health Monitor", schema.health_monitor, health_monitor_of)
-L7POLICY = _kind(L7Policy, "L7Policy", schema.l7policy, l7policy_of)
-L7RULE = _kind(L7Rule, "L7Rule", schema.l7rule, l7rule_of, schema.l7rule.c.l7policy_id)
+L7POLICY = _kind(L7Policy, "L7 Policy", schema.l7policy, l7policy_of)
+L7RULE = _kind(L7Rule, "L7 Rule", schema.l7rule, l7rule_of, schema.l7rule.c.l7policy_id)
 
 KINDS: dict[type[Any], Kind] = {
     LoadBalancer: LOAD_BALANCER,

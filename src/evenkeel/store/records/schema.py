@@ -369,6 +369,18 @@ vip_port_change = Table(  # pending changes of VIPs' ports at the network servic
     Column("security_groups", Boolean, nullable=False),  # security groups are part of the change
     Column("due_at", Double, nullable=False, index=True),
     Column("attempts", Integer, nullable=False),
+    # the port is to be bound to the host of the devices
+    Column("binding", Boolean, nullable=False, default=False, server_default=false()),
+    Column("lost_port_id", ID),  # it is gone at the network service, and has to be made again
+    Column("reason", NAME, nullable=False, default="", server_default=""),  # why it is not there yet
+)
+
+port_search = Table(  # how far the search for lost ports of VIPs has come: see vips/lost_ports.py
+    "port_search",
+    metadata,
+    Column("name", String(16), primary_key=True),
+    Column("reached", ID, nullable=False),  # the last load balancer; empty: the search is complete
+    Column("begun_at", Double, nullable=False),
 )
 
 
@@ -605,6 +617,37 @@ history = Table(  # one row: see ownership/histories.py
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("id", ID, nullable=False),  # random; a new one after commits were lost
     Column("begun_at", Double, nullable=False),
+)
+
+# the last revisions of each load balancer: see writing/revisions.py
+load_balancer_revision = Table(
+    "load_balancer_revision",
+    metadata,
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True),
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("accepted_at", Double, nullable=False),
+    Column("user_name", String(255), nullable=False),
+    Column("project_id", NAME, nullable=False),
+    Column("request_id", String(64), nullable=False),
+    Column("applied_at", Double),  # NULL: not on the device yet
+    Column("agent_id", ID, nullable=False),
+    Column("host", String(255), nullable=False),
+    Column("epoch", BigInteger),
+    Column("problem", Text, nullable=False),
+)
+
+# processes that serve the API, for operators to see; nothing depends on it
+controller = Table(
+    "controller",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("host", String(255), nullable=False),
+    Column("url", String(255), nullable=False),
+    Column("version", String(64), nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("seen_at", Double, nullable=False),
+    Column("message_broker", Text, nullable=False),  # empty: connected
 )
 
 event = Table(

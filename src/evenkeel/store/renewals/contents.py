@@ -6,7 +6,7 @@ Load balancers are locked before rows of references, as in tenants' writes.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, exists, false, select, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, false, select, update
 
 from evenkeel.core.certificates import CertificateKind, CheckedCertificate, DueCertificate
 from evenkeel.core.control import Change
@@ -19,6 +19,7 @@ from evenkeel.store.writing.certificates import content_columns
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import changes_of, raised
+from evenkeel.store.writing.revisions import note_revisions
 
 _certificate = schema.certificate
 _use = schema.certificate_use
@@ -123,3 +124,4 @@ def _raise_revisions(connection: Connection, ids: Sequence[LoadBalancerId], opti
             update(_root).where(in_list(_root.c.id, ids), _root.c.deleted == false()).ordered_values(*raised().items()),
             {"deadline_seconds": options.pending_deadline_seconds, "new_change": new_change()},
         )
+        note_revisions(connection, and_(in_list(_root.c.id, ids), _root.c.deleted == false()))

@@ -4,7 +4,7 @@ The shard's row is locked while a report is written, which serializes an owner's
 report after the takeover is stale.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -46,6 +46,7 @@ from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
+from evenkeel.store.writing.revisions import note_outcomes
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -78,6 +79,8 @@ class Recorded(NamedTuple):
     """It removed load balancers, VIPs or members, and devices have networks for the shard."""
     seconds_to_active: tuple[float, ...] = ()
     """Of each load balancer that became ACTIVE: since its last change was accepted."""
+    settled: Mapping[str, str] = {}
+    """Load balancers whose provisioning status changed, by the change that was reported."""
 
 
 def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
@@ -85,12 +88,14 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
     lost: list[str] = []
     left = False
     seconds: list[float] = []
+    settled: dict[str, str] = {}
     shard = connection.execute(
         select(
             _shard.c.environment,
             exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
             history_id().label("history"),
+            select(schema.agent.c.host).where(schema.agent.c.id == report.agent_id).scalar_subquery().label("host"),
         )
         .where(
             _shard.c.id == report.shard_id,
@@ -110,14 +115,16 @@ def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
             lost += _contradictions(states, batch)
         changes = _status_changes(states, report, batch)
         members_left = write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
+        note_outcomes(connection, changes, agent_id=report.agent_id, host=shard.host or "", epoch=report.epoch)
         seconds += [waited[each.was.id] for each in changes if _became_active(each)]
+        settled |= _settled(changes, batch)
         left = left or members_left or any(each.removed or each.vip_left for each in changes)
         if shard.limited and (made := [each.was.id for each in changes if each.first]):
             confirm(connection, made)
         record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
     if report.repaired:
         record_events(connection, _repaired_events(connection, shard.environment, report))
-    return Recorded(ReportReceipt(), next(iter(lost), ""), left and bool(shard.attached), tuple(seconds))
+    return Recorded(ReportReceipt(), next(iter(lost), ""), left and bool(shard.attached), tuple(seconds), settled)
 
 
 def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:
@@ -197,6 +204,14 @@ def _became_active(change: StatusChange) -> bool:
         and now.provisioning_status is ProvisioningStatus.ACTIVE
         and was.status_reason != CONFIRMED_ANEW
     )
+
+
+def _settled(changes: Iterable[StatusChange], outcomes: Sequence[Applied]) -> dict[str, str]:
+    change_ids = {outcome.load_balancer_id: outcome.change_id for outcome in outcomes}
+    moved = (
+        each.was.id for each in changes if each.removed or each.was.provisioning_status != each.now.provisioning_status
+    )
+    return {change_ids[id_]: id_ for id_ in moved if change_ids[id_]}
 
 
 def _events(change: StatusChange, environment: str, report: ReportApplied) -> Iterable[EventRow]:
@@ -287,18 +302,24 @@ def _set(*names: str) -> dict[str, Any]:
 
 
 _REMOVE = delete(_root).where(_root.c.id == bindparam("b_id"), _root.c.deleted == true())
+_CHANGED = _set(
+    "applied_revision",
+    "earlier_changes",
+    "provisioning_status",
+    "operating_status",
+    "status_reason",
+    "pending_deadline",
+)
+_STATUS_DIFFERS = or_(
+    *(_root.c[name] != _CHANGED[name] for name in ("provisioning_status", "operating_status")),
+)
 _CHANGE = (
     update(_root)
     .where(_root.c.id == bindparam("b_id"))
-    .values(
-        **_set(
-            "applied_revision",
-            "earlier_changes",
-            "provisioning_status",
-            "operating_status",
-            "status_reason",
-            "pending_deadline",
-        )
+    # first the time, because in MariaDB a later assignment sees an earlier one
+    .ordered_values(
+        (_root.c.updated_at, case((_STATUS_DIFFERS, db_now()), else_=_root.c.updated_at)),
+        *((_root.c[name], value) for name, value in _CHANGED.items()),
     )
 )
 
@@ -320,6 +341,8 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
     unwatched = ~exists().where(
         schema.health_monitor.c.pool_id == table.c.pool_id, schema.health_monitor.c.deleted == false()
     )
+    if not carries_traffic:
+        return status
     unseen = and_(new, _one_of(status, (OFFLINE, NO_MONITOR)))
     return case((and_(unseen, not_(enabled)), OFFLINE), (and_(unseen, unwatched), NO_MONITOR), else_=status)
 
@@ -337,6 +360,7 @@ def _confirm_children(table: Table, carries_traffic: bool) -> Update:
         .ordered_values(
             (table.c.operating_status, _first_operating_status(table, carries_traffic)),
             (table.c.provisioning_status, ACTIVE),
+            (table.c.updated_at, db_now()),
         )
     )
 
@@ -353,7 +377,7 @@ def _fail_children(table: Table) -> Update:
     return (
         update(table)
         .where(table.c.load_balancer_id == bindparam("b_id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
-        .values(provisioning_status=ERROR)
+        .values(provisioning_status=ERROR, updated_at=db_now())
     )
 
 

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Update,
     and_,
     bindparam,
+    case,
     exists,
     func,
     or_,
@@ -30,6 +31,8 @@ from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import OVERTAKEN, ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
 from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.statuses import PENDING
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import batches, upsert
@@ -156,13 +159,19 @@ def _set_status(table: Table) -> Update:
         return (
             update(_root)
             .where(_root.c.id == bindparam("b_id"), differs, _of_group(_root))
-            .values(operating_status=status, operating_reason=reason)
+            .values(operating_status=status, operating_reason=reason, updated_at=_since_status(_root))
         )
     return (
         update(table)
         .where(table.c.id == bindparam("b_id"), table.c.operating_status != status, _of_group(table))
-        .values(operating_status=status)
+        .values(operating_status=status, updated_at=_since_status(table))
     )
+
+
+def _since_status(table: Table) -> ColumnElement[float]:
+    """Now, but of what is PENDING: there it says since when."""
+    pending = table.c.provisioning_status.in_(sorted(status.value for status in PENDING))
+    return case((pending, table.c.updated_at), else_=db_now())
 
 
 _SET_STATUS = {kind: _set_status(table) for kind, table in OBSERVED_TABLES.items()}

@@ -2,11 +2,14 @@
 
 from evenkeel.core.control import Recheck
 from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
+from evenkeel.core.tracing import tracer
+from evenkeel.core.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.reports import applied, findings, observed, orphans, plans
+from evenkeel.store.reports.traffic import read_traffic
 
 
 class SqlReports:
@@ -17,7 +20,9 @@ class SqlReports:
         self._histories = histories
 
     async def record_applied(self, report: ReportApplied) -> ReportReceipt:
-        recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
+        with tracer().work("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
+            recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
+            work.concerns(recorded.settled)
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
         if recorded.lost:
@@ -40,3 +45,6 @@ class SqlReports:
 
     async def record_plan(self, report: ReportPlan) -> None:
         await self._db.write(lambda connection: plans.record_plan(connection, report))
+
+    async def traffic(self, *, limit: int) -> TrafficReading:
+        return await self._db.read(lambda connection: read_traffic(connection, limit))

@@ -35,6 +35,7 @@ from evenkeel.store.ownership.sql import (
     tell_agents,
 )
 from evenkeel.store.records import schema
+from evenkeel.store.vips.port_changes import bind, bind_shard
 from evenkeel.store.writing.events import EventRow, event_row, record_event, record_events
 
 log = structlog.get_logger(__name__)
@@ -66,6 +67,7 @@ def place(
     else:
         host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
     reserve(connection, load_balancer_id, shard)
+    bind(connection, load_balancer_id)
     return None if host is None else owner_of(shard, host)
 
 
@@ -167,6 +169,9 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     if not taken:
         return ()
     connection.execute(_TAKE, [_taking(step, shard) for step, shard in taken])
+    for step, shard in taken:
+        if step.rebind:
+            bind_shard(connection, shard.id)
     tell_agents(connection, {id_ for step, shard in taken for id_ in (step.agent_id, shard.acting_agent_id)})
     record_events(connection, [_assign_event(step, shard, hosts) for step, shard in taken])
     return tuple(owner_of(shard, hosts[step.agent_id]) for step, shard in taken)
@@ -266,6 +271,8 @@ def start_handover(
     )
     if asked.rowcount == 0:
         return None
+    if rebind:
+        bind_shard(connection, shard_id)
     tell_agents(connection, [shard.acting_agent_id])
     giver = hosts[shard.acting_agent_id]
     record_event(

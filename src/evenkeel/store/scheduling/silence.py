@@ -22,11 +22,19 @@ FALTERING_SHARE_OF_TTL = 0.5
 silent.
 """
 
+LATE_SHARE_OF_TTL = 0.6
+"""An agent with a smaller share of its TTL left has missed at least one keepalive: it sends three in a TTL, or more."""
+
 _agent = schema.agent
 _shard = schema.shard
 _environment = schema.environment
 
-_SESSIONS = select(_agent.c.id, _agent.c.session_id, _agent.c.environment).where(live()).order_by(_agent.c.id)
+_LATE = (_agent.c.session_expires_at - db_now()) < LATE_SHARE_OF_TTL * _agent.c.session_ttl_seconds
+_SESSIONS = (
+    select(_agent.c.id, _agent.c.session_id, _agent.c.environment, case((_LATE, 1), else_=0).label("late"))
+    .where(live())
+    .order_by(_agent.c.id)
+)
 
 
 def has_news(
@@ -157,7 +165,10 @@ def _set_breaker(connection: Connection, name: str, reason: str) -> None:
 def read_sessions(connection: Connection) -> tuple[SessionRef, ...]:
     """The live sessions. One query."""
     rows = connection.execute(_SESSIONS).all()
-    return tuple(SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment) for row in rows)
+    return tuple(
+        SessionRef(agent_id=row.id, session_id=row.session_id, environment=row.environment, late=bool(row.late))
+        for row in rows
+    )
 
 
 def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:

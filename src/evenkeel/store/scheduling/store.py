@@ -9,12 +9,13 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
+from evenkeel.core.overview import SeenController
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_handovers
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.sql import Raced
-from evenkeel.store.scheduling import due_shards, orphans, placing, reach, silence, snapshots, sweeping
+from evenkeel.store.scheduling import controllers, due_shards, orphans, placing, reach, silence, snapshots, sweeping
 from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
@@ -152,6 +153,12 @@ class SqlScheduling:
             return await self._db.write(lambda connection: sweeping.remove_certificates(connection, ids))
         except IntegrityError:  # somebody uses one again; the next sweep sees it
             return 0
+
+    async def note_controller(self, seen: SeenController) -> None:
+        await self._db.write(lambda connection: controllers.note_controller(connection, seen))
+
+    async def forget_controller(self, controller_id: str) -> None:
+        await self._db.write(lambda connection: controllers.forget_controller(connection, controller_id))
 
     async def trim_events(self, *, keep: int, limit: int) -> int:
         return await self._db.write(lambda connection: sweeping.trim_events(connection, keep, limit))

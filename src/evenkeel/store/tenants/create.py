@@ -19,7 +19,7 @@ from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.variants import joined
-from evenkeel.store.networks.claims import hold
+from evenkeel.store.networks.claims import borrow, hold
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.capacity import UNLIMITED
 from evenkeel.store.records import schema
@@ -32,6 +32,7 @@ from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import check_quota, has_quota, made
 from evenkeel.store.writing.revision_lock import Locked
+from evenkeel.store.writing.revisions import note_revision
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
 from evenkeel.store.writing.steps import as_new, insert_all
 
@@ -80,11 +81,9 @@ def _create(
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
     }
     insert_all(connection, _root, [row])
+    note_revision(connection, root.id, 1, now)
     take(connection, root.id, vips)
-    if plan is not None and plan.claim is not None:
-        hold(connection, plan.claim, plan.port_id)
-    if plan is not None and plan.tell_network:
-        note(connection, root.id, 1, security_groups=bool(root.vip_sg_ids))
+    tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)
     below: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
     for values in (*below, stored.l7policies, stored.l7rules):
         if values:
@@ -98,9 +97,23 @@ def _create(
         owner=owner,
         placed=shard_id is not None,
         resources=(stored.load_balancer,),
-        tell_network=plan is not None and plan.tell_network,
+        tell_network=tell_network,
         tree=stored,
     )
+
+
+def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:
+    """Keep the port that was made outside the database, or is the tenant's own. Returns whether it has to be updated:
+    bound as soon as it is known where, which placing sees to otherwise."""
+    if plan.claim is not None and plan.claim.borrowed:
+        borrow(connection, plan.claim)
+    elif plan.claim is not None:
+        hold(connection, plan.claim, plan.port_id)
+    binding = plan.claim is not None and root.shard_id is not None
+    if not binding and not plan.tell_network:
+        return False
+    note(connection, root.id, 1, security_groups=bool(root.vip_sg_ids) and plan.tell_network, binding=binding)
+    return True
 
 
 _TAKEN_OF_SOME = HELD_OF_SOME.subquery()

@@ -85,7 +85,10 @@ def delete_load_balancer(
             row = read_any(connection, target)
             return change_of(connection, row, (build_one(connection, LOAD_BALANCER, row),))
         if not cascade and has_children(connection, load_balancer_id):
-            raise Invalid(f"Cannot delete Load Balancer {load_balancer_id} - it has children", code="has_children")
+            raise Invalid(
+                f"Validation failure: Cannot delete Load Balancer {load_balancer_id} - it has children",
+                code="has_children",
+            )
         if not locked.placed:
             return remove_unplaced(connection, locked)
         if cascade:

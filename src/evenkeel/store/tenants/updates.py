@@ -222,7 +222,12 @@ def empty_pool(connection: Connection, pool_id: str, locked: Locked) -> None:
     connection.execute(
         update(table)
         .where(table.c.default_pool_id == pool_id, table.c.deleted == false())
-        .values(default_pool_id=None, provisioning_status=pending(LISTENER), revision=locked.revision)
+        .values(
+            default_pool_id=None,
+            provisioning_status=pending(LISTENER),
+            revision=locked.revision,
+            updated_at=locked.now,
+        )
     )
 
 

@@ -1,37 +1,79 @@
 """Pending changes of VIPs' ports at the network service.
 
 A tenant's change of QoS policy or security groups is accepted like any other; the same transaction stores the pending
-change of the port, which stays until the network service has accepted it, whichever process fails in between.
+change of the port, which stays until the network service has accepted it, whichever process fails in between. So does
+the transaction that places a load balancer: its port is bound to the host of the devices, and switched on.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import BigInteger, Boolean, Connection, bindparam, delete, insert, literal, or_, select, update
+from msgspec.structs import replace
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    false,
+    insert,
+    literal,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.ids import LoadBalancerId
-from evenkeel.core.network import DuePort, PortOptions
+from evenkeel.core.ids import LoadBalancerId, ShardId
+from evenkeel.core.network import DuePort, LostPort, PortOptions, mark_of
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.networks.attaching import layout_of
+from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.records import schema
 
 GRACE_SECONDS = 10.0
 """The controller that accepted the change updates the network service itself; others wait for this time."""
 
 _change = schema.vip_port_change
-_root = schema.load_balancer
+_root, _held = schema.load_balancer, schema.vip_address
+_claim = schema.vip_claim
+_shard, _agent, _group = schema.shard, schema.agent, schema.device_group
 
 _PORT = (
     select(
         _change.c.revision,
         _change.c.security_groups,
+        _change.c.binding,
+        _change.c.lost_port_id,
         _root.c.vip_port_id,
         _root.c.vip_qos_policy_id,
         _root.c.vip_sg_ids,
+        _root.c.vip_vnic_type,
+        _root.c.project_id,
+        _root.c.vip_network_id,
+        _agent.c.host,
+        _group.c.network_layout,
     )
     .join(_root, _root.c.id == _change.c.load_balancer_id)
+    .join(_shard, _shard.c.id == _root.c.shard_id, isouter=True)
+    .join(_agent, _agent.c.id == _shard.c.home_agent_id, isouter=True)
+    .join(
+        _group,
+        and_(_group.c.environment == _shard.c.environment, _group.c.number == _shard.c.group_number),
+        isouter=True,
+    )
     .where(_change.c.load_balancer_id == bindparam("root_id"))
+)
+_LOST = (
+    select(_held.c.subnet_id, _held.c.address, _claim.c.device_owner, _claim.c.device_id)
+    .join(_claim, _claim.c.held_by == _held.c.load_balancer_id)
+    .where(_held.c.load_balancer_id == bindparam("root_id"))
+    .order_by(_held.c.subnet_id)
 )
 
 
@@ -42,23 +84,21 @@ class SqlPortChanges:
         self._db = database
 
     async def port_of(self, load_balancer_id: LoadBalancerId) -> DuePort | None:
-        row = await self._db.query(lambda connection: connection.execute(_PORT, {"root_id": load_balancer_id}).first())
+        here = {"root_id": load_balancer_id}
+        row = await self._db.query(lambda connection: connection.execute(_PORT, here).first())
         if row is None:
             return None
-        options = PortOptions(
-            qos_policy_id=row.vip_qos_policy_id,
-            security_group_ids=msgspec.json.decode(row.vip_sg_ids, type=tuple[str, ...])
-            if row.security_groups
-            else None,
-        )
-        return DuePort(
-            load_balancer_id=load_balancer_id, revision=row.revision, port_id=row.vip_port_id, options=options
-        )
+        found = _due_port(load_balancer_id, row)
+        if row.lost_port_id is None or row.lost_port_id != row.vip_port_id:
+            return found
+        rows = await self._db.query(lambda connection: connection.execute(_LOST, here).fetchall())
+        return replace(found, lost=_lost(row, rows)) if rows else None
 
     async def port_set(self, port: DuePort) -> bool:
-        statement = delete(_change).where(
-            _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
-        )
+        same = _change.c.load_balancer_id == port.load_balancer_id, _change.c.revision == port.revision
+        # it was placed, or lost, since it was read
+        unbound = [_change.c.binding == false()] if port.options.binding_host is None else []
+        statement = delete(_change).where(*same, *unbound, _change.c.lost_port_id.is_(None))
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
     async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
@@ -67,6 +107,28 @@ class SqlPortChanges:
         if not due:
             return ()
         return await self._db.write(lambda connection: _take(connection, due, backoff))
+
+
+def _due_port(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
+    groups = msgspec.json.decode(row.vip_sg_ids, type=tuple[str, ...]) if row.security_groups else None
+    host = layout_of(row.network_layout).binding_host or row.host or None
+    options = PortOptions(
+        qos_policy_id=row.vip_qos_policy_id,
+        security_group_ids=groups,
+        vnic_type=row.vip_vnic_type,
+        binding_host=host if row.binding else None,
+    )
+    return DuePort(load_balancer_id=load_balancer_id, revision=row.revision, port_id=row.vip_port_id, options=options)
+
+
+def _lost(row: Any, addresses: Sequence[Any]) -> LostPort:
+    first = addresses[0]
+    return LostPort(
+        project_id=row.project_id,
+        network_id=row.vip_network_id,
+        addresses=tuple((each.subnet_id, each.address) for each in addresses),
+        mark=mark_of(first.device_owner, first.device_id),
+    )
 
 
 def _is_due() -> Any:
@@ -94,26 +156,79 @@ _AGAIN = (
     .values(
         revision=bindparam("new_revision"),
         security_groups=or_(_change.c.security_groups, bindparam("groups", type_=Boolean())),
+        binding=or_(_change.c.binding, bindparam("bound", type_=Boolean())),
         due_at=db_now() + GRACE_SECONDS,
         attempts=0,
     )
 )
 _FIRST = insert(_change).from_select(
-    ["load_balancer_id", "revision", "security_groups", "due_at", "attempts"],
+    ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
     select(
         bindparam("root_id", type_=_change.c.load_balancer_id.type),
         bindparam("new_revision", type_=BigInteger()),
         bindparam("groups", type_=Boolean()),
         db_now() + GRACE_SECONDS,
         literal(0),
+        bindparam("bound", type_=Boolean()),
     ),
 )
 
 
-def note(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, *, security_groups: bool) -> None:
+def note(
+    connection: Connection,
+    load_balancer_id: LoadBalancerId,
+    revision: int,
+    *,
+    security_groups: bool,
+    binding: bool = False,
+) -> None:
     """Part of the accepted change, under the load balancer's lock. At most two statements. ``security_groups``: they
-    changed; else the port's are left unchanged.
+    changed; else the port's are left unchanged. ``binding``: the port is to be bound to the host of the devices.
     """
-    values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups}
+    values = {"root_id": load_balancer_id, "new_revision": revision, "groups": security_groups, "bound": binding}
     if not connection.execute(_AGAIN, values).rowcount:
         connection.execute(_FIRST, values)
+
+
+_BIND_TOO = (
+    update(_change)
+    .where(_change.c.load_balancer_id == bindparam("root_id"))
+    .values(binding=True, due_at=AT_ONCE, attempts=0)
+)
+_BIND = insert(_change).from_select(
+    ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
+    select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
+    .join(_claim, _claim.c.held_by == _root.c.id)
+    .where(_root.c.id == bindparam("root_id"), _claim.c.port_id.is_not(None)),
+)
+_OF_SHARD = select(_root.c.id).where(_root.c.shard_id == bindparam("shard_id"), _root.c.deleted == false())
+_BIND_SHARD_TOO = (
+    update(_change).where(_change.c.load_balancer_id.in_(_OF_SHARD)).values(binding=True, due_at=AT_ONCE, attempts=0)
+)
+_other = _change.alias("other")
+_BIND_SHARD = insert(_change).from_select(
+    ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
+    select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
+    .join(_claim, _claim.c.held_by == _root.c.id)
+    .where(
+        _root.c.shard_id == bindparam("shard_id"),
+        _root.c.deleted == false(),
+        _claim.c.port_id.is_not(None),
+        ~exists().where(_other.c.load_balancer_id == _root.c.id),
+    ),
+)
+
+
+def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
+    """Have the port, if there is one at the network service, bound to the host of the load balancer's devices: it was
+    placed. At most two statements."""
+    values = {"root_id": load_balancer_id}
+    if not connection.execute(_BIND_TOO, values).rowcount:
+        connection.execute(_BIND, values)
+
+
+def bind_shard(connection: Connection, shard_id: ShardId) -> None:
+    """The same for all load balancers of a shard that got another home. Two statements."""
+    values = {"shard_id": shard_id}
+    connection.execute(_BIND_SHARD_TOO, values)
+    connection.execute(_BIND_SHARD, values)

@@ -160,7 +160,7 @@ def _check_policies(tree: LoadBalancerTree) -> None:
             check_protocols(protocols[policy.listener_id], pools[policy.redirect_pool_id])
     for policy_id, count in Counter(rule.l7policy_id for rule in tree.l7rules).items():
         if policy_id not in {policy.id for policy in tree.l7policies}:
-            raise NotFound("L7Policy", policy_id)
+            raise NotFound("L7 Policy", policy_id)
         check_rule_count(policy_id, count)
 
 

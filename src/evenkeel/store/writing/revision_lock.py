@@ -38,6 +38,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, LOAD_BALANCER, POOL, Kind
 from evenkeel.store.writing.changes import marked, new_change
 from evenkeel.store.writing.quota_check import has_quota
+from evenkeel.store.writing.revisions import note_revision
 
 PENDING_CREATE = ProvisioningStatus.PENDING_CREATE.value
 PENDING_UPDATE = ProvisioningStatus.PENDING_UPDATE.value
@@ -104,7 +105,8 @@ def try_lock(
     values: dict[str, Any] | None = None,
     mutable: Mutable | None = None,
 ) -> Locked | None:
-    """Lock the load balancer of the target; None if one of them does not exist or is marked deleted. One statement.
+    """Lock the load balancer of the target; None if one of them does not exist or is marked deleted. One statement,
+    and one that notes who asked for the new revision.
 
     ``values`` are set on the load balancer by the same statement. With ``mutable`` never None: raises
     :class:`NotFound` for the target, or :class:`Conflict` for one in a status that ``mutable`` does not accept.
@@ -117,6 +119,7 @@ def try_lock(
     row = statement.first(connection, parameters | _parameters(target) | raising)
     if row is None:
         return None if mutable is None else refuse(connection, target, mutable)
+    note_revision(connection, row.id, row.revision, row.now)
     return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
 
 
@@ -238,7 +241,7 @@ def pending(kind: Kind) -> ColumnElement[str]:
 _TOUCH_POOL = (
     update(schema.pool)
     .where(schema.pool.c.id == bindparam("touched_id"), schema.pool.c.deleted == false())
-    .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(POOL), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _senders = select(schema.l7policy.c.listener_id).where(
     schema.l7policy.c.redirect_pool_id == bindparam("touched_id"), schema.l7policy.c.deleted == false()
@@ -250,23 +253,23 @@ _TOUCH_LISTENERS = (
         or_(schema.listener.c.default_pool_id == bindparam("touched_id"), schema.listener.c.id.in_(_senders)),
         schema.listener.c.deleted == false(),
     )
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _TOUCH_LISTENER = (
     update(schema.listener)
     .where(schema.listener.c.id == bindparam("touched_id"), schema.listener.c.deleted == false())
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _TOUCH_POLICY = (
     update(schema.l7policy)
     .where(schema.l7policy.c.id == bindparam("touched_id"), schema.l7policy.c.deleted == false())
-    .values(provisioning_status=pending(L7POLICY), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(L7POLICY), revision=bindparam("new_revision"), updated_at=db_now())
 )
 _policys_listener = select(schema.l7policy.c.listener_id).where(schema.l7policy.c.id == bindparam("touched_id"))
 _TOUCH_POLICYS_LISTENER = (
     update(schema.listener)
     .where(schema.listener.c.id == _policys_listener.scalar_subquery(), schema.listener.c.deleted == false())
-    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"))
+    .values(provisioning_status=pending(LISTENER), revision=bindparam("new_revision"), updated_at=db_now())
 )
 
 

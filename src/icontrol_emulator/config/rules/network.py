@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from icontrol_emulator.errors import IControlError
 
 SELF = "net/self"
 VLAN_TAG_MAX = 4094
+_HARDWARE_ADDRESS = re.compile(r"([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
 _TARGETS = ("gw", "pool", "tmInterface", "blackhole")
 _Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
@@ -84,6 +86,18 @@ class TunnelRules(BuiltInRules):
 
     def after_remove(self, ctx: Context, obj: Obj) -> None:
         _drop_forwarding("tunnel", ctx, obj)
+
+
+class ForwardingRules(TypeRules):
+    """A record of a forwarding table: where frames for a hardware address go."""
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        if not _HARDWARE_ADDRESS.fullmatch(draft.name):
+            raise errors.invalid_value("name", draft.name)
+        ends = props.get("endpoints", [])
+        for end in [props.get("endpoint"), *(ends if isinstance(ends, list) else [ends])]:
+            if end is not None and ("/" in str(end) or interface_of(str(end)) is None):
+                raise errors.invalid_value("endpoint", end)
 
 
 class SelfRules(TypeRules):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from icontrol_emulator.config.rules.domains import DomainRules
 from icontrol_emulator.config.rules.misc import AddressNamedRules, BuiltInRules, VlanInterfaceRules
-from icontrol_emulator.config.rules.network import RouteRules, SelfRules, TunnelRules, VlanRules
+from icontrol_emulator.config.rules.network import ForwardingRules, RouteRules, SelfRules, TunnelRules, VlanRules
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
 
 VLAN_REF = Ref(name="vlan", family="vlan")
@@ -69,8 +69,16 @@ TUNNEL_PROFILES = [
     _tunnel_profile("etherip"),
     _tunnel_profile("geneve", floodingType="none", port=6081),
 ]
-FDB_TUNNEL = TypeSpec(path="net/fdb/tunnel", word="FDB tunnel", optional=names("records"))
-FDB_VLAN = TypeSpec(path="net/fdb/vlan", word="FDB vlan", optional=names("records"))
+FDB_TUNNEL = TypeSpec(path="net/fdb/tunnel", word="FDB tunnel", creatable=False, subs=("records",))
+FDB_TUNNEL_RECORDS = TypeSpec(
+    path="net/fdb/tunnel/records", word="FDB tunnel record", owner="net/fdb/tunnel", scope=Scope.FLAT,
+    rules=ForwardingRules(), optional=names("endpoint endpoints"),
+)  # fmt: skip
+FDB_VLAN = TypeSpec(path="net/fdb/vlan", word="FDB vlan", creatable=False, subs=("records",))
+FDB_VLAN_RECORDS = TypeSpec(
+    path="net/fdb/vlan/records", word="FDB vlan record", owner="net/fdb/vlan", scope=Scope.FLAT,
+    rules=ForwardingRules(), optional=names("interface trunk"),
+)  # fmt: skip
 ARP = TypeSpec(
     path="net/arp", word="static ARP entry", rules=AddressNamedRules("ipAddress"),
     optional=names("ipAddress macAddress"),
@@ -87,5 +95,5 @@ INTERFACE = TypeSpec(
     optional=names("ifIndex macAddress"), flags=(("enabled", "disabled"),),
 )  # fmt: skip
 
-SPECS = [VLAN, VLAN_INTERFACES, SELF, ROUTE, ROUTE_DOMAIN, TUNNEL, *TUNNEL_PROFILES, FDB_TUNNEL, FDB_VLAN, ARP,
-         INTERFACE]  # fmt: skip
+SPECS = [VLAN, VLAN_INTERFACES, SELF, ROUTE, ROUTE_DOMAIN, TUNNEL, *TUNNEL_PROFILES, FDB_TUNNEL, FDB_TUNNEL_RECORDS,
+         FDB_VLAN, FDB_VLAN_RECORDS, ARP, INTERFACE]  # fmt: skip

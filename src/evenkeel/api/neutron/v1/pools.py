@@ -2,6 +2,8 @@
 has no VIP until a vip is created.
 """
 
+from typing import Any
+
 from msgspec import UnsetType
 from msgspec.structs import replace
 
@@ -86,12 +88,13 @@ async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answ
     """200."""
     wanted = body.pool
     pool: RootedPool = await found(services, call, POOLS, object_id(call, POOLS.title))
-    attributes = PoolChange(
-        name=wanted.name,
-        description=wanted.description,
-        admin_state_up=wanted.admin_state_up,
-        lb_algorithm=wanted.lb_method,
-    )
+    given: dict[str, Any] = {
+        "name": wanted.name,
+        "description": wanted.description,
+        "admin_state_up": wanted.admin_state_up,
+        "lb_algorithm": wanted.lb_method,
+    }
+    attributes = PoolChange(**given)
     has = None if pool.monitor is None else pool.monitor.shared_monitor_id or pool.monitor.id
     monitor_id = has
     if not isinstance(wanted.health_monitors, UnsetType):

@@ -13,6 +13,7 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import GUARD, Guard, Mark, parse_guard, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.objects import (
     DATA_GROUP,
+    FORWARDING_TABLE,
     LIGHT_TYPES,
     MEMBER,
     NETWORK_TYPES,
@@ -91,7 +92,7 @@ async def read_light(device: IControl, partition: str) -> Observed:
     return observed_in(await _gather(device, LIGHT_TYPES, partition), LIGHT_TYPES, partition)
 
 
-_WITH_PARTS = (POLICY, POOL, VIRTUAL, VLAN)
+_WITH_PARTS = (FORWARDING_TABLE, POLICY, POOL, VIRTUAL, VLAN)
 """Types with subcollections that we need."""
 
 
@@ -128,6 +129,8 @@ def observed_object(kind: str, item: Mapping[str, Any]) -> ObservedObject:
         attributes["policies"] = subcollection(item, "policies")
     if kind == VLAN:
         attributes["interfaces"] = subcollection(item, "interfaces")
+    if kind == FORWARDING_TABLE:
+        attributes["records"] = subcollection(item, "records")
     if kind == POLICY:
         attributes["legacy"] = item.get("status") == "legacy"
         attributes["rules"] = [_policy_rule(rule) for rule in subcollection(item, "rules")]

@@ -14,6 +14,7 @@ If a sentinel has no guard (it was removed by hand), the next takeover deletes a
 reason.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import structlog
@@ -146,17 +147,20 @@ async def retire(
     owner: str,
     pending: set[str],
     timeout_seconds: float,
+    keep: bool = False,
+    also: Sequence[Command] = (),
 ) -> None:
     """Remove the guard ``mine`` and the sentinel of a partition that holds nothing else, and raise the floor, in one
-    transaction. Raises :class:`DeviceRejected` if the guard is not there any more; :class:`DeviceUnavailable`, and then
-    the guard may be gone or not.
+    transaction; with ``keep`` only raise the floor. ``also``: more commands for it. Raises :class:`DeviceRejected` if
+    the guard is not there any more; :class:`DeviceUnavailable`, and then the guard may be gone or not.
     """
+    removals = [Command(method="DELETE", path=_item(partition, name)) for name in (mine.name, GUARD)]
     for attempt in range(1, ATTEMPTS_MAX + 1):
         commands = [
             touch(partition, mine, owner),
-            Command(method="DELETE", path=_item(partition, mine.name)),
-            Command(method="DELETE", path=_item(partition, GUARD)),
+            *([] if keep else removals),
             *await floor.raising(mine),
+            *also,
         ]
         try:
             await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
@@ -168,7 +172,9 @@ async def retire(
             if attempt == ATTEMPTS_MAX or (await read_guards(device, partition)).held != (mine,):
                 raise
         else:
-            log.info("guard removed", device=device.host, partition=partition, guard=mine.name)
+            log.info(
+                "floor raised" if keep else "guard removed", device=device.host, partition=partition, guard=mine.name
+            )
             return
 
 

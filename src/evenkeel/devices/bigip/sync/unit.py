@@ -21,7 +21,7 @@ from typing import Any
 import structlog
 
 from evenkeel.core.backoff import Backoff
-from evenkeel.core.device import PartitionBatch
+from evenkeel.core.device import PartitionBatch, Retirement
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.objects import RenderedObjects
@@ -91,12 +91,36 @@ class SyncUnit:
         outcome = await writer.watched(writer.apply(batch, rendered))
         if not self._membership(writer).group or not (outcome.writes or self.pending):
             return outcome, []
+        return outcome, list(await self._spread(writer, batch))
+
+    async def retire(self, batch: PartitionBatch) -> Retirement:
+        """Remove the partition of an empty batch, and its guard, from all devices of the group. The floor is raised on
+        each of them first, so that none is without guard and floor. Raises :class:`StaleOwner`,
+        :class:`DeviceUnavailable`."""
+        writer = await self._ready()
+        owner = (batch.project_id, batch.epoch, batch.session_id)
+        everyone = tuple(device.host for device in self.devices)
+        if not self._membership(writer).group:
+            return Retirement() if await writer.retire(*owner) else Retirement(left=everyone)
+        guarded = await writer.is_guarded(*owner)
+        if guarded:
+            if not await writer.raise_floor(*owner):
+                return Retirement(left=everyone)
+            if missing := await self._spread(writer, batch):
+                log.info("empty partition kept: not in sync", project=batch.project_id, missing=missing)
+                return Retirement(left=everyone)
+        if not await writer.retire(*owner):
+            return Retirement(left=everyone)
+        return Retirement(lagging=await self._spread(writer, batch) if guarded or self.pending else ())
+
+    async def _spread(self, writer: BigIpDevice, batch: PartitionBatch) -> tuple[str, ...]:
+        """Push what was written, over nothing newer. Returns the devices that did not get it."""
         self.pending = True
         for peer in self.devices:
             if peer is not writer:
                 await self._check_peer(writer, peer, batch)
         await self._check_unknown(writer)
-        return outcome, list(await self._pushed(writer))
+        return await self._pushed(writer)
 
     # -- before a write
 

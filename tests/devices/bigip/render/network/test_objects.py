@@ -41,6 +41,14 @@ def without(item: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: item.get(name) for name in names}
 
 
+async def forwarding(rig: BigIpRig, name: str) -> list[dict[str, Any]]:
+    """The records of a tunnel's forwarding table, by name."""
+    table = await rig.hands.call("GET", f"net/fdb/tunnel/~{PARTITION}~{name}/records")
+    shown = ("name", "endpoint", "endpoints")
+    found = [{part: one[part] for part in shown if part in one} for one in table["items"]]
+    return sorted(found, key=itemgetter("name"))
+
+
 async def test_a_vlan() -> None:
     async with bigip("bigip-1") as rig:
         owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
@@ -111,8 +119,7 @@ async def test_a_tunnel(kind: NetworkType) -> None:
             "remoteAddress": "any",
         }
         assert found[f"net/tunnels/{kind.value} {kind.value}_ovs"]["floodingType"] == "multipoint"
-        table = await rig.hands.call("GET", f"net/fdb/tunnel/~{PARTITION}~{name}")
-        assert sorted(table["records"], key=itemgetter("name")) == [
+        assert await forwarding(rig, name) == [
             {"name": "fa:16:3e:00:00:01", "endpoint": "192.0.2.7"},
             {"name": "fa:16:3e:00:00:02", "endpoint": "192.0.2.8"},
             {"name": "ff:ff:ff:ff:ff:ff", "endpoints": ["192.0.2.7", "192.0.2.8", "192.0.2.9"]},
@@ -120,8 +127,7 @@ async def test_a_tunnel(kind: NetworkType) -> None:
         assert found["net/arp 10.1.0.200%7"]["macAddress"] == "fa:16:3e:00:00:01"
         moved = replace(wanted, subnets=(subnet(1, [device], hosts=(host("10.1.0.200", 1, "192.0.2.8"), hosts[1])),))
         assert not await applied(owner, balancer(1, moved, revision=2))
-        table = await rig.hands.call("GET", f"net/fdb/tunnel/~{PARTITION}~{name}")
-        assert {"name": "fa:16:3e:00:00:01", "endpoint": "192.0.2.8"} in table["records"]
+        assert {"name": "fa:16:3e:00:00:01", "endpoint": "192.0.2.8"} in await forwarding(rig, name)
         assert not await applied(owner, gone(1))
         assert not await there(rig)
 

@@ -34,6 +34,7 @@ from evenkeel.devices.bigip.objects import (
     WantedObject,
 )
 from evenkeel.devices.bigip.render.network.addresses import route_domain_of, with_domain
+from evenkeel.devices.bigip.render.network.guests import guest_vlan
 from evenkeel.devices.errors import Unrenderable
 
 LOCAL_TRAFFIC_GROUP = "/Common/traffic-group-local-only"
@@ -55,6 +56,8 @@ class DeviceAttachment(Value):
     vtep: str = ""
     """The address at which its tunnels end; empty: not known."""
     vtep_problem: str = ""
+    guest: bool = False
+    """Of a vCMP host, which gives it its VLANs: they have no interfaces here."""
 
 
 def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> tuple[WantedObject, ...]:
@@ -119,6 +122,8 @@ class _Renderer:
         return self._tunnel(network) if network.network_type in TUNNELS else self._vlan(network)
 
     def _vlan(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
+        if self._at.guest:
+            return guest_vlan(network, self._at.device, self._vlan_object)
         physical = network.physical_network or ""
         interface = self._at.options.interface(physical, self._at.device)
         if interface is None:
@@ -138,7 +143,10 @@ class _Renderer:
             "interfaces": [{"name": interface.name, "tagged" if tagged else "untagged": True}],
             "mtu": network.mtu or _DEFAULT_MTU[VLAN],
         }
-        return name, [self._object(Key(type=VLAN, name=name), attributes, "vlan", network.id)]
+        return name, [self._vlan_object(name, attributes, network)]
+
+    def _vlan_object(self, name: str, attributes: dict[str, Any], network: ServiceNetwork) -> WantedObject:
+        return self._object(Key(type=VLAN, name=name), attributes, "vlan", network.id)
 
     def _tunnel(self, network: ServiceNetwork) -> tuple[str, list[WantedObject]]:
         if not self._at.vtep:

@@ -1,0 +1,155 @@
+"""What agents without any load balancer cost: ``python -m benchmarks.idle --agents 10 30 100``.
+
+Two controllers as processes, RabbitMQ and PostgreSQL of their own, and all agents in one process, each with its own
+connections: the real bus, without a hundred interpreters. Prints a markdown table of CPU time, by group of processes;
+compare ratios between machines, not figures.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import structlog
+from benchmarks.sizing import ask, wait_for
+from tests.services.postgres import PostgreSQL
+from tests.services.rabbitmq import RabbitMQ
+
+from evenkeel.agent.service import AgentService
+from evenkeel.agent.settings import AgentSettings
+from evenkeel.bus.factory import open_bus
+from evenkeel.cmd.runtime import SystemClock, start_bus
+from evenkeel.devices.noop import NoopGroup, NoopMemory
+
+ENVIRONMENT = "lab"
+AGENTS_PER_GROUP = 4
+CONTROLLERS = 2
+SETTLE_SECONDS = 15.0
+"""From the last registration to the first measurement."""
+CONTROLLER = """[DEFAULT]
+transport_url = {bus}
+environments = lab:noop
+[database]
+connection = {database}
+[api]
+bind_port = 0
+endpoint_file = {folder}/{name}.endpoint
+"""
+GROUPS = ("controllers", "agents", "RabbitMQ", "PostgreSQL")
+
+
+async def agents(bus_url: str, count: int) -> None:
+    """So many agents of the ``noop`` driver in this process, until it is killed."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+
+    async def agent(number: int) -> None:
+        host = f"host-{number}"
+        bus = open_bus(bus_url, name=f"agent-{host}")
+        await start_bus(bus)
+        settings = AgentSettings(
+            agent_id=str(uuid.uuid5(uuid.NAMESPACE_URL, host)),
+            environment=ENVIRONMENT,
+            group_number=1 + number // AGENTS_PER_GROUP,
+            host=host,
+        )
+        service = AgentService(
+            bus=bus,
+            device=NoopGroup(NoopMemory()),
+            clock=SystemClock(),
+            settings=settings,
+            new_id=lambda: str(uuid.uuid4()),
+            rng=random.Random(number),
+        )
+        await service.run()
+
+    await asyncio.gather(*map(agent, range(count)))
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    children = [
+        int(child) for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()
+    ]
+    return [pid, *(member for child in children for member in family(child))]
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    """User and system time of processes so far, and of those below them that have ended."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def installation(folder: Path, count: int) -> Iterator[dict[str, list[int]]]:
+    """Everything runs, and all agents are up: process ids by group."""
+    broker, server, started = RabbitMQ(), PostgreSQL(), []
+    try:
+        broker.start()
+        server.start()
+        database = server.create_database()
+        for name in (f"controller-{number}" for number in range(CONTROLLERS)):
+            file = folder / f"{name}.ini"
+            file.write_text(CONTROLLER.format(bus=broker.url, database=database, folder=folder, name=name))
+            command = [sys.executable, "-m", "evenkeel.cmd.controller", "--config-file", str(file)]
+            started.append(subprocess.Popen(command, stderr=(folder / f"{name}.log").open("wb")))
+            wait_for((folder / f"{name}.endpoint").exists)
+        command = [sys.executable, "-m", "benchmarks.idle", "--agents-of", broker.url, "--agents", str(count)]
+        started.append(subprocess.Popen(command))
+        url = (folder / "controller-0.endpoint").read_text().strip()
+        wait_for(lambda: ask(f"{url}/evenkeel/v1/status")["status"]["agents"].get("up", 0) == count)
+        pids = [process.pid for process in started]
+        yield {
+            "controllers": pids[:CONTROLLERS],
+            "agents": pids[CONTROLLERS:],
+            "RabbitMQ": family(broker.pid),
+            "PostgreSQL": family(server.pid),
+        }
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait(60)
+        broker.close()
+        server.close()
+
+
+def measure(count: int, seconds: float) -> None:
+    """A row of the table."""
+    with tempfile.TemporaryDirectory() as name, installation(Path(name), count) as groups:
+        time.sleep(SETTLE_SECONDS)
+        before, began = {group: cpu_seconds(pids) for group, pids in groups.items()}, time.monotonic()
+        time.sleep(seconds)
+        used = {group: cpu_seconds(pids) - before[group] for group, pids in groups.items()}
+        share = 1000 / (time.monotonic() - began) / count
+        figures = " | ".join(f"{used[group] * share:.2f}" for group in GROUPS)
+        print(f"| {count} | {figures} | {sum(used.values()) * share:.2f} |", flush=True)
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--agents", type=int, nargs="+", default=[10, 30, 100], help="default: 10 30 100")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement; default: %(default)s")
+    parser.add_argument("--agents-of", metavar="URL", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.agents_of:
+        asyncio.run(agents(arguments.agents_of, arguments.agents[0]))
+        return
+    print(f"| agents | {' | '.join(GROUPS)} | all, ms of CPU for each agent and second |\n|---|---|---|---|---|---|")
+    for count in arguments.agents:
+        measure(count, arguments.seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Load balancers that wait for a pass, each with the time since when."""
+
+from collections.abc import Callable, Iterable, Iterator, Set
+
+from evenkeel.core.ids import LoadBalancerId
+
+
+class Waiting(Set[LoadBalancerId]):
+    """A set. What is added again keeps its time."""
+
+    def __init__(self, now: Callable[[], float], ids: Iterable[LoadBalancerId] = ()) -> None:
+        """``now``: monotonic, seconds."""
+        self._now = now
+        self._since: dict[LoadBalancerId, float] = {}
+        self.update(ids)
+
+    @classmethod
+    def _from_iterable(cls, ids: Iterable[LoadBalancerId]) -> set[LoadBalancerId]:  # type: ignore[override]
+        return set(ids)
+
+    def __contains__(self, load_balancer_id: object) -> bool:
+        return load_balancer_id in self._since
+
+    def __iter__(self) -> Iterator[LoadBalancerId]:
+        return iter(self._since)
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    def update(self, ids: Iterable[LoadBalancerId]) -> None:
+        """They wait from now on, if they do not already."""
+        now = self._now()
+        for id_ in ids:
+            self._since.setdefault(id_, now)
+
+    def difference_update(self, ids: Iterable[LoadBalancerId]) -> None:
+        """They wait no longer."""
+        for id_ in ids:
+            self._since.pop(id_, None)
+
+    def clear(self) -> None:
+        """Nothing waits any more."""
+        self._since.clear()
+
+    @property
+    def oldest_seconds(self) -> float:
+        """For how long the one waits that waits longest; 0: none does."""
+        return self._now() - min(self._since.values()) if self._since else 0.0

@@ -1,0 +1,207 @@
+"""One reader of new events for all listeners of this process.
+
+Events get their ids when they are written, and are seen when their transaction commits, so one with a smaller id may be
+seen after one with a greater. The feed reads again from the last id below which nothing can come any more
+(``settled``), and passes on what it has not passed on yet. A listener that comes back with the id of that place gets
+everything after it: an event at least once, none never.
+"""
+
+import asyncio
+import contextvars
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol
+
+import structlog
+
+from evenkeel.api.answers import encode
+from evenkeel.api.operators.views import event_view
+from evenkeel.core.control import Event
+from evenkeel.core.errors import Unavailable
+
+log = structlog.get_logger(__name__)
+
+POLL_SECONDS = 0.5
+READ_MAX = 1000
+"""Events of one read."""
+FIRST_READ = 100
+"""Of the newest events, how many are looked at for gaps when the first listener comes."""
+GAP_SECONDS = 10.0
+"""After which a missing id is one of a transaction that was rolled back: longer than a transaction may take."""
+RING_MAX = 1000
+"""Events kept for listeners that come back."""
+BUFFER_MAX = 2000
+"""Events that wait for a listener to read them; one that is slower is dropped, and may come back."""
+LISTENERS_MAX = 200
+BACKLOGS_MAX = 4
+"""Listeners at a time that read older events from the database."""
+IDLE_SECONDS = 5.0
+"""Without a listener for so long, nothing is read."""
+
+
+class ReadEvents(Protocol):
+    """:meth:`evenkeel.core.ports.operators.OperatorStore.events`."""
+
+    async def __call__(
+        self, *, after: int, limit: int, newest: bool = False, object_id: str | None = None
+    ) -> tuple[Event, ...]:
+        """Events, oldest first."""
+        ...
+
+
+class TooManyListeners(Unavailable):
+    """This controller has as many as it may have."""
+
+
+class EventListener:
+    """Frames for one client. ``ended``: it is to be told no more: too slow, gone, or the process stops."""
+
+    __slots__ = ("_frames", "_wake", "ended")
+
+    def __init__(self, frames: Sequence[bytes]) -> None:
+        self._frames = deque(frames)
+        self._wake = asyncio.Event()
+        self.ended = False
+        if self._frames:
+            self._wake.set()
+
+    def put(self, frames: Sequence[bytes]) -> bool:
+        """False, and ended, if it has not read enough of those before."""
+        if len(self._frames) + len(frames) > BUFFER_MAX:
+            self.end()
+            return False
+        self._frames.extend(frames)
+        self._wake.set()
+        return True
+
+    def end(self) -> None:
+        """Take nothing more."""
+        self.ended = True
+        self._wake.set()
+
+    async def take(self, seconds: float) -> bytes:
+        """What has come, at most waited for so long; empty: nothing."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            return b""
+        taken = b"".join(self._frames)
+        self._frames.clear()
+        if not self.ended:
+            self._wake.clear()
+        return taken
+
+
+class EventFeed:
+    """Reads while there are listeners. Use it in one event loop."""
+
+    def __init__(self, read: ReadEvents, *, now_seconds: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._now_seconds = now_seconds
+        self._starting = asyncio.Lock()
+        self._backlogs = asyncio.Semaphore(BACKLOGS_MAX)
+        self._task: asyncio.Task[None] | None = None
+        self._listeners: set[EventListener] = set()
+        self._settled = 0
+        self._seen: dict[int, float] = {}
+        """Ids above ``settled`` that were passed on, and when."""
+        self._ring: deque[tuple[int, bytes]] = deque()
+        self._ring_begins = 0
+        """What was passed on with a greater id is in the ring."""
+        self._closed = False
+
+    @property
+    def settled(self) -> int:
+        """The greatest id below which no event can come any more."""
+        return self._settled
+
+    async def start(self) -> None:
+        """Begin to read, unless it does. Raises :class:`Unavailable`: no database, or too many listeners."""
+        if len(self._listeners) >= LISTENERS_MAX:
+            raise TooManyListeners(f"{LISTENERS_MAX} clients of this controller listen to events already")
+        async with self._starting:
+            if self._task is not None or self._closed:
+                return
+            rows = await self._read(after=0, limit=FIRST_READ, newest=True)
+            self._settled = self._ring_begins = rows[0].id - 1 if rows else 0
+            self._seen.clear()
+            self._ring.clear()
+            self._pass_on(rows)
+            # in a context of its own: it outlives the request that began it
+            self._task = asyncio.create_task(self._run(), context=contextvars.Context())
+
+    def close(self) -> None:
+        """End all listeners: the process stops."""
+        self._closed = True
+        for listener in self._listeners:
+            listener.end()
+        if self._task is not None:
+            self._task.cancel()
+
+    def leave(self, listener: EventListener) -> None:
+        """It listens no more."""
+        self._listeners.discard(listener)
+
+    async def backlog(self, after: int) -> AsyncIterator[tuple[int, bytes]]:
+        """Frames of events that are too old for :meth:`join`, each batch with the id up to which it goes."""
+        while after < self._ring_begins:
+            async with self._backlogs:
+                rows = await self._read(after=after, limit=READ_MAX)
+            if not rows:
+                return
+            after = rows[-1].id
+            yield after, b"".join(frame(row, min(row.id, self._settled)) for row in rows)
+
+    def join(self, after: int | None) -> EventListener:
+        """A listener to events with a greater id, or to those from now on. What the ring does not have is not sent:
+        see :meth:`backlog`. End it with :meth:`leave`.
+        """
+        missed = [] if after is None else [kept for id_, kept in self._ring if id_ > after]
+        listener = EventListener(missed)
+        if self._closed:
+            listener.end()
+        self._listeners.add(listener)
+        return listener
+
+    async def _run(self) -> None:
+        idle_since = self._now_seconds()
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if self._listeners:
+                idle_since = self._now_seconds()
+            elif self._now_seconds() - idle_since > IDLE_SECONDS:
+                self._task = None
+                return
+            try:
+                self._pass_on(await self._read(after=self._settled, limit=READ_MAX))
+            except Exception as error:
+                # listeners keep waiting: the database is the trouble of every request
+                log.warning("events could not be read; trying again", error=str(error))
+
+    def _pass_on(self, rows: Sequence[Event]) -> None:
+        now = self._now_seconds()
+        fresh = [row for row in rows if row.id not in self._seen]
+        self._seen.update((row.id, now) for row in fresh)
+        self._settle(now, stuck=len(rows) >= READ_MAX and not fresh)
+        frames = [frame(row, min(row.id, self._settled)) for row in fresh]
+        for row, made in zip(fresh, frames, strict=True):
+            self._ring.append((row.id, made))
+        while len(self._ring) > RING_MAX:
+            self._ring_begins = max(self._ring_begins, self._ring.popleft()[0])
+        if frames:
+            self._listeners = {listener for listener in self._listeners if listener.put(frames)}
+
+    def _settle(self, now: float, *, stuck: bool) -> None:
+        """``stuck``: a read has brought nothing new, and there may be more behind it."""
+        for id_ in sorted(self._seen):
+            if id_ != self._settled + 1 and now - self._seen[id_] < GAP_SECONDS and not stuck:
+                return
+            del self._seen[id_]
+            self._settled = id_
+
+
+def frame(row: Event, settled: int) -> bytes:
+    """One event as it is sent. ``settled``: what a client names to get all that it may not have got."""
+    return b"id: %d\ndata: %s\n\n" % (settled, encode(event_view(row)))

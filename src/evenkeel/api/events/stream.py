@@ -1,0 +1,88 @@
+"""The answer to a client that listens to events: ``text/event-stream``, as the HTML standard describes it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+from litestar.types import Receive, Scope, Send
+
+from evenkeel.api.answers import Answer
+from evenkeel.api.events.feed import EventFeed, EventListener
+from evenkeel.core.errors import Unavailable
+
+MEDIA_TYPE = b"text/event-stream"
+KEEPALIVE_SECONDS = 15.0
+"""Shorter than the idle time-outs of gateways."""
+STREAM_SECONDS = 600.0
+"""Then the client comes back, and is authenticated again: a role that was taken away does not listen for longer."""
+RETRY_MILLISECONDS = 1000
+_HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # nginx sends each event at once
+)
+
+
+class EventStream(Answer):
+    """Sends events until the client leaves, is too slow, or has listened for :data:`STREAM_SECONDS`."""
+
+    __slots__ = ("_after", "_feed")
+
+    def __init__(self, feed: EventFeed, after: int | None) -> None:
+        """``after``: from this id on; None: from now on. The feed has started."""
+        super().__init__(200)
+        self._feed = feed
+        self._after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        leaving = asyncio.create_task(_gone(receive))
+        try:
+            await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, *_HEADERS]})
+            async for chunk in self._chunks(leaving):
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            leaving.cancel()
+
+    async def _chunks(self, leaving: "asyncio.Task[None]") -> AsyncIterator[bytes]:
+        after = self._after
+        yield b"retry: %d\n\n" % RETRY_MILLISECONDS
+        try:
+            await self._feed.start()
+            if after is not None:
+                async for until, frames in self._feed.backlog(after):
+                    after = until
+                    yield frames
+                    if leaving.done():
+                        return
+        except Unavailable:
+            return  # the client comes back, and is told so before its stream begins
+        listener = self._feed.join(after)
+        leaving.add_done_callback(lambda _: listener.end())
+        try:
+            async for chunk in self._live(listener):
+                yield chunk
+        finally:
+            self._feed.leave(listener)
+
+    async def _live(self, listener: EventListener) -> AsyncIterator[bytes]:
+        deadline = time.monotonic() + STREAM_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            taken = await listener.take(min(left, KEEPALIVE_SECONDS))
+            # a comment keeps the connection; the id is where a client goes on that has got no event yet
+            yield taken or b": keepalive\nid: %d\n\n" % self._feed.settled
+            if listener.ended:
+                return
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def last_event_id(header: bytes | None) -> int | None:
+    """The id in ``Last-Event-ID``; None: none, or not one of ours, so that the client begins anew."""
+    if header is None or not header.isdigit() or len(header) > 18:
+        return None
+    return int(header)

@@ -1,0 +1,57 @@
+"""Objects of other projects: Octavia refuses them with 403, and says 404 of what nobody has.
+
+Handlers see the objects of the caller's scope only. Where one finds nothing, it is looked once more whether the object
+that the request is about, or the parent that its body names, is another project's.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.api.answers import Answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.errors import Forbidden
+from evenkeel.api.octavia.resources import TENANT_RESOURCES
+from evenkeel.api.routing import Handler, Operation
+from evenkeel.core.errors import NotFound
+
+_KINDS = {resource.title: resource.kind for resource in TENANT_RESOURCES}
+_PARENTS = ("loadbalancer_id", "listener_id", "pool_id")
+"""Of a new object, in its body. Other ids in a body name objects of the same load balancer: they are never told of."""
+
+
+def refusing_strangers(operation: Operation) -> Operation:
+    """The operation, with 403 for what is another project's."""
+    return replace(operation, handle=_refusing(operation.handle))
+
+
+def _refusing(handle: Handler) -> Handler:
+    async def handled(services: Services, call: Call, *body: Any) -> Answer:
+        try:
+            return await handle(services, call, *body)
+        except NotFound as missing:
+            if missing.object_id in _about(call, *body) and await _is_anothers(services, call, missing):
+                raise Forbidden from missing
+            raise
+
+    return handled
+
+
+def _about(call: Call, *body: Any) -> Iterator[str]:
+    """The ids of the object and its parents."""
+    yield from call.params.values()
+    for root in body:
+        for item in (getattr(root, name) for name in root.__struct_fields__):
+            yield from (id_ for name in _PARENTS if isinstance(id_ := getattr(item, name, None), str))
+
+
+async def _is_anothers(services: Services, call: Call, missing: NotFound) -> bool:
+    kind = _KINDS.get(missing.kind)
+    if kind is None or call.caller.scope is None:
+        return False
+    try:
+        served = await services.tenants.served_by(kind, missing.object_id, project_id=None)
+    except NotFound:
+        return False
+    return served.project_id != call.caller.scope

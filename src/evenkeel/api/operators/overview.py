@@ -1,0 +1,231 @@
+"""Controllers, the topology, and the history of a load balancer."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.views import ShardView, broker_view, halted_reasons, shard_view
+from evenkeel.api.timestamps import timestamp, timestamp_or_none
+from evenkeel.core.agent_state import AgentState, agent_state
+from evenkeel.core.control import Agent
+from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.overview import AgentShards, Revision, SeenController
+from evenkeel.core.values import Value
+
+
+class ControllerView(Value):
+    """A process that serves this API."""
+
+    id: str
+    host: str
+    url: str
+    """Where it listens, as it sees it."""
+    version: str
+    alive: bool
+    """It was seen in the last 20 s."""
+    started_at: str
+    seen_at: str
+    message_broker: str
+    """``connected``, or why it cannot send messages."""
+
+
+class RevisionView(Value):
+    """A change of a load balancer: who asked for it, and who brought it to the device."""
+
+    revision: int
+    accepted_at: str
+    user: str
+    """Who asked for it; empty: no request, but a renewed certificate or a change of a network."""
+    project_id: str
+    """Of the user."""
+    request_id: str
+    applied_at: str | None
+    """None: it is not on the device yet."""
+    seconds: float | None
+    """From acceptance to the report of the agent that applied it."""
+    agent_id: str
+    """That applied it, or tried."""
+    host: str
+    epoch: int | None
+    problem: str
+    """Of a try that failed; empty if it was applied."""
+
+
+class TopologyAgent(Value):
+    """An agent of a device group."""
+
+    id: str
+    host: str
+    state: AgentState
+    alive: bool
+    acting_shards: int
+
+
+class TopologyDevice(Value):
+    """A device of a group, as the agent sees it that reported last; of several an agent that reaches it."""
+
+    name: str
+    reachable: bool
+    """By any live agent."""
+    reached_by: list[str]
+    """Hosts of live agents that reach it."""
+    missed_by: list[str]
+    """Hosts of live agents that do not."""
+    version: str
+    failover_state: str
+    sync_state: str
+    problem: str
+
+
+class TopologyLine(Value):
+    """Shards of tenants that an agent acts for; ``agent_id`` null: nobody does."""
+
+    agent_id: AgentId | None
+    shards: int
+    newest_epoch: int
+
+
+class TopologyGroup(Value):
+    """A device group with its agents and devices."""
+
+    environment: str
+    group_number: int
+    device_driver: str
+    halted: str
+    agents: list[TopologyAgent]
+    devices: list[TopologyDevice]
+    lines: list[TopologyLine]
+    shards: list[ShardView]
+    """Empty if there are more than 24; ``/shards?agent_id=`` lists those of an agent."""
+
+
+class TopologyView(Value):
+    """Who may write to which devices."""
+
+    message_broker: str
+    """``connected``, or why this controller cannot send messages."""
+    controllers: list[ControllerView]
+    groups: list[TopologyGroup]
+
+
+async def controllers(services: Services, call: Call) -> Answer:
+    """Controllers that were seen in the last ten minutes, except those that stopped."""
+    options_of(call, ())
+    return json_answer({"controllers": [_controller(row) for row in await services.operators.controllers()]})
+
+
+async def history(services: Services, call: Call) -> Answer:
+    """The last 50 revisions of a load balancer, newest first."""
+    options_of(call, ())
+    rows = await services.operators.revisions(LoadBalancerId(object_id(call, "Load Balancer")))
+    return json_answer({"history": [_revision(row) for row in rows]})
+
+
+async def topology(services: Services, call: Call) -> Answer:
+    """Controllers, device groups with their agents and devices, and the shards between them."""
+    environment = options_of(call, ("environment",)).get("environment")
+    if environment is not None:
+        return await _topology(services, environment)
+    return await services.topology.get(lambda: _topology(services, None))
+
+
+async def _topology(services: Services, environment: str | None) -> Answer:
+    known = await services.operators.ownership(environment=environment)
+    halted = halted_reasons(await services.operators.environments())
+    alive = frozenset(agent.id for agent in known.agents if agent.alive)
+    agents: dict[tuple[str, int], list[Agent]] = defaultdict(list)
+    lines: dict[tuple[str, int], list[AgentShards]] = defaultdict(list)
+    shards: dict[tuple[str, int], list[ShardView]] = defaultdict(list)
+    for agent in known.agents:
+        agents[agent.environment, agent.group_number].append(agent)
+    for line in known.lines:
+        lines[line.environment, line.group_number].append(line)
+    for shard in known.shards:
+        shards[shard.environment, shard.group_number].append(shard_view(shard, alive, halted))
+    shown = TopologyView(
+        message_broker=broker_view(services.broker_problem()),
+        controllers=[_controller(row) for row in await services.operators.controllers()],
+        groups=[
+            _group(place, agents[place], lines[place], shards[place], halted.get(place[0], ""))
+            for place in sorted({*agents, *lines})
+        ],
+    )
+    return json_answer({"topology": shown})
+
+
+def _group(
+    place: tuple[str, int], agents: list[Agent], lines: Iterable[AgentShards], shards: list[ShardView], halted: str
+) -> TopologyGroup:
+    return TopologyGroup(
+        environment=place[0],
+        group_number=place[1],
+        device_driver=agents[0].device_driver if agents else "",
+        halted=halted,
+        agents=[
+            TopologyAgent(
+                id=agent.id,
+                host=agent.host,
+                state=agent_state(agent),
+                alive=agent.alive,
+                acting_shards=agent.acting_shards,
+            )
+            for agent in agents
+        ],
+        devices=_devices(agents),
+        lines=[
+            TopologyLine(agent_id=line.agent_id, shards=line.count, newest_epoch=line.newest_epoch) for line in lines
+        ],
+        shards=shards,
+    )
+
+
+def _devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
+    # those that reach it last, so that theirs is what is shown; of silent agents first
+    seen = [(device, agent) for agent in agents for device in agent.devices]
+    seen.sort(key=lambda pair: (pair[1].alive, pair[0].reachable))
+    found = {}
+    for device, _ in seen:
+        by = [(other.reachable, agent.host) for other, agent in seen if other.name == device.name and agent.alive]
+        found[device.name] = TopologyDevice(
+            name=device.name,
+            reachable=any(reachable for reachable, _ in by),
+            reached_by=sorted(host for reachable, host in by if reachable),
+            missed_by=sorted(host for reachable, host in by if not reachable),
+            version=device.version,
+            failover_state=device.failover_state,
+            sync_state=device.sync_state,
+            problem=device.problem,
+        )
+    return [found[name] for name in sorted(found)]
+
+
+def _controller(row: SeenController) -> ControllerView:
+    return ControllerView(
+        id=row.id,
+        host=row.host,
+        url=row.url,
+        version=row.version,
+        alive=row.alive,
+        started_at=timestamp(row.started_at),
+        seen_at=timestamp(row.seen_at),
+        message_broker=broker_view(row.message_broker),
+    )
+
+
+def _revision(row: Revision) -> RevisionView:
+    return RevisionView(
+        revision=row.number,
+        accepted_at=timestamp(row.accepted_at),
+        user=row.user,
+        project_id=row.project_id,
+        request_id=row.request_id,
+        applied_at=timestamp_or_none(row.applied_at),
+        seconds=None if row.applied_at is None else round(max(0.0, row.applied_at - row.accepted_at), 3),
+        agent_id=row.agent_id,
+        host=row.host,
+        epoch=row.epoch,
+        problem=row.problem,
+    )

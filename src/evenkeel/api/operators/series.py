@@ -1,0 +1,61 @@
+"""Handler of the operators' API: the traffic of a load balancer over time."""
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.timestamps import timestamp
+from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.traffic import TrafficPoint
+from evenkeel.core.values import Value
+
+DECIMALS = 3
+
+
+class PointView(Value):
+    """One point. Rates are averages per second, of the interval that ended then."""
+
+    at: str
+    connections: float
+    """New ones per second."""
+    active_connections: int
+    bytes_in: float
+    bytes_out: float
+    request_errors: float
+    members_online: int
+    members: int
+
+
+class SeriesView(Value):
+    """Points that are not known are missing."""
+
+    interval: float
+    """Seconds between two points."""
+    points: list[PointView]
+    reason: str
+    """Why there are no points; else empty."""
+
+
+async def traffic(services: Services, call: Call) -> Answer:
+    """The points that this controller keeps."""
+    options_of(call, ())
+    id_ = LoadBalancerId(object_id(call, "Load Balancer"))
+    if not await services.operators.known_load_balancers([id_]):
+        raise NotFound("Load Balancer", id_)
+    series = services.traffic.series(id_)
+    points = [_view(point) for point in series.points]
+    return json_answer(SeriesView(interval=series.interval_seconds, points=points, reason=series.reason))
+
+
+def _view(point: TrafficPoint) -> PointView:
+    return PointView(
+        at=timestamp(point.at),
+        connections=round(point.connections, DECIMALS),
+        active_connections=point.active_connections,
+        bytes_in=round(point.bytes_in, DECIMALS),
+        bytes_out=round(point.bytes_out, DECIMALS),
+        request_errors=round(point.request_errors, DECIMALS),
+        members_online=point.members_online,
+        members=point.members,
+    )

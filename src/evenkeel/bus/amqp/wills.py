@@ -1,0 +1,122 @@
+"""Wills over RabbitMQ: a message that the broker sends when the connection that left it ends.
+
+The will is a message in a queue of its own, which its connection has received and does not acknowledge. When the
+connection ends, for whatever reason, the broker puts the message back; there it expires at once (time to live 0), and
+expired messages of that queue go to the exchange of a callback queue. It takes some milliseconds (RabbitMQ 3.10), and
+costs nothing until then.
+
+A will is not persistent: after a restart of the broker none is left, and each process leaves a new one.
+"""
+
+import asyncio
+import contextlib
+import uuid
+from typing import Any
+
+import structlog
+from aio_pika import DeliveryMode, Message
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractQueue
+from aiormq.exceptions import ChannelAccessRefused
+
+from evenkeel.bus.amqp.topology import calls_exchange
+from evenkeel.bus.codec import encode
+from evenkeel.core.ports import Will
+
+RENEW_SECONDS = 600.0
+"""RabbitMQ closes a channel on which a message is not acknowledged for 30 minutes (``consumer_timeout``)."""
+UNUSED_SECONDS = 60
+"""After this time without a consumer the queue is deleted. A connection that returns sooner finds it again."""
+SUFFIX = ".will"
+
+log = structlog.get_logger(__name__)
+
+
+class WillQueue:
+    """The will of one announcement, over all its connections."""
+
+    def __init__(self, announced: str, will: Will, user: str | None) -> None:
+        """``user``: contained in the message, validated by the broker."""
+        self._name = f"{announced}{SUFFIX}"
+        self._will = will
+        self._user = user
+        self._queue: AbstractQueue | None = None
+        self._channel: AbstractChannel | None = None
+        self._held: AbstractIncomingMessage | None = None
+        self._renewing: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def leave(self, connection: AbstractConnection) -> None:
+        """Leave the will on a new connection. Without the permission there is none, and controllers notice later that
+        the process has gone.
+        """
+        self._held = None
+        channel = await connection.channel(publisher_confirms=False)
+        try:
+            await self._leave(channel)
+        except ChannelAccessRefused as error:
+            log.warning(
+                "the broker refuses a will; see evenkeel-rabbitmq agent-user", queue=self._name, reason=str(error)
+            )
+
+    async def _leave(self, channel: AbstractChannel) -> None:
+        await channel.set_qos(prefetch_count=2)  # the one that is held, and the next one at its renewal
+        exchange = await channel.declare_exchange(self._name, "fanout", auto_delete=True, durable=True)
+        queue = await channel.declare_queue(self._name, durable=True, arguments=self._arguments())
+        await queue.bind(exchange)
+        await queue.consume(self._received, exclusive=True)
+        self._channel, self._queue = channel, queue
+        await self._publish()
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "x-queue-type": "classic",
+            "x-message-ttl": 0,
+            "x-dead-letter-exchange": calls_exchange(self._will.queue),
+            "x-expires": UNUSED_SECONDS * 1000,
+        }
+
+    async def _publish(self) -> None:
+        channel = self._channel
+        if channel is None or channel.is_closed:
+            return
+        message_id = uuid.uuid4().hex
+        message = Message(
+            encode(self._will.message, message_id=message_id),
+            message_id=message_id,
+            delivery_mode=DeliveryMode.NOT_PERSISTENT,
+            user_id=self._user,
+        )
+        exchange = await channel.get_exchange(self._name, ensure=False)
+        await exchange.publish(message, "", mandatory=False)
+        self._renew_later()
+
+    async def _received(self, message: AbstractIncomingMessage) -> None:
+        """Hold it, and let go of the one before."""
+        before, self._held = self._held, message
+        if before is not None:
+            await before.ack()
+
+    def _renew_later(self) -> None:
+        if self._renewing is not None:
+            self._renewing.cancel()
+        self._renewing = asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew)
+
+    def _renew(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._publish_safely())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _publish_safely(self) -> None:
+        with contextlib.suppress(Exception):  # the connection is lost: the next one gets a new will
+            await self._publish()
+
+    async def revoke(self) -> None:
+        """The process withdraws its name itself."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+        held, queue = self._held, self._queue
+        self._held = self._queue = self._channel = None
+        if held is not None:
+            await held.ack()
+        if queue is not None:
+            await queue.delete(if_unused=False, if_empty=False)

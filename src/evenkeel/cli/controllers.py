@@ -1,0 +1,30 @@
+"""``evenkeel controller list``"""
+
+from argparse import Namespace
+from typing import Any
+
+from evenkeel.cli.base import CONNECTED, ListCommand, tell_problems
+from evenkeel.cli.client import API
+from evenkeel.cli.columns import listed
+
+LIST_COLUMNS = ("id", "host", "url", "version", "alive", "started_at", "seen_at", "message_broker")
+NARROW = {"id": "id", "host": "host", "url": "url", "version": "version", "alive": "alive"}
+
+
+class ListControllers(ListCommand):
+    """List controllers, the processes that serve the API. Exit code 1: one is silent, or cannot send messages."""
+
+    narrow = NARROW
+    short_ids = frozenset({"id"})
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        rows = self.client.get(f"{API}/controllers")["controllers"]
+        silent = [f"controller {row['url']} on {row['host']} is silent" for row in rows if not row["alive"]]
+        mute = [
+            f"controller {row['url']} on {row['host']}: the message broker is out of reach: {row['message_broker']}"
+            for row in rows
+            if row["alive"] and row["message_broker"] != CONNECTED
+        ]
+        tell_problems(self, [*silent, *mute])
+        return listed(LIST_COLUMNS, rows)

@@ -1,0 +1,111 @@
+"""``evenkeel loadbalancer series``: the traffic of a load balancer over the last hours."""
+
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from evenkeel.cli.base import ListCommand
+from evenkeel.cli.client import API, segment
+from evenkeel.cli.columns import listed
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
+
+POINT_COLUMNS = (
+    "at",
+    "connections",
+    "active_connections",
+    "bytes_in",
+    "bytes_out",
+    "request_errors",
+    "members_online",
+    "members",
+)
+LINE_COLUMNS = ("figure", "last", "mean", "max", "trend")
+BARS = "▁▂▃▄▅▆▇█"
+UNKNOWN = " "
+TREND_CHARACTERS = 32
+UNITS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+Point = Mapping[str, Any]
+
+
+class FigureLine(NamedTuple):
+    """A line of the table: its title, and its value in a point."""
+
+    title: str
+    of: Callable[[Point], float]
+
+
+FIGURES = (
+    FigureLine("connections/s", lambda point: point["connections"]),
+    FigureLine("active connections", lambda point: point["active_connections"]),
+    FigureLine("bytes in/s", lambda point: point["bytes_in"]),
+    FigureLine("bytes out/s", lambda point: point["bytes_out"]),
+    FigureLine("request errors/s", lambda point: point["request_errors"]),
+    FigureLine("members online", lambda point: point["members_online"]),
+)
+
+
+class ShowSeries(ListCommand):
+    """Show the traffic of a load balancer over the last hours, as trends; with -f json and others its points."""
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The load balancer."""
+        parser = super().get_parser(prog_name)
+        add_load_balancer_argument(parser)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        found = load_balancer_id(self.client, parsed_args.loadbalancer)
+        series = self.client.get(f"{API}/loadbalancers/{segment(found)}/series")
+        if series["reason"]:
+            self.app.stderr.write(f"no points: {series['reason']}\n")
+        points = series["points"]
+        if parsed_args.formatter != "table":
+            return listed(POINT_COLUMNS, points)
+        if points:
+            self.app.stderr.write(f"from {points[0]['at']} to {points[-1]['at']} UTC, {len(points)} points\n")
+        return listed(LINE_COLUMNS, lines(points, series["interval"]))
+
+
+def lines(points: Sequence[Point], interval_seconds: float) -> Iterator[dict[str, str]]:
+    """The lines of the table; none without points."""
+    if not points:
+        return
+    places = _places(points, interval_seconds)
+    for title, of in FIGURES:
+        values = [of(point) for point in points]
+        yield {
+            "figure": title,
+            "last": short(values[-1]),
+            "mean": short(sum(values) / len(values)),
+            "max": short(max(values)),
+            "trend": trend(values, places),
+        }
+
+
+def _places(points: Sequence[Point], interval_seconds: float) -> list[int]:
+    """The character of the trend that each point is in; characters in which no point is are gaps."""
+    times = [datetime.fromisoformat(point["at"]).timestamp() for point in points]
+    step = max(interval_seconds, (times[-1] - times[0]) / (TREND_CHARACTERS - 1)) or 1.0
+    return [round((time - times[0]) / step) for time in times]
+
+
+def trend(values: Sequence[float], places: Sequence[int]) -> str:
+    """A bar for each place, as high as the mean of its values; the highest bar is the highest mean."""
+    by_place: dict[int, list[float]] = {}
+    for place, value in zip(places, values, strict=True):
+        by_place.setdefault(place, []).append(value)
+    means = {place: sum(each) / len(each) for place, each in by_place.items()}
+    most = max(means.values()) or 1.0
+    heights = {place: BARS[round(mean / most * (len(BARS) - 1))] for place, mean in means.items()}
+    return "".join(heights.get(place, UNKNOWN) for place in range(max(means) + 1))
+
+
+def short(value: float) -> str:
+    """With three digits and k, M or G."""
+    for unit, size in UNITS:
+        if value >= size:
+            return f"{value / size:.3g}{unit}"
+    return f"{value:.3g}"

@@ -1,0 +1,96 @@
+"""Answers keepalives in rounds: those that arrive within a round are one transaction.
+
+An agent's lease counts from before it sent the keepalive, so a later answer makes it shorter, never longer. One whose
+agent's row another transaction holds does not keep the others of its round waiting: it is renewed alone.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import NamedTuple
+
+from evenkeel.core.errors import RequestError
+from evenkeel.core.messages import Keepalive, SessionState
+from evenkeel.core.ports import OwnershipStore
+
+ROUND_MAX = 200
+"""Keepalives of one round; more are the next one's."""
+
+
+class _Waiting(NamedTuple):
+    call: Keepalive
+    answer: asyncio.Future[SessionState]
+
+
+class KeepaliveRounds:
+    """Collects keepalives, and answers them together."""
+
+    def __init__(self, ownership: OwnershipStore, *, ttl_seconds: float, round_seconds: float) -> None:
+        self._ownership = ownership
+        self._ttl_seconds = ttl_seconds
+        self._round_seconds = round_seconds
+        self._waiting: list[_Waiting] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._collecting = False
+
+    async def answer(self, call: Keepalive) -> SessionState:
+        """The session's state. Raises :class:`SessionLost`, :class:`RequestError`, :class:`StoreUnavailable`."""
+        waiting = _Waiting(call, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if not self._collecting:
+            self._collecting = True
+            self._start(self._run())
+        return await waiting.answer
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                if len(self._waiting) < ROUND_MAX:
+                    await asyncio.sleep(self._round_seconds)
+                taken, self._waiting = self._waiting[:ROUND_MAX], self._waiting[ROUND_MAX:]
+                await self._renew(taken)
+        finally:
+            self._collecting = False
+
+    async def _renew(self, taken: Sequence[_Waiting]) -> None:
+        states = await self._together([waiting.call for waiting in taken])
+        for waiting, state in zip(taken, states, strict=True):
+            if isinstance(state, Exception):
+                _fail(waiting, state)
+            elif state is None:
+                self._start(self._alone(waiting))
+            elif not waiting.answer.done():
+                waiting.answer.set_result(state)
+
+    async def _together(self, calls: Sequence[Keepalive]) -> Sequence[SessionState | Exception | None]:
+        """None: to be renewed alone."""
+        nothing: list[SessionState | None] = [None] * len(calls)
+        if len(calls) == 1:
+            return nothing
+        try:
+            return await self._ownership.keepalives(calls, ttl_seconds=self._ttl_seconds)
+        except RequestError:  # a value of one of them cannot be stored
+            return nothing
+        except Exception as error:  # each caller raises it
+            return [error] * len(calls)
+
+    async def _alone(self, waiting: _Waiting) -> None:
+        call = waiting.call
+        try:
+            state = await self._ownership.keepalive(
+                call.agent_id, call.session_id, ttl_seconds=self._ttl_seconds, seen=call.seen
+            )
+        except Exception as error:  # the caller raises it
+            _fail(waiting, error)
+            return
+        if not waiting.answer.done():
+            waiting.answer.set_result(state)
+
+    def _start(self, job: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(job)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _fail(waiting: _Waiting, error: Exception) -> None:
+    if not waiting.answer.done():
+        waiting.answer.set_exception(error)

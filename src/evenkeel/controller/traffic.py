@@ -1,0 +1,147 @@
+"""Series of load balancers' traffic: every controller makes its own from the totals in the database, where the reports
+that other controllers received are too. So all show the same, except for what was before their start.
+
+A point is missing, not zero, if nobody observed the devices, if a total is lower than before (a device restarted, or a
+listener was deleted), or if a device of the group came back, whose totals of all time would look like traffic of now.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+from evenkeel.controller.settings import TrafficSettings
+from evenkeel.controller.traffic_rings import TrafficRings
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.ports import Clock, ReportStore
+from evenkeel.core.traffic import GroupKey, GroupObservation, TrafficSample, TrafficSeries, TrafficTotals
+
+QUIET_SECONDS = 75.0
+"""An agent reports at least every minute, even if nothing changed; with some seconds for the report itself."""
+SETTLE_SECONDS = 30.0
+"""That a device became reachable again, and the totals with it, are in different reports."""
+GAP = 2.0
+"""A time between two looks of more intervals than this is a gap."""
+AT_ONCE = 500
+"""Load balancers between which others get their turn."""
+
+COUNTERS = ("total_connections", "bytes_in", "bytes_out", "request_errors")
+
+
+class _Group:
+    """What was seen of a device group."""
+
+    __slots__ = ("observed", "reached_count", "report", "reported_at", "unsettled_until")
+
+    def __init__(self, seen: GroupObservation, now: float) -> None:
+        self.report = seen.report
+        self.reported_at = now
+        self.reached_count = seen.reached_count
+        self.unsettled_until = float("-inf")
+        self.observed = seen.watched
+
+    def note(self, seen: GroupObservation, now: float, quiet_seconds: float) -> None:
+        """``quiet_seconds``: an observer from which no report came for so long does not observe."""
+        if seen.report != self.report:
+            self.report, self.reported_at = seen.report, now
+        if seen.reached_count != self.reached_count:
+            self.reached_count, self.unsettled_until = seen.reached_count, now + SETTLE_SECONDS
+        quiet = now - self.reported_at > quiet_seconds
+        self.observed = seen.watched and not quiet and now >= self.unsettled_until
+
+
+class TrafficRecorder:
+    """Reads totals at intervals and keeps the differences. ``wall``: seconds since the epoch."""
+
+    def __init__(
+        self,
+        reports: ReportStore,
+        clock: Clock,
+        settings: TrafficSettings,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._reports = reports
+        self._clock = clock
+        self._settings = settings
+        self._wall = wall
+        self._rings = TrafficRings(max(1, settings.points))
+        self._groups: dict[GroupKey, _Group] = {}
+        self._before: dict[LoadBalancerId, ListenerStatistics] = {}
+        """Totals of the last look, of those that were observed then."""
+        self._looked_at = float("-inf")
+        self._left_out = 0
+
+    @property
+    def interval_seconds(self) -> float:
+        """Between two looks."""
+        return self._settings.interval_seconds
+
+    def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
+        """Its points. Any thread may call it."""
+        interval = self._settings.interval_seconds
+        if not self._settings.points:
+            return TrafficSeries(
+                interval_seconds=interval, reason="this controller keeps no series: series.points is 0"
+            )
+        points = self._rings.points(load_balancer_id)
+        reason = "" if points else self._reason(load_balancer_id)
+        return TrafficSeries(interval_seconds=interval, points=points, reason=reason)
+
+    def _reason(self, load_balancer_id: LoadBalancerId) -> str:
+        if load_balancer_id not in self._rings and self._left_out:
+            most = self._settings.load_balancers_max
+            return f"this controller keeps series of the {most} oldest load balancers: series.load_balancers_max"
+        return f"no two reports yet since this controller began; they are compared every {self.interval_seconds:g} s"
+
+    async def look(self) -> None:
+        """Read the totals, and keep what happened since the last look. Raises :class:`StoreUnavailable`."""
+        reading = await self._reports.traffic(limit=self._settings.load_balancers_max)
+        now, at = self._clock.monotonic(), self._wall()
+        seconds, self._looked_at = now - self._looked_at, now
+        if seconds > self._settings.interval_seconds * GAP:
+            self._before.clear()
+        self._left_out = reading.counted - len(reading.load_balancers)
+        self._note_groups(reading.groups, now)
+        await self._write(reading.load_balancers, seconds)
+        self._rings.publish(at)
+
+    def _note_groups(self, seen: Iterable[GroupObservation], now: float) -> None:
+        known, self._groups = self._groups, {}
+        for each in seen:
+            group = known.get(each.group) or _Group(each, now)
+            group.note(each, now, self._settings.interval_seconds + QUIET_SECONDS)
+            self._groups[each.group] = group
+
+    async def _write(self, found: tuple[TrafficTotals, ...], seconds: float) -> None:
+        before, self._before = self._before, {}
+        self._rings.begin(frozenset(totals.load_balancer_id for totals in found))
+        for number, totals in enumerate(found):
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+            id_ = totals.load_balancer_id
+            self._rings.add(id_)
+            group = self._groups.get(totals.group)
+            if group is None or not group.observed:
+                continue
+            self._before[id_] = totals.statistics
+            traffic = None if (last := before.get(id_)) is None else _traffic(totals, last, seconds)
+            if traffic is not None:
+                self._rings.write(id_, traffic)
+
+
+def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:
+    """What happened in these seconds; None if a total went back."""
+    now = totals.statistics
+    grown = [getattr(now, name) - getattr(before, name) for name in COUNTERS]
+    if min(grown) < 0:
+        return None
+    connections, bytes_in, bytes_out, request_errors = (each / seconds for each in grown)
+    return TrafficSample(
+        connections=connections,
+        active_connections=now.active_connections,
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        request_errors=request_errors,
+        members_online=totals.members_online,
+        members=totals.members,
+    )

@@ -1,0 +1,119 @@
+"""Series of many load balancers in little memory: a ring of bytes for each, which all have their slots in common.
+
+A slot takes :data:`BYTES_PER_POINT` bytes. A ring has one slot more than points are kept: the one that is being
+written. So another thread may read a ring at any time: it copies the ring, and then drops what may have been
+overwritten before.
+"""
+
+import struct
+from typing import NamedTuple
+
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.traffic import TrafficPoint, TrafficSample
+
+_SLOT = struct.Struct("<fffffHH")
+BYTES_PER_POINT = _SLOT.size
+_MISSING = float("nan")
+_EMPTY = _SLOT.pack(_MISSING, 0, 0, 0, 0, 0, 0)
+_MEMBERS_MAX = 0xFFFF
+
+
+class Published(NamedTuple):
+    """What readers may read: the slots from ``oldest`` on have ended at ``times``."""
+
+    oldest: int
+    times: tuple[float, ...]
+
+    @property
+    def end(self) -> int:
+        """The slot that is written next."""
+        return self.oldest + len(self.times)
+
+
+class TrafficRings:
+    """The last ``points`` points of each load balancer. One writer: :meth:`begin`, :meth:`write` for each load
+    balancer, :meth:`publish`."""
+
+    def __init__(self, points: int) -> None:
+        """``points``: at least 1."""
+        self._slots = points + 1
+        self._points = points
+        self._rings: dict[LoadBalancerId, bytearray] = {}
+        self._published = Published(0, ())
+
+    def __len__(self) -> int:
+        return len(self._rings)
+
+    def __contains__(self, load_balancer_id: object) -> bool:
+        return load_balancer_id in self._rings
+
+    def begin(self, kept: frozenset[LoadBalancerId]) -> None:
+        """Begin the next slot; load balancers other than ``kept`` are forgotten."""
+        for gone in self._rings.keys() - kept:
+            del self._rings[gone]
+        offset = self._offset(self._published.end)
+        for ring in self._rings.values():
+            ring[offset : offset + BYTES_PER_POINT] = _EMPTY
+
+    def add(self, load_balancer_id: LoadBalancerId) -> None:
+        """Keep its points from now on."""
+        if load_balancer_id not in self._rings:
+            self._rings[load_balancer_id] = bytearray(_EMPTY * self._slots)
+
+    def write(self, load_balancer_id: LoadBalancerId, traffic: TrafficSample) -> None:
+        """Its point in the slot that was begun; without one it is missing."""
+        _SLOT.pack_into(
+            self._rings[load_balancer_id],
+            self._offset(self._published.end),
+            traffic.connections,
+            traffic.active_connections,
+            traffic.bytes_in,
+            traffic.bytes_out,
+            traffic.request_errors,
+            min(traffic.members_online, _MEMBERS_MAX),
+            min(traffic.members, _MEMBERS_MAX),
+        )
+
+    def publish(self, at: float) -> None:
+        """End the slot, seconds since the epoch: it may be read."""
+        oldest, times = self._published
+        times = (*times, at)
+        surplus = max(0, len(times) - self._points)
+        self._published = Published(oldest + surplus, times[surplus:])
+
+    def points(self, load_balancer_id: LoadBalancerId) -> tuple[TrafficPoint, ...]:
+        """Those that are known, oldest first. Any thread may call it."""
+        published = self._published
+        ring = self._rings.get(load_balancer_id)
+        if ring is None:
+            return ()
+        copied = bytes(ring)
+        intact = self._published.end - self._points
+        numbered = enumerate(published.times, published.oldest)
+        slots = ((at, _SLOT.unpack_from(copied, self._offset(number))) for number, at in numbered if number >= intact)
+        return tuple(_point(at, *slot) for at, slot in slots if slot[0] == slot[0])  # NaN is not itself
+
+    def _offset(self, number: int) -> int:
+        return number % self._slots * BYTES_PER_POINT
+
+
+def _point(
+    at: float,
+    connections: float,
+    active_connections: float,
+    bytes_in: float,
+    bytes_out: float,
+    request_errors: float,
+    members_online: int,
+    members: int,
+) -> TrafficPoint:
+    return TrafficPoint(
+        at=at,
+        connections=connections,
+        active_connections=round(active_connections),
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        request_errors=request_errors,
+        members_online=members_online,
+        members=members,
+    )

@@ -1,0 +1,39 @@
+"""Looks for VIPs' ports that somebody deleted at the network service: they are made again, and their load balancers say
+so.
+
+All controllers share the search, page by page, so that the network service is asked for each port once in an interval,
+however many controllers and load balancers there are.
+"""
+
+import structlog
+
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.vip_port_updates import VipPortUpdates
+from evenkeel.core.ports import LostPortStore, Network
+
+log = structlog.get_logger(__name__)
+
+PORTS_PER_PAGE = 100
+
+
+class VipPortSearch:
+    """Finds lost ports, and has them made again."""
+
+    def __init__(
+        self, ports: LostPortStore, network: Network, updates: VipPortUpdates, settings: ControllerSettings
+    ) -> None:
+        self._ports = ports
+        self._network = network
+        self._updates = updates
+        self._settings = settings
+
+    async def look(self) -> None:
+        """Look for all ports that are due. Raises :class:`NetworkUnavailable`: then those of a page are looked for in
+        the next search."""
+        older_seconds = self._settings.port_search_seconds
+        while page := await self._ports.take_ports_to_look_for(older_seconds=older_seconds, limit=PORTS_PER_PAGE):
+            there = await self._network.ports_there([each.port_id for each in page])
+            lost = [each for each in page if each.port_id not in there]
+            for load_balancer_id in await self._ports.note_lost(lost):
+                log.warning("a VIP's port was deleted at the network service", load_balancer=load_balancer_id)
+                self._updates.changed(load_balancer_id)

@@ -1,0 +1,67 @@
+"""What operators see of the whole system: controllers, who may write to which devices, and the past of a load balancer.
+Nothing is decided by it.
+"""
+
+from evenkeel.core.control import Agent, Shard
+from evenkeel.core.ids import AgentId, ProjectId
+from evenkeel.core.values import Value
+
+CONTROLLER_SEEN_SECONDS = 5.0
+"""How often a controller says that it is there."""
+CONTROLLER_SILENT_SECONDS = 20.0
+"""One that has not said so for longer is silent."""
+CONTROLLER_KEPT_SECONDS = 600.0
+"""A silent one is shown for so long."""
+
+
+class SeenController(Value):
+    """A process that serves the API. ``message_broker``: why it cannot send messages; empty: it can.
+    ``silent_seconds``: since it was seen, by the database's clock."""
+
+    id: str
+    host: str
+    url: str
+    version: str
+    started_at: float = 0.0
+    seen_at: float = 0.0
+    silent_seconds: float = 0.0
+    message_broker: str = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it was seen lately."""
+        return self.silent_seconds < CONTROLLER_SILENT_SECONDS
+
+
+class Revision(Value):
+    """One change of a load balancer. ``user`` empty: it was not asked for by a request, but by a renewed certificate or
+    a network's change. ``applied_at`` None: not on the device yet. ``problem``: of the last try that failed."""
+
+    number: int
+    accepted_at: float
+    user: str
+    project_id: ProjectId
+    request_id: str
+    applied_at: float | None
+    agent_id: AgentId
+    host: str
+    epoch: int | None
+    problem: str
+
+
+class AgentShards(Value):
+    """Tenants' shards of a device group that one agent acts for; ``agent_id`` None: nobody does."""
+
+    environment: str
+    group_number: int
+    agent_id: AgentId | None
+    count: int
+    newest_epoch: int
+
+
+class Owners(Value):
+    """Who may write to which devices. ``shards``: of device groups that have few of them."""
+
+    agents: tuple[Agent, ...]
+    lines: tuple[AgentShards, ...]
+    shards: tuple[Shard, ...]

@@ -1,0 +1,74 @@
+"""Traffic of load balancers over time.
+
+Device drivers count, agents report totals, and the database keeps the newest ones (:class:`ListenerStatistics`). A
+controller reads them at intervals and keeps the differences in memory, for some hours: nothing of that is stored.
+"""
+
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.values import Value
+
+GroupKey = tuple[str, int]
+"""Environment and number of a device group."""
+
+
+class GroupObservation(Value):
+    """Whether a device group is observed now, by the row of its common shard."""
+
+    group: GroupKey
+    report: tuple[str, int]
+    """Session and number of its newest status report: both the same as before, no report arrived."""
+    watched: bool
+    """The session of its observer is live, and a device of the group is within reach."""
+    reached_count: int
+    """How often its devices became reachable again: totals are sums over those within reach."""
+
+
+class TrafficTotals(Value):
+    """What the reports say of one load balancer, summed over its listeners."""
+
+    load_balancer_id: LoadBalancerId
+    group: GroupKey
+    statistics: ListenerStatistics
+    members_online: int
+    """Those that take new connections: ONLINE, or without a health monitor."""
+    members: int
+
+
+class TrafficReading(Value):
+    """The newest totals, of the oldest load balancers that have any."""
+
+    groups: tuple[GroupObservation, ...]
+    load_balancers: tuple[TrafficTotals, ...]
+    counted: int
+    """How many load balancers have totals, with those left out."""
+
+
+class TrafficSample(Value):
+    """The traffic of one load balancer between two looks. Rates are per second, and averages."""
+
+    connections: float
+    """New ones."""
+    active_connections: int
+    """At the end."""
+    bytes_in: float
+    bytes_out: float
+    request_errors: float
+    members_online: int
+    members: int
+
+
+class TrafficPoint(TrafficSample):
+    """The same, with its time."""
+
+    at: float
+    """When it ended, seconds since the epoch."""
+
+
+class TrafficSeries(Value):
+    """The points of one load balancer that are known, oldest first."""
+
+    interval_seconds: float
+    points: tuple[TrafficPoint, ...] = ()
+    reason: str = ""
+    """Why there are no points (human-readable)."""

@@ -1,0 +1,86 @@
+"""What a visitor of the demo may do to it: kill and freeze agents, cut the device off, and heal everything."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from evenkeel.demo.cluster import Cluster, agent_name
+from evenkeel.demo.processes import ProcessFailed
+
+ACTIONS = ("kill", "freeze", "cut", "heal")
+OF_AGENTS = ("kill", "freeze")
+
+
+class WrongControl(Exception):
+    """What is asked for is not offered, or not now."""
+
+
+class Controls:
+    """Of one cluster. ``offered``: not while the demo tells its story, which would not be as promised then."""
+
+    def __init__(self, cluster: Cluster, hosts: tuple[str, ...], say: Callable[[str], None]) -> None:
+        self.offered = False
+        self.lock = asyncio.Lock()
+        """Held while processes are started again: once is enough."""
+        self._cluster = cluster
+        self._hosts = hosts
+        self._say = say
+        self._frozen: set[str] = set()
+        self._cut = False
+
+    def state(self) -> dict[str, Any]:
+        """What there is, for the dashboard."""
+        ended = self._cluster.ended()
+        return {
+            "offered": self.offered,
+            "agents": [
+                {
+                    "host": host,
+                    "state": "frozen" if host in self._frozen else "dead" if agent_name(host) in ended else "running",
+                }
+                for host in self._hosts
+            ],
+            "device": "cut off" if self._cut else "in reach",
+        }
+
+    async def do(self, action: object, host: object) -> None:
+        """Do it. Raises :class:`WrongControl`."""
+        if not self.offered:
+            raise WrongControl("the demo tells its story first")
+        if action not in ACTIONS:
+            raise WrongControl(f"action: {action!r:.40} is not one of {', '.join(ACTIONS)}")
+        if action in OF_AGENTS:
+            if host not in self._hosts:
+                raise WrongControl(f"host: {host!r:.40} is not one of {', '.join(self._hosts)}")
+            await self._harm(str(action), str(host))
+        elif action == "cut":
+            self._cut = True
+            await asyncio.to_thread(self._cluster.side.cut)
+            self._say("the device is cut off from all agents")
+        else:
+            await self._heal()
+
+    async def _harm(self, action: str, host: str) -> None:
+        number = signal.SIGKILL if action == "kill" else signal.SIGSTOP
+        if action == "kill":
+            self._frozen.discard(host)
+        else:
+            self._frozen.add(host)
+        await asyncio.to_thread(self._cluster.kill, agent_name(host), number)
+        self._say(f"the agent on {host} is {'killed' if action == 'kill' else 'frozen'}, as asked for in the dashboard")
+
+    async def _heal(self) -> None:
+        if self._cut:
+            await asyncio.to_thread(self._cluster.side.heal)
+            self._cut = False
+        for host in sorted(self._frozen):
+            self._cluster.kill(agent_name(host), signal.SIGCONT)
+        self._frozen.clear()
+        self._say("everything is healed, as asked for in the dashboard")
+        async with self.lock:
+            for name in self._cluster.ended():
+                try:
+                    await self._cluster.start_again(name)
+                except ProcessFailed as error:
+                    self._say(str(error))

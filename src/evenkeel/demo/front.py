@@ -1,0 +1,124 @@
+"""The demo's front: one URL from the first second on, for the dashboard of whichever controller answers, and for the
+demo's controls. It listens on the loopback address only; the controls need a token, which is in the URL that it prints.
+Controllers know nothing of it.
+"""
+
+import hmac
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aiohttp import ClientConnectionError, ClientError, ClientSession, ClientTimeout, web
+
+from evenkeel.demo.controls import Controls, WrongControl
+
+ADDRESS = "127.0.0.1"
+BODY_BYTES_MAX = 1 << 20
+CONNECT_SECONDS = 2.0
+TOKEN_HEADER = "X-Demo-Token"  # noqa: S105  # its name
+_HOP_BY_HOP = frozenset(
+    {"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+_STARTING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Even Keel</title>
+<script>setTimeout(() => location.reload(), 1000)</script></head>
+<body><p>The demo is starting its first controller…</p></body></html>"""
+# not by meta refresh, which takes an address with a fragment for a place in the same page
+
+
+class Front:
+    """``controllers``: their root URLs, of those that have been started."""
+
+    def __init__(self, controllers: Callable[[], Sequence[str]], controls: Controls) -> None:
+        self._controllers = controllers
+        self._controls = controls
+        self._token = secrets.token_urlsafe(16)
+        self._runner: web.AppRunner | None = None
+        self._session: ClientSession | None = None
+        self._hosts: frozenset[str] = frozenset()
+        self.url = ""
+        """Of the dashboard, with the token."""
+
+    async def start(self) -> None:
+        """Listen on a free port."""
+        app = web.Application(client_max_size=BODY_BYTES_MAX)
+        app.router.add_get("/demo/controls", self._state)
+        app.router.add_post("/demo/controls", self._do)
+        app.router.add_route("*", "/{path:.*}", self._pass_on)
+        self._session = ClientSession(
+            auto_decompress=False, timeout=ClientTimeout(total=None, sock_connect=CONNECT_SECONDS)
+        )
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, ADDRESS, 0)
+        await site.start()
+        port = self._runner.addresses[0][1]
+        self._hosts = frozenset({f"{ADDRESS}:{port}", f"localhost:{port}"})
+        self.url = f"http://{ADDRESS}:{port}/ui/?demo={self._token}"
+
+    async def close(self) -> None:
+        """Stop."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+        if self._session is not None:
+            await self._session.close()
+
+    def _check(self, request: web.Request) -> None:
+        # a page from elsewhere may have its name resolve to this address: it neither has our name nor the token
+        if request.host not in self._hosts:
+            raise web.HTTPMisdirectedRequest(text=f"this is {ADDRESS}")
+
+    async def _state(self, request: web.Request) -> web.Response:
+        self._check_token(request)
+        return web.json_response(self._controls.state())
+
+    async def _do(self, request: web.Request) -> web.Response:
+        self._check_token(request)
+        try:
+            body = await request.json()
+            asked = body if isinstance(body, dict) else {}
+            await self._controls.do(asked.get("action"), asked.get("host"))
+        except ValueError:
+            return web.json_response({"reason": "the body is not JSON"}, status=400)
+        except WrongControl as error:
+            return web.json_response({"reason": str(error)}, status=409)
+        return web.json_response(self._controls.state())
+
+    def _check_token(self, request: web.Request) -> None:
+        self._check(request)
+        given = request.headers.get(TOKEN_HEADER, "")
+        if not hmac.compare_digest(given.encode(), self._token.encode()):
+            raise web.HTTPForbidden(text="the token is that of the URL that the demo has printed")
+
+    async def _pass_on(self, request: web.Request) -> web.StreamResponse:
+        self._check(request)
+        body = await request.read()
+        for url in self._controllers():
+            try:
+                return await self._ask(url, request, body)
+            except ClientConnectionError:
+                continue  # the next one: they are all alike
+        if request.path.startswith("/ui"):
+            return web.Response(text=_STARTING, content_type="text/html", status=503)
+        return web.json_response({"faultstring": "no controller of the demo answers"}, status=503)
+
+    async def _ask(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:
+        """Raises :class:`ClientConnectionError` before anything is answered."""
+        assert self._session is not None  # noqa: S101  # started
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
+        asking: Any = self._session.request(
+            request.method, url + request.raw_path, headers=headers, data=body or None, allow_redirects=False
+        )
+        async with asking as found:
+            kept = {name: value for name, value in found.headers.items() if name.lower() not in _HOP_BY_HOP}
+            answer = web.StreamResponse(status=found.status, headers=kept)
+            await answer.prepare(request)
+            try:
+                async for chunk in found.content.iter_any():
+                    await answer.write(chunk)
+            except (TimeoutError, ClientError, ConnectionError):
+                # cut short: the browser sees an answer without its end, and asks again
+                if request.transport is not None:
+                    request.transport.abort()
+                return answer
+            await answer.write_eof()
+            return answer

@@ -1,0 +1,25 @@
+"""VLANs of devices that are guests of vCMP hosts. Pure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from evenkeel.core.networks import NetworkType, ServiceNetwork
+from evenkeel.devices.bigip.objects import WantedObject
+from evenkeel.devices.errors import Unrenderable
+
+DEFAULT_MTU = 1500
+
+
+def guest_vlan(
+    network: ServiceNetwork, device: str, make: Callable[[str, dict[str, Any], ServiceNetwork], WantedObject]
+) -> tuple[str, list[WantedObject]]:
+    """Name and objects of a VLAN that the guest's host gives it: without interfaces, which are the host's. Raises
+    :class:`Unrenderable` for a network without a tag, by which host and guest know a VLAN."""
+    if network.network_type is not NetworkType.VLAN:
+        raise Unrenderable(
+            f"network {network.id} is of type {network.network_type}; device {device} is the guest of a vCMP host: it"
+            " can be attached to VLANs and tunnels"
+        )
+    name = f"vlan-{network.segmentation_id}"
+    attributes: dict[str, Any] = {"tag": network.segmentation_id, "interfaces": [], "mtu": network.mtu or DEFAULT_MTU}
+    return name, [make(name, attributes, network)]

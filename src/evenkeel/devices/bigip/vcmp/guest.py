@@ -1,0 +1,211 @@
+"""A device as the guest of a vCMP host: its host gives it the VLANs that a pass needs, and takes unused ones back."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import structlog
+
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.devices.bigip.attachment import AttachmentOptions
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import COMMON
+from evenkeel.devices.bigip.vcmp.host import (
+    FoundGuest,
+    FoundVlan,
+    HostVlan,
+    VcmpHost,
+    delete_vlan,
+    guest_of,
+    read_vlans,
+)
+
+log = structlog.get_logger(__name__)
+
+APPEAR_SECONDS = 10.0
+"""How long a pass waits for a VLAN to appear in the guest."""
+POLL_SECONDS = 0.5
+LOOK_SECONDS = 60.0
+"""Between two looks for VLANs that were lost or left over."""
+LEFTOVER_SECONDS = 600.0
+"""Longer than from a VLAN's appearance to its use in the tenant's partition, by whichever agent."""
+
+
+class VcmpGuest:
+    """One device of a group whose devices are guests."""
+
+    def __init__(
+        self,
+        device: IControl,
+        hosts: Collection[VcmpHost],
+        options: AttachmentOptions,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._device = device
+        self._hosts = hosts
+        self._options = options
+        self._now = now
+        self._place: tuple[VcmpHost, str] | None = None
+        """Its host, and its name there."""
+        self._given: dict[int, HostVlan] = {}
+        """What the guest has, as far as it is known."""
+        self._turn = asyncio.Lock()
+        self._looked_at_seconds = -LOOK_SECONDS
+        self._left_since: dict[int, float] = {}
+
+    async def tags_in(self, partition: str) -> frozenset[int]:
+        """Of the VLANs in the partition of the guest. Raises :class:`DeviceUnavailable`."""
+        return frozenset(each.tag for each in await read_vlans(self._device) if each.partition == partition)
+
+    async def provide(self, wanted: Iterable[HostVlan], partition: str) -> dict[int, str]:
+        """Have the guest get these VLANs for a partition; returns the reasons by tag for those that it cannot have.
+        Raises :class:`DeviceUnavailable` if the guest itself is out of reach."""
+        missing = {each.tag: each for each in wanted if self._given.get(each.tag) != each}
+        if not missing:
+            return {}
+        async with self._turn:
+            there = await self.tags_in(partition)
+            # those have been given before, whatever the host says now
+            self._given |= {tag: missing[tag] for tag in there & missing.keys()}
+            problems = {}
+            for tag in sorted(missing.keys() - there):
+                reason = await self._provide(missing[tag])
+                if reason:
+                    problems[tag] = reason
+                else:
+                    self._given[tag] = missing[tag]
+            return problems
+
+    async def take_back(self, tags: Collection[int]) -> None:
+        """These VLANs are not in the tenant's partition any more. Never raises because of a device: what fails is found
+        by :meth:`look`."""
+        for tag in tags:
+            self._given.pop(tag, None)
+        try:
+            async with self._turn:
+                await self._take_back(set(tags))
+        except (DeviceUnavailable, DeviceRejected) as error:
+            log.warning("VLANs not taken back; trying again", device=self._device.host, reason=str(error))
+
+    async def look(self) -> None:
+        """At most once in :data:`LOOK_SECONDS`: take back what was left over by agents that died, and give again what
+        concurrent changes at the host lost. Never raises because of a device."""
+        if self._now() - self._looked_at_seconds < LOOK_SECONDS:
+            return
+        self._looked_at_seconds = self._now()
+        try:
+            async with self._turn:
+                await self._look()
+        except (DeviceUnavailable, DeviceRejected) as error:
+            log.warning("VLANs of guest not looked at", device=self._device.host, reason=str(error))
+
+    def forget(self) -> None:
+        """Ask again which VLANs there are: the device was out of reach."""
+        self._given.clear()
+        self._place = None
+
+    # -- implementation
+
+    async def _provide(self, wanted: HostVlan) -> str:
+        """The reason if it cannot have the VLAN; empty if it has it."""
+        try:
+            host, guest = await self._found()
+            await self._give(host, guest, wanted)
+        except (DeviceUnavailable, DeviceRejected) as error:
+            return f"VLAN {wanted.tag} cannot be given to device {self._device.host} by its vCMP host: {error}"
+        published = await self._appeared(wanted.tag)
+        if published is None:
+            return (
+                f"VLAN {wanted.tag} has not appeared on device {self._device.host} yet; its vCMP host {host.name} has"
+                f" given it to guest {guest}"
+            )
+        if published.partition == COMMON:
+            await delete_vlan(self._device, published.path)
+        return ""
+
+    async def _give(self, host: VcmpHost, guest: str, wanted: HostVlan) -> None:
+        """Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+        interface = self._options.interface(wanted.physical_network, host.name)
+        if interface is None or not interface.tagged:
+            network = wanted.physical_network
+            text = f"f5_external_physical_mappings has no interface with tags of physical network {network!r} for it"
+            raise DeviceRejected(host.name, text)
+        await host.give(guest, wanted, interface.name)
+
+    async def _appeared(self, tag: int) -> FoundVlan | None:
+        until = self._now() + APPEAR_SECONDS
+        while True:
+            found = next((each for each in await read_vlans(self._device) if each.tag == tag), None)
+            if found is not None or self._now() >= until:
+                return found
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _take_back(self, tags: set[int]) -> None:
+        vlans = await read_vlans(self._device)
+        gone = tags - {each.tag for each in vlans if each.partition != COMMON}
+        if not gone:
+            return
+        host, guest = await self._found()
+        await host.take_back(guest, gone)
+        for each in vlans:
+            if each.tag in gone:  # it appeared, and was never used
+                await delete_vlan(self._device, each.path)
+
+    async def _look(self) -> None:
+        host, guest = await self._found()
+        used = {each.tag for each in await read_vlans(self._device) if each.partition != COMMON}
+        at_host = await host.vlans()
+        guests = await host.guests()
+        mine = next((each for each in guests if each.name == guest), None)
+        if mine is None:
+            self._place = None
+            return
+        tags = {each.path: each.tag for each in at_host}
+        for tag in sorted((self._given.keys() & used) - {tags.get(path) for path in mine.vlans}):
+            log.warning("VLAN was lost by guest; given again", vcmp_host=host.name, guest=guest, tag=tag)
+            await self._give(host, guest, self._given[tag])
+        left = _left_over(at_host, guests, mine, used | self._given.keys())
+        now = self._now()
+        self._left_since = {tag: self._left_since.get(tag, now) for tag in left}
+        due = {tag for tag, since in self._left_since.items() if now - since >= LEFTOVER_SECONDS}
+        if due:
+            await self._take_back(due)
+
+    async def _found(self) -> tuple[VcmpHost, str]:
+        if self._place is None:
+            self._place = await self._find()
+        return self._place
+
+    async def _find(self) -> tuple[VcmpHost, str]:
+        addresses, hostname = await self._own()
+        unreachable = ""
+        for host in self._hosts:
+            try:
+                found = guest_of(await host.guests(), addresses, hostname)
+            except (DeviceUnavailable, DeviceRejected) as error:
+                unreachable = f"; {error}"
+                continue
+            if found is not None:
+                return host, found.name
+        names = ", ".join(host.name for host in self._hosts)
+        text = f"no vCMP host has a guest with management address {' or '.join(sorted(addresses))} (asked: {names})"
+        raise DeviceRejected(self._device.host, text + unreachable)
+
+    async def _own(self) -> tuple[set[str], str]:
+        """The device's management addresses, and its host name."""
+        devices = await self._device.collection("cm/device")
+        own: Mapping[str, object] = next(
+            (each for each in devices if str(each.get("selfDevice")).lower() == "true"), {}
+        )
+        named = self._device.host.rpartition(":")[0].strip("[]")
+        return {named, str(own.get("managementIp", named)).partition("/")[0]}, str(own.get("hostname", ""))
+
+
+def _left_over(
+    at_host: Iterable[FoundVlan], guests: Iterable[FoundGuest], mine: FoundGuest, used: Collection[int]
+) -> set[int]:
+    """Tags of our VLANs at the host that this guest has and does not use, or that no guest has."""
+    by_any = {path for each in guests for path in each.vlans}
+    ours = (each for each in at_host if each.ours)
+    return {each.tag for each in ours if each.path not in by_any or (each.path in mine.vlans and each.tag not in used)}

@@ -1,0 +1,171 @@
+"""One vCMP host: its guests and VLANs. Another program, and agents of other device groups, may change them at any time,
+so every write is preceded by a read and can be repeated."""
+
+import asyncio
+import ssl
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import structlog
+
+from evenkeel.core.errors import DeviceRejected
+from evenkeel.core.values import Value
+from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import COMMON, segment
+from evenkeel.devices.bigip.options import BigIpOptions
+
+log = structlog.get_logger(__name__)
+
+MARK = "evenkeel:vcmp"
+"""The description of VLANs that agents made at hosts: of any environment, because guests of several share them."""
+GUESTS = "vcmp/guest"
+VLANS = "net/vlan"
+
+
+class HostVlan(Value):
+    """A VLAN as it is wanted at a host."""
+
+    tag: int
+    name: str
+    physical_network: str
+    mtu: int
+
+
+class FoundVlan(Value):
+    """A VLAN of a host or guest."""
+
+    path: str
+    tag: int
+    ours: bool = False
+    """With :data:`MARK`."""
+
+    @property
+    def partition(self) -> str:
+        """Where it is."""
+        return self.path.split("/")[1]
+
+
+class FoundGuest(Value):
+    """A guest of a host."""
+
+    name: str
+    address: str
+    """Its management address."""
+    hostname: str
+    vlans: tuple[str, ...] = ()
+    """Full paths."""
+
+
+class VcmpHost:
+    """A host. Methods raise :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+
+    def __init__(self, name: str, options: BigIpOptions, tls: ssl.SSLContext | None) -> None:
+        self.name = name
+        self.icontrol = IControl(name, options, tls)
+        self._turn = asyncio.Lock()
+
+    async def guests(self) -> tuple[FoundGuest, ...]:
+        """One read."""
+        return tuple(_guest(item) for item in await self.icontrol.collection(GUESTS))
+
+    async def vlans(self) -> tuple[FoundVlan, ...]:
+        """One read."""
+        return await read_vlans(self.icontrol)
+
+    async def give(self, guest: str, wanted: HostVlan, interface: str) -> None:
+        """Make the VLAN on the interface if it is not there, and add it to the guest. Raises :class:`DeviceRejected`
+        for a VLAN that somebody else made and has not given to the guest."""
+        async with self._turn:
+            there = next((each for each in await self.vlans() if each.tag == wanted.tag), None)
+            path = await self._make(wanted, interface) if there is None else there.path
+            found = await self._guest(guest)
+            if path in found.vlans:
+                return
+            if there is not None and not there.ours:
+                text = f"VLAN {path} with tag {wanted.tag} was made by somebody else and is not given to guest {guest}"
+                raise DeviceRejected(self.name, text)
+            await self._set(guest, (*found.vlans, path))
+            log.info("VLAN given to guest", vcmp_host=self.name, guest=guest, vlan=path)
+
+    async def take_back(self, guest: str, tags: Iterable[int]) -> None:
+        """Take our VLANs with these tags from the guest, and delete those that no guest has."""
+        async with self._turn:
+            these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
+            found = await self._guest(guest)
+            kept = tuple(path for path in found.vlans if path not in these)
+            if kept != found.vlans:
+                await self._set(guest, kept)
+                log.info("VLANs taken back from guest", vcmp_host=self.name, guest=guest, vlans=sorted(these))
+            used = {path for each in await self.guests() for path in each.vlans}
+            for path in sorted(these - used):
+                await self._delete(path)
+
+    async def close(self) -> None:
+        """Disconnect."""
+        await self.icontrol.close()
+
+    async def _make(self, wanted: HostVlan, interface: str) -> str:
+        body = {
+            "name": wanted.name,
+            "partition": COMMON,
+            "tag": wanted.tag,
+            "interfaces": [{"name": interface, "tagged": True}],
+            "mtu": wanted.mtu,
+            "description": MARK,
+        }
+        try:
+            await self.icontrol.write("POST", f"/mgmt/tm/{VLANS}", body)
+        except Exists:
+            log.info("VLAN was made at the same time", vcmp_host=self.name, vlan=wanted.name)
+        return f"/{COMMON}/{wanted.name}"
+
+    async def _guest(self, name: str) -> FoundGuest:
+        return _guest(await self.icontrol.get(f"/mgmt/tm/{GUESTS}/{name}"))
+
+    async def _set(self, guest: str, vlans: tuple[str, ...]) -> None:
+        await self.icontrol.write("PATCH", f"/mgmt/tm/{GUESTS}/{guest}", {"vlans": list(vlans)})
+
+    async def _delete(self, path: str) -> None:
+        try:
+            await delete_vlan(self.icontrol, path)
+            log.info("VLAN deleted from host", vcmp_host=self.name, vlan=path)
+        except DeviceRejected as error:  # a guest of another group got it meanwhile
+            log.info("VLAN not deleted from host", vcmp_host=self.name, vlan=path, reason=error.reason)
+
+
+async def read_vlans(device: IControl) -> tuple[FoundVlan, ...]:
+    """All VLANs of a device, of all partitions; one read."""
+    query: Any = {"$select": "fullPath,tag,description"}
+    items = await device.collection(VLANS, **query)
+    return tuple(_vlan(item) for item in items)
+
+
+async def delete_vlan(device: IControl, path: str) -> None:
+    """Nothing if it is gone."""
+    _, partition, name = path.split("/", 2)
+    try:
+        await device.write("DELETE", f"/mgmt/tm/{VLANS}/{segment(partition, name)}")
+    except Absent:
+        return
+
+
+def _vlan(item: Mapping[str, Any]) -> FoundVlan:
+    return FoundVlan(path=str(item["fullPath"]), tag=int(item.get("tag", 0)), ours=item.get("description") == MARK)
+
+
+def _guest(item: Mapping[str, Any]) -> FoundGuest:
+    return FoundGuest(
+        name=str(item["name"]),
+        address=str(item.get("managementIp", "")).partition("/")[0],
+        hostname=str(item.get("hostname", "")),
+        vlans=tuple(str(path) for path in item.get("vlans") or ()),
+    )
+
+
+def guest_of(guests: Iterable[FoundGuest], addresses: Iterable[str], hostname: str) -> FoundGuest | None:
+    """The guest that a device is: by its management address; of several, the one with its host name."""
+    found = [each for each in guests if each.address in set(addresses)]
+    if len(found) > 1:
+        found = [each for each in found if each.hostname == hostname]
+    return found[0] if len(found) == 1 else None

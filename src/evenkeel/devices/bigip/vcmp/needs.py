@@ -1,0 +1,44 @@
+"""Which VLANs load balancers need from a vCMP host, and what becomes of those that cannot have them. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from evenkeel.core.networks import NetworkType
+from evenkeel.devices.bigip.objects import VLAN, Observed, RenderedObjects
+from evenkeel.devices.bigip.vcmp.host import HostVlan
+
+
+def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
+    """By tag."""
+    found = {}
+    for one in rendered:
+        wanted = {item.key.name: item for item in one.networks if item.key.type == VLAN}
+        for network in one.service.networks:
+            tag = network.segmentation_id or 0
+            item = wanted.get(f"vlan-{tag}")
+            if network.network_type is NetworkType.VLAN and item is not None:
+                found[tag] = HostVlan(
+                    tag=tag,
+                    name=item.key.name,
+                    physical_network=network.physical_network or "",
+                    mtu=int(item.attributes["mtu"]),
+                )
+    return found
+
+
+def without_refused(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
+    """The same, with the problem in those that need a VLAN that cannot be given."""
+    return tuple(_checked(one, problems) for one in rendered)
+
+
+def _checked(one: RenderedObjects, problems: Mapping[int, str]) -> RenderedObjects:
+    tags = [int(item.attributes["tag"]) for item in one.networks if item.key.type == VLAN]
+    problem = next((problems[tag] for tag in tags if tag in problems), "")
+    return replace(one, objects=(), networks=(), problem=problem) if problem else one
+
+
+def tags_in(observed: Observed | None) -> frozenset[int]:
+    """Tags of the VLANs in a partition."""
+    items = (observed or {}).items()
+    return frozenset(int(seen.attributes.get("tag") or 0) for key, seen in items if key.type == VLAN)

@@ -1,0 +1,110 @@
+"""Neutron's RPC, by oslo.messaging: blocking calls, and messages to all agents."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from oslo_config import cfg
+from oslo_service import backend
+
+backend.init_backend(backend.BackendType.THREADING)  # before the import: else oslo.messaging brings in Eventlet
+
+import oslo_messaging  # noqa: E402
+import structlog  # noqa: E402
+
+from evenkeel.neutron_agent.forwarding import networks_in  # noqa: E402
+from evenkeel.neutron_agent.settings import NeutronAgentSettings  # noqa: E402
+
+log = structlog.get_logger(__name__)
+
+EXCHANGE = "neutron"
+REPORTS, PLUGIN = "q-reports-plugin", "q-plugin"
+FORWARDING = "q-agent-notifier-l2population-update"
+"""The topic of forwarding entries."""
+CONTEXT: Mapping[str, Any] = {"is_admin": True, "roles": ["admin"]}
+"""Of calls: Neutron asks agents for no user, and believes them."""
+FAILURES = (oslo_messaging.MessagingException, OSError)
+
+
+class NeutronBus:
+    """Neutron's side. Methods raise :data:`FAILURES`; without an answer, after the time-out of the settings."""
+
+    def __init__(self, settings: NeutronAgentSettings) -> None:
+        """Connects on first use. Raises :class:`ValueError` for a file or URL that cannot be used."""
+        self._settings = settings
+        # oslo.messaging reads some options from the process's global object only
+        conf = cfg.CONF
+        try:
+            conf([], project="neutron", default_config_files=list(settings.config_files))
+            self._transport = oslo_messaging.get_rpc_transport(conf, url=settings.transport_url or None)
+        except (oslo_messaging.InvalidTransportURL, ValueError):  # its text has the URL, with the password
+            raise ValueError(
+                "neutron_agent: transport_url: cannot be used; rabbit://user:password@host:port/vhost is allowed"
+            ) from None
+        except (cfg.Error, oslo_messaging.DriverLoadFailure) as error:
+            raise ValueError(f"neutron_agent: {type(error).__name__}: {error}") from error
+        self._server: Any = None
+
+    def report(self, state: Mapping[str, Any]) -> str:
+        """``new``, ``alive`` or ``revived``."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
+        return str(self._call(REPORTS, "report_state", agent_state={"agent_state": dict(state)}, time=now))
+
+    def sync_tunnel(self, kind: str, address: str, host: str) -> int:
+        """Register a tunnel end point: hosts build tunnels to it. Returns how many end points Neutron knows."""
+        answer = self._call(PLUGIN, "tunnel_sync", tunnel_ip=address, tunnel_type=kind, host=host)
+        return len(answer.get("tunnels", ())) if isinstance(answer, dict) else 0
+
+    def port_is_bound(self, port_id: str, agent_id: str) -> bool:
+        """Whether Neutron has bound the port to this agent's host. False for one that it does not know."""
+        here = {"device": port_id, "agent_id": agent_id, "host": self._settings.host}
+        try:
+            details = self._call(PLUGIN, "get_device_details", **here)
+        except oslo_messaging.RemoteError as error:
+            log.info("Neutron does not tell of a port", port=port_id, error=error.exc_type)
+            return False
+        return isinstance(details, dict) and details.get("port_id") == port_id
+
+    def port_is_up(self, port_id: str, agent_id: str) -> None:
+        """The port becomes ACTIVE, and hosts learn where it is."""
+        self._call(PLUGIN, "update_device_up", device=port_id, agent_id=agent_id, host=self._settings.host)
+
+    def listen(self, on_networks: Callable[[frozenset[str]], None]) -> None:
+        """Have networks told about which messages with forwarding entries come, from a thread of the library."""
+        target = oslo_messaging.Target(exchange=EXCHANGE, topic=FORWARDING, server=self._settings.host)
+        endpoints = [_Forwarding(on_networks)]
+        self._server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
+        self._server.start()
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._server is not None:
+            self._server.stop()
+            self._server.wait()
+        self._transport.cleanup()
+
+    def _call(self, topic: str, method: str, **arguments: Any) -> Any:
+        target = oslo_messaging.Target(exchange=EXCHANGE, topic=topic, version="1.0")
+        client = oslo_messaging.get_rpc_client(self._transport, target, timeout=self._settings.timeout_seconds, retry=1)
+        return client.call(dict(CONTEXT), method, **arguments)
+
+
+class _Forwarding:
+    """Neutron's calls of agents."""
+
+    target = oslo_messaging.Target(version="1.4")
+
+    def __init__(self, on_networks: Callable[[frozenset[str]], None]) -> None:
+        self._tell = on_networks
+
+    def add_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
+        """Ports came to hosts."""
+        self._tell(networks_in(fdb_entries))
+
+    def remove_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
+        """Ports left hosts."""
+        self._tell(networks_in(fdb_entries))
+
+    def update_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
+        """Ports have other addresses."""
+        self._tell(networks_in(fdb_entries))

@@ -1,0 +1,132 @@
+"""The thread that reports to Neutron. A failure of Neutron or its bus is logged; the next report is another try."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+import structlog
+
+from evenkeel.core.ports import Attachable
+from evenkeel.neutron_agent.bus import FAILURES, NeutronBus
+from evenkeel.neutron_agent.settings import OVS_AGENT, AgentFacts, NeutronAgentSettings
+from evenkeel.neutron_agent.states import agent_id, agent_states, tunnels
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
+
+PORTS_MAX = 2_000
+"""Waiting to be bound; older ones are forgotten."""
+PORTS_PER_ROUND = 50
+PORT_ROUNDS = 40
+"""How often it is asked whether a port is bound."""
+PORT_SECONDS = 3.0
+STOP_SECONDS = 5.0
+
+
+class NeutronAgent:
+    """Reports until it is stopped. ``on_networks`` is called in the event loop with ids of networks whose ports have
+    moved."""
+
+    def __init__(
+        self,
+        settings: NeutronAgentSettings,
+        facts: AgentFacts,
+        device: Attachable,
+        on_networks: Callable[[frozenset[str]], None],
+        *,
+        open_bus: Callable[[NeutronAgentSettings], NeutronBus] = NeutronBus,
+    ) -> None:
+        """Raises :class:`ValueError`."""
+        self._settings = settings
+        self._facts = facts
+        self._device = device
+        self._on_networks = on_networks
+        self._bus = open_bus(settings)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = threading.Event()
+        self._ports: dict[str, int] = {}
+        """By id: how often it was asked whether it is bound."""
+        self._ports_turn = threading.Lock()
+        self._tunnels: tuple[tuple[str, str, str], ...] = ()
+        self._started = True
+        self._thread = threading.Thread(target=self._run, name="neutron-agent", daemon=True)
+
+    def start(self) -> None:
+        """Begin; to be called in the event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """End; does not wait long for Neutron."""
+        self._stopped.set()
+        await asyncio.to_thread(self._thread.join, STOP_SECONDS)
+
+    def serve(self, port_ids: Iterable[str]) -> None:
+        """The devices serve these ports: they are up as soon as they are bound to this host."""
+        if OVS_AGENT not in self._settings.agent_types:
+            return  # nobody binds them
+        with self._ports_turn:
+            for port_id in port_ids:
+                self._ports.setdefault(port_id, 0)
+            while len(self._ports) > PORTS_MAX:
+                del self._ports[next(iter(self._ports))]
+
+    # -- in the thread
+
+    def _run(self) -> None:
+        self._bus_work(lambda: self._bus.listen(self._heard))
+        next_report_seconds = 0.0
+        while not self._stopped.is_set():
+            if time.monotonic() >= next_report_seconds:
+                self._bus_work(self._report)
+                next_report_seconds = time.monotonic() + self._settings.report_interval_seconds
+            self._bus_work(self._ports_up)
+            self._stopped.wait(min(PORT_SECONDS, self._settings.report_interval_seconds))
+        self._bus_work(self._bus.close)
+
+    def _bus_work(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except FAILURES as error:
+            log.warning("Neutron's message bus does not answer; trying again", error=f"{type(error).__name__}: {error}")
+        except Exception as error:  # the thread must go on; what devices or Neutron answered is unexpected
+            log.warning("report to Neutron failed; trying again", error=repr(error))
+
+    def _report(self) -> None:
+        found = self._ask(self._device.attachments())
+        for state in agent_states(self._settings, self._facts, found, started=self._started):
+            answer = self._bus.report(state)
+            if answer != "alive":
+                log.info("Neutron lists this agent", agent_type=state["agent_type"], host=state["host"], status=answer)
+        self._started = False
+        wanted = tunnels(self._settings, found)
+        if wanted != self._tunnels:
+            for kind, address, host in wanted:
+                known = self._bus.sync_tunnel(kind, address, host)
+                log.info("tunnel end point registered at Neutron", type=kind, address=address, host=host, known=known)
+            self._tunnels = wanted
+
+    def _ports_up(self) -> None:
+        with self._ports_turn:
+            some = list(self._ports)[:PORTS_PER_ROUND]
+        who = agent_id(self._settings)
+        for port_id in some:
+            bound = self._bus.port_is_bound(port_id, who)
+            if bound:
+                self._bus.port_is_up(port_id, who)
+            with self._ports_turn:
+                asked = self._ports.pop(port_id, PORT_ROUNDS) + 1
+                if not bound and asked < PORT_ROUNDS:
+                    self._ports[port_id] = asked  # after the others
+
+    def _heard(self, networks: frozenset[str]) -> None:
+        if networks and self._loop is not None and not self._stopped.is_set():
+            self._loop.call_soon_threadsafe(self._on_networks, networks)
+
+    def _ask(self, question: Coroutine[Any, Any, T]) -> T:
+        if self._loop is None:
+            raise RuntimeError("not started")
+        return asyncio.run_coroutine_threadsafe(question, self._loop).result(self._settings.timeout_seconds)

@@ -1,0 +1,57 @@
+"""What Neutron is told of an agent. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evenkeel.core.device import Attachments
+from evenkeel.neutron_agent.settings import LB_AGENT, AgentFacts, NeutronAgentSettings
+
+BINARY = "evenkeel-agent"
+NO_TOPIC = "N/A"
+"""Neutron sends nothing to a topic of ours."""
+
+State = Mapping[str, Any]
+
+
+def agent_states(
+    settings: NeutronAgentSettings, facts: AgentFacts, found: Attachments, *, started: bool
+) -> tuple[State, ...]:
+    """The reports of all types; ``started``: the first ones of this process. The names in ``configurations`` are those
+    of F5's agent and of Neutron's ``openvswitch`` agent, which ML2 reads."""
+    configurations: dict[str, Any] = {
+        "bridge_mappings": dict(found.mappings),
+        "tunnel_types": list(found.tunnel_types),
+        "l2_population": True,
+        "environment_prefix": facts.environment,
+        "environment_group_number": facts.group_number,
+        "global_routed_mode": not found.adjacent,
+        "device_drivers": [facts.device_driver],
+    }
+    if found.end_points:
+        configurations |= {"tunneling_ip": found.end_points[0], "tunneling_ips": list(found.end_points)}
+    return tuple(
+        {
+            "binary": BINARY,
+            "host": settings.host,
+            "topic": NO_TOPIC,
+            "agent_type": agent_type,
+            "configurations": configurations,
+            "start_flag": started,
+        }
+        for agent_type in settings.agent_types
+    )
+
+
+def tunnels(settings: NeutronAgentSettings, found: Attachments) -> tuple[tuple[str, str, str], ...]:
+    """(type, address, host) of each end point. Neutron has one address of a type for a host, so devices after the first
+    have hosts of their own."""
+    return tuple(
+        (kind, address, settings.host if place == 0 else f"{settings.host}-{place}")
+        for kind in found.tunnel_types
+        for place, address in enumerate(found.end_points)
+    )
+
+
+def agent_id(settings: NeutronAgentSettings) -> str:
+    """By which Neutron's log names it."""
+    return f"{LB_AGENT} {settings.host}"

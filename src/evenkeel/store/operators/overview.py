@@ -1,0 +1,91 @@
+"""Controllers, who may write to which devices, and the past of a load balancer."""
+
+from sqlalchemy import Connection, and_, func, select
+
+from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
+from evenkeel.core.overview import AgentShards, Owners, Revision, SeenController
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import storable
+from evenkeel.store.operators.agents import read_agents
+from evenkeel.store.records import schema
+from evenkeel.store.records.rows import LOAD_BALANCER, SHARD_COLUMNS, shard_of
+
+SHARDS_SHOWN = 24
+"""A device group with more tenants' shards is shown by the number of each agent's."""
+
+_controller, _shard = schema.controller, schema.shard
+_root, _revision = schema.load_balancer, schema.load_balancer_revision
+
+
+def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
+    """All, by host and start. One query."""
+    rows = connection.execute(
+        select(_controller, (db_now() - _controller.c.seen_at).label("silent_seconds")).order_by(
+            _controller.c.host, _controller.c.started_at, _controller.c.id
+        )
+    )
+    return tuple(SeenController(**row._mapping) for row in rows)
+
+
+def read_ownership(connection: Connection, environment: str | None) -> Owners:
+    """Agents, and the tenants' shards that they act for. Five queries."""
+    of_tenants = [_shard.c.project_id != COMMON_PROJECT]
+    if environment is not None:
+        of_tenants.append(_shard.c.environment == environment)
+    place = (_shard.c.environment, _shard.c.group_number)
+    lines = connection.execute(
+        select(*place, _shard.c.acting_agent_id, func.count().label("count"), func.max(_shard.c.epoch).label("epoch"))
+        .where(*of_tenants)
+        .group_by(*place, _shard.c.acting_agent_id)
+        .order_by(*place, _shard.c.acting_agent_id)
+    ).all()
+    small = select(*place).where(*of_tenants).group_by(*place).having(func.count() <= SHARDS_SHOWN).subquery()
+    shards = connection.execute(
+        select(*SHARD_COLUMNS)
+        .join(small, and_(small.c.environment == _shard.c.environment, small.c.group_number == _shard.c.group_number))
+        .where(*of_tenants)
+        .order_by(*place, _shard.c.project_id)
+    )
+    return Owners(
+        agents=read_agents(connection, environment),
+        lines=tuple(
+            AgentShards(
+                environment=row.environment,
+                group_number=row.group_number,
+                agent_id=row.acting_agent_id,
+                count=row[3],
+                newest_epoch=row.epoch,
+            )
+            for row in lines
+        ),
+        shards=tuple(shard_of(row) for row in shards),
+    )
+
+
+def read_revisions(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
+    """Those of a load balancer that are kept, newest first. Raises :class:`NotFound`. One query."""
+    rows = connection.execute(
+        select(_root.c.id, _revision)
+        .select_from(_root.outerjoin(_revision, _revision.c.load_balancer_id == _root.c.id))
+        .where(_root.c.id == storable(load_balancer_id))
+        .order_by(_revision.c.revision.desc())
+    ).all()
+    if not rows:
+        raise NotFound(LOAD_BALANCER.title, load_balancer_id)
+    return tuple(
+        Revision(
+            number=row.revision,
+            accepted_at=row.accepted_at,
+            user=row.user_name,
+            project_id=row.project_id,
+            request_id=row.request_id,
+            applied_at=row.applied_at,
+            agent_id=row.agent_id,
+            host=row.host,
+            epoch=row.epoch,
+            problem=row.problem,
+        )
+        for row in rows
+        if row.revision is not None
+    )

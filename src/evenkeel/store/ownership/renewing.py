@@ -1,0 +1,172 @@
+"""Renewal of sessions by keepalives: a round of many agents' in one statement on PostgreSQL, one each elsewhere.
+
+Each sets columns of its agent's row only, so the order within a round does not matter.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Connection,
+    Double,
+    String,
+    Update,
+    and_,
+    bindparam,
+    case,
+    column,
+    func,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from evenkeel.core.ids import AgentId
+from evenkeel.core.messages import Keepalive, Seen, SessionState
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.returning import returning
+from evenkeel.store.ownership.histories import Asked, check_all_seen, history_id
+from evenkeel.store.ownership.sql import live
+from evenkeel.store.records import schema
+
+MAX_KEEPALIVES = 2**62
+"""More than any agent sends."""
+
+_agent = schema.agent
+CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
+"""What a session's answer is made of."""
+_TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
+
+
+class Opened(NamedTuple):
+    """A live session."""
+
+    state: SessionState
+    lost: str
+    """How it proves that the database lost commits; empty: it does not."""
+
+
+class Renewed(NamedTuple):
+    """The row of a session that was renewed or opened."""
+
+    agent_id: AgentId
+    row: Any
+    seen: Seen | None
+
+
+def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: float) -> list[Opened]:
+    """The answers. At most three statements, and only if something was confirmed to an agent lately."""
+    states = [
+        SessionState(
+            ttl_seconds=ttl_seconds,
+            assignments_revision=int(row.assignments_revision),
+            history=row.history or "",
+            keepalives=int(row.keepalives),
+        )
+        for _, row, _ in renewed
+    ]
+    asked = [
+        Asked(each.agent_id, each.seen, state.history, state.keepalives)
+        for each, state in zip(renewed, states, strict=True)
+    ]
+    checks = check_all_seen(connection, asked)
+    return [
+        Opened(msgspec.structs.replace(state, unknown_in=check.unknown_in), check.lost)
+        for state, check in zip(states, checks, strict=True)
+    ]
+
+
+def renew(connection: Connection, calls: Sequence[Keepalive], ttl_seconds: float) -> list[Opened | None]:
+    """Renew sessions, in the order of ``calls``; None for one that was ended or replaced, or, of several, whose row is
+    locked. Several keepalives of one session renew it once.
+
+    An expired session becomes live again, and has to settle again.
+    """
+    newest: dict[tuple[str, str], Keepalive] = {}
+    for call in calls:
+        key = (call.agent_id, call.session_id)
+        if key not in newest or seen_keepalives(call.seen) >= seen_keepalives(newest[key].seen):
+            newest[key] = call
+    rows = _renewed_rows(connection, sorted(newest.values(), key=lambda call: call.agent_id), ttl_seconds)
+    found = [Renewed(newest[key].agent_id, row, newest[key].seen) for key, row in rows.items()]
+    answers = dict(zip(rows, opened(connection, found, ttl_seconds), strict=True))
+    return [answers.get((call.agent_id, call.session_id)) for call in calls]
+
+
+def _renewed_rows(connection: Connection, calls: Sequence[Keepalive], ttl_seconds: float) -> dict[tuple[str, str], Any]:
+    if connection.dialect.name == "postgresql" and len(calls) > 1:
+        parameters = {
+            "b_ids": [call.agent_id for call in calls],
+            "b_sessions": [call.session_id for call in calls],
+            "b_seens": [seen_keepalives(call.seen) for call in calls],
+            "b_ttl": float(ttl_seconds),
+        }
+        return {(row.id, row.session_id): row for row in connection.execute(_RENEW_ALL, parameters)}
+    rows = {}
+    for call in calls:
+        row = _RENEW.first(
+            connection,
+            {
+                "b_id": call.agent_id,
+                "b_session": call.session_id,
+                "b_ttl": float(ttl_seconds),
+                "b_seen": seen_keepalives(call.seen),
+            },
+        )
+        if row is not None:
+            rows[(str(call.agent_id), str(call.session_id))] = row
+    return rows
+
+
+def seen_keepalives(seen: Seen | None) -> int:
+    """The number of the last keepalive that was confirmed to the agent; 0 if it names none that is possible."""
+    return seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0
+
+
+def _renewing(statement: Update, seen: Any) -> Update:
+    """``session_started_at`` is set before the expiry that it depends on: MariaDB evaluates assignments from left to
+    right.
+    """
+    # not while it is behind what was confirmed: the difference must remain visible until a new history has begun
+    counted = case((_agent.c.keepalives < seen, _agent.c.keepalives), else_=_agent.c.keepalives + 1)
+    return statement.ordered_values(
+        (_agent.c.session_started_at, case((live(), _agent.c.session_started_at), else_=db_now())),
+        (_agent.c.session_expires_at, db_now() + _TTL),
+        (_agent.c.session_ttl_seconds, _TTL),
+        (_agent.c.keepalives, counted),
+    )
+
+
+# built once: building them costs more than running them, and every agent sends a keepalive every second
+_RENEW = returning(
+    _renewing(
+        update(_agent).where(_agent.c.id == bindparam("b_id"), _agent.c.session_id == bindparam("b_session")),
+        bindparam("b_seen", type_=BigInteger()),
+    ),
+    *CONFIRMED,
+    by=_agent.c.id == bindparam("b_id"),
+)
+_given = (
+    func.unnest(
+        bindparam("b_ids", type_=ARRAY(String())),
+        bindparam("b_sessions", type_=ARRAY(String())),
+        bindparam("b_seens", type_=ARRAY(BigInteger())),
+    )
+    .table_valued(column("id", String), column("session_id", String), column("seen", BigInteger))
+    .render_derived(name="given")
+)
+_free = _agent.alias("free_agent")
+_renewable = (
+    select(_free.c.id, _free.c.session_id, _given.c.seen)
+    .join_from(_given, _free, and_(_free.c.id == _given.c.id, _free.c.session_id == _given.c.session_id))
+    .with_for_update(of=_free, skip_locked=True)
+    .subquery("renewable")
+)
+_RENEW_ALL = _renewing(
+    update(_agent).where(_agent.c.id == _renewable.c.id, _agent.c.session_id == _renewable.c.session_id),
+    _renewable.c.seen,
+).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED)
+"""Rows that another transaction holds are left out: it may be that of a suspended process."""

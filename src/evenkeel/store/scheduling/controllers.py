@@ -1,0 +1,25 @@
+"""Controllers say that they are there."""
+
+from sqlalchemy import Connection, delete, update
+
+from evenkeel.core.overview import CONTROLLER_KEPT_SECONDS, SeenController
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.records import schema
+
+_controller = schema.controller
+
+
+def note_controller(connection: Connection, seen: SeenController) -> None:
+    """It is there now. Those that have been silent for long are forgotten. Two statements; a new one: three."""
+    values = {"message_broker": seen.message_broker, "seen_at": db_now()}
+    changed = connection.execute(update(_controller).where(_controller.c.id == seen.id).values(**values))
+    if not changed.rowcount:
+        known = {"id": seen.id, "host": seen.host, "url": seen.url, "version": seen.version, "started_at": db_now()}
+        insert_if_absent(connection, _controller, {**known, **values})
+    connection.execute(delete(_controller).where(_controller.c.seen_at < db_now() - CONTROLLER_KEPT_SECONDS))
+
+
+def forget_controller(connection: Connection, controller_id: str) -> None:
+    """It has stopped."""
+    connection.execute(delete(_controller).where(_controller.c.id == controller_id))

@@ -1,0 +1,195 @@
+"""VIPs' ports that are gone at the network service: which to look for next, and what is known of those.
+
+All controllers share one search over all ports in the order of their load balancers; a row says how far it has come. A
+port that is missing becomes a pending change of the port (:mod:`evenkeel.store.vips.port_changes`), and its claim
+forgets the id: so a port that was made again, but not stored, is found by its marks and released.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, and_, exists, false, insert, null, select, update
+
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.network import DuePort, VipPortId, octavia_port
+from evenkeel.store.engine.base import Database
+from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.networks.claims import AT_ONCE
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import event_row, record_events
+
+SEARCH = "vips"
+COMPLETE = ""
+REASON_CHARACTERS = 255
+
+_search, _change, _claim = schema.port_search, schema.vip_port_change, schema.vip_claim
+_root = schema.load_balancer
+
+
+class SqlLostPorts:
+    """Implements :class:`evenkeel.core.ports.LostPortStore`."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
+        due = (_search.c.reached != COMPLETE) | reached(_search.c.begun_at, ago_seconds=older_seconds)
+        statement = select(_search.c.reached, _search.c.begun_at, due.label("due")).where(_search.c.name == SEARCH)
+        found = await self._db.query(lambda connection: connection.execute(statement).first())
+        if found is None:
+            await self._db.write(_first)
+            return ()
+        if not found.due:
+            return ()
+        return await self._db.write(lambda connection: _take(connection, found, limit))
+
+    async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
+        return await self._db.write(lambda connection: _note(connection, ports)) if ports else ()
+
+    async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
+        return await self._db.write(lambda connection: _begin(connection, load_balancer_id))
+
+    async def made_again(self, port: DuePort, port_id: str) -> bool:
+        return await self._db.write(lambda connection: _made(connection, port, port_id))
+
+    async def not_made(self, load_balancer_id: LoadBalancerId, reason: str) -> None:
+        await self._db.write(lambda connection: _tell(connection, load_balancer_id, reason[:REASON_CHARACTERS]))
+
+
+def _first(connection: Connection) -> None:
+    insert_if_absent(connection, _search, {"name": SEARCH, "reached": COMPLETE, "begun_at": AT_ONCE})
+
+
+# -- the search
+
+
+def _take(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ...]:
+    rows = connection.execute(
+        select(_claim.c.held_by, _claim.c.port_id)
+        .join(_root, _root.c.id == _claim.c.held_by)
+        .where(_claim.c.held_by > found.reached, _claim.c.port_id == _root.c.vip_port_id, _root.c.deleted == false())
+        .order_by(_claim.c.held_by)
+        .limit(limit)
+    ).fetchall()
+    now_reached = rows[-1].held_by if len(rows) == limit else COMPLETE
+    begun_at = db_now() if found.reached == COMPLETE else found.begun_at
+    unchanged = (
+        _search.c.name == SEARCH,
+        _search.c.reached == found.reached,
+        _search.c.begun_at == found.begun_at,
+    )
+    moved = connection.execute(update(_search).where(*unchanged).values(reached=now_reached, begun_at=begun_at))
+    if not moved.rowcount:  # another controller was faster
+        return ()
+    return tuple(VipPortId(load_balancer_id=row.held_by, port_id=row.port_id) for row in rows)
+
+
+# -- lost ports
+
+
+def _note(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalancerId, ...]:
+    lost = {port.load_balancer_id: port.port_id for port in ports}
+    rows = connection.execute(
+        select(_root.c.id, _root.c.revision, _root.c.vip_port_id, _root.c.provider, _claim.c.device_owner)
+        .join(_claim, _claim.c.held_by == _root.c.id)
+        .where(in_list(_root.c.id, lost), _root.c.deleted == false(), _claim.c.port_id == _root.c.vip_port_id)
+    ).fetchall()
+    found = sorted((row for row in rows if lost[row.id] == row.vip_port_id), key=lambda row: str(row.id))
+    for row in found:
+        _note_one(connection, row)
+    record_events(
+        connection,
+        [
+            event_row(
+                kind="vip_port_lost",
+                text=f"load balancer {row.id}: {_lost_text(row.vip_port_id)}",
+                environment=row.provider,
+                load_balancer_id=row.id,
+            )
+            for row in found
+        ],
+    )
+    return tuple(row.id for row in found)
+
+
+def _lost_text(port_id: str) -> str:
+    return f"port {port_id} of its VIP was deleted at the network service; it is made again"
+
+
+def _note_one(connection: Connection, row: Any) -> None:
+    forgotten: dict[str, Any] = {"port_id": null(), "made_at": db_now()}
+    if not row.device_owner:  # a tenant's own port: as in Octavia the new one is not
+        mark = octavia_port(row.id)
+        forgotten |= {"device_owner": mark.device_owner, "device_id": mark.device_id}
+    connection.execute(update(_claim).where(_claim.c.held_by == row.id).values(forgotten))
+    lost = {
+        "lost_port_id": row.vip_port_id,
+        "reason": _lost_text(row.vip_port_id),
+        "due_at": AT_ONCE,
+        "attempts": 0,
+        "binding": True,
+        "security_groups": True,
+    }
+    _say(connection, row.id, "", _lost_text(row.vip_port_id))
+    if not connection.execute(update(_change).where(_change.c.load_balancer_id == row.id).values(lost)).rowcount:
+        connection.execute(insert(_change).values(load_balancer_id=row.id, revision=row.revision, **lost))
+
+
+def _tell(connection: Connection, load_balancer_id: LoadBalancerId, reason: str) -> None:
+    is_it = _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
+    said = connection.scalar(select(_change.c.reason).where(*is_it))
+    if said is not None and said != reason:
+        connection.execute(update(_change).where(*is_it).values(reason=reason))
+        _say(connection, load_balancer_id, said, reason)
+
+
+def _say(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
+    """What tenants see, unless a change of theirs has a reason of its own."""
+    is_it = _root.c.id == load_balancer_id, _root.c.status_reason == said
+    connection.execute(update(_root).where(*is_it).values(status_reason=reason))
+
+
+def _begin(connection: Connection, load_balancer_id: LoadBalancerId) -> bool:
+    needed = exists().where(_root.c.id == load_balancer_id, _root.c.deleted == false())
+    statement = update(_claim).where(_claim.c.held_by == load_balancer_id, _claim.c.port_id.is_(None), needed)
+    return bool(connection.execute(statement.values(made_at=db_now())).rowcount)
+
+
+def _made(connection: Connection, port: DuePort, port_id: str) -> bool:
+    is_it = and_(_root.c.id == port.load_balancer_id, _root.c.vip_port_id == port.port_id, _root.c.deleted == false())
+    if not connection.execute(update(_root).where(is_it).values(vip_port_id=port_id)).rowcount:
+        return False
+    connection.execute(
+        update(_claim)
+        .where(_claim.c.held_by == port.load_balancer_id, _claim.c.port_id.is_(None))
+        .values(port_id=port_id)
+    )
+    _say(connection, port.load_balancer_id, read_problem(connection, port.load_balancer_id), "")
+    connection.execute(
+        update(_change)
+        .where(_change.c.load_balancer_id == port.load_balancer_id)
+        .values(lost_port_id=null(), reason="", due_at=AT_ONCE, attempts=0)
+    )
+    provider = connection.scalar(select(_root.c.provider).where(_root.c.id == port.load_balancer_id))
+    record_events(
+        connection,
+        [
+            event_row(
+                kind="vip_port_made_again",
+                text=f"load balancer {port.load_balancer_id}: its VIP has port {port_id} instead of {port.port_id}",
+                environment=provider or "",
+                load_balancer_id=port.load_balancer_id,
+            )
+        ],
+    )
+    return True
+
+
+def read_problem(connection: Connection, load_balancer_id: LoadBalancerId) -> str:
+    """Why the VIP of the load balancer has no port; empty if it has one. One query."""
+    statement = select(_change.c.reason).where(
+        _change.c.load_balancer_id == load_balancer_id, _change.c.lost_port_id.is_not(None)
+    )
+    return connection.scalar(statement) or ""

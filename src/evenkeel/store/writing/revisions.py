@@ -1,0 +1,131 @@
+"""The last revisions of each load balancer: who asked for it, when, and which agent brought it to the device.
+
+A revision's place is its number modulo :data:`KEPT`, so that the newest one takes the place of the oldest by the
+statement that stores it: nothing has to be trimmed.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    Double,
+    bindparam,
+    case,
+    literal,
+    null,
+    select,
+    update,
+)
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+
+from evenkeel.core.ids import AgentId, LoadBalancerId
+from evenkeel.core.provisioning import StatusChange
+from evenkeel.core.request_context import requester
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import MARIADB
+from evenkeel.store.engine.statements import upsert
+from evenkeel.store.records import schema
+
+KEPT = 50
+"""Revisions of each load balancer."""
+
+_revision = schema.load_balancer_revision
+_root = schema.load_balancer
+_KEY = ("load_balancer_id", "slot")
+_VALUES = tuple(column.name for column in _revision.columns if column.name not in _KEY)
+
+
+def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float) -> None:
+    """Store who asked for this revision, in the transaction that makes it. One statement. ``at``: the database's
+    time."""
+    upsert(connection, _revision, _VALUES, [_asked(load_balancer_id, revision, at)])
+
+
+def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
+    """The same for all load balancers that meet ``condition``, whose revisions were raised by this transaction. One
+    statement."""
+    asked = _asked(LoadBalancerId(""), 0, 0.0) | {
+        "load_balancer_id": _root.c.id,
+        "slot": _root.c.revision % KEPT,
+        "revision": _root.c.revision,
+        "accepted_at": db_now(),
+    }
+    columns = [
+        value if isinstance(value, ColumnElement) else literal(value, _revision.c[name].type)
+        for name, value in asked.items()
+    ]
+    statement = _insert(connection.dialect.name).from_select(list(asked), select(*columns).where(condition))
+    if isinstance(statement, mysql.Insert):
+        connection.execute(statement.on_duplicate_key_update({name: statement.inserted[name] for name in _VALUES}))
+    else:
+        set_ = {name: statement.excluded[name] for name in _VALUES}
+        connection.execute(statement.on_conflict_do_update(index_elements=list(_KEY), set_=set_))
+
+
+def _insert(dialect: str) -> Any:
+    if dialect in MARIADB:
+        return mysql.insert(_revision)
+    return postgresql.insert(_revision) if dialect == "postgresql" else sqlite.insert(_revision)
+
+
+def _asked(load_balancer_id: LoadBalancerId, revision: int, at: float) -> dict[str, Any]:
+    by = requester()
+    return {
+        "load_balancer_id": load_balancer_id,
+        "slot": revision % KEPT,
+        "revision": revision,
+        "accepted_at": at,
+        "user_name": by.user,
+        "project_id": by.project_id,
+        "request_id": by.request_id,
+        "applied_at": None,
+        "agent_id": "",
+        "host": "",
+        "epoch": None,
+        "problem": "",
+    }
+
+
+def note_outcomes(
+    connection: Connection, changes: Iterable[StatusChange], *, agent_id: AgentId, host: str, epoch: int
+) -> None:
+    """Store by whom revisions were brought to the device, or why not. One statement for any number, none for none."""
+    rows = [
+        {
+            "b_id": each.was.id,
+            "b_revision": each.was.revision if each.confirmed_revision is None else each.confirmed_revision,
+            "b_applied": each.confirmed_revision is not None,
+            "b_problem": each.now.status_reason if each.failed else "",
+            "b_agent_id": agent_id,
+            "b_host": host,
+            "b_epoch": epoch,
+        }
+        for each in changes
+        if not each.removed and (each.failed or each.confirmed_revision is not None)
+    ]
+    if rows:
+        connection.execute(_outcome(), rows)
+
+
+@cache
+def _outcome() -> Any:
+    applied = bindparam("b_applied", type_=Boolean())
+    return (
+        update(_revision)
+        .where(
+            _revision.c.load_balancer_id == bindparam("b_id"),
+            _revision.c.revision <= bindparam("b_revision"),
+            _revision.c.applied_at.is_(None),
+        )
+        .values(
+            applied_at=case((applied, db_now()), else_=null().cast(Double())),
+            **{
+                name: bindparam(f"b_{name}", type_=_revision.c[name].type)
+                for name in ("problem", "agent_id", "host", "epoch")
+            },
+        )
+    )

@@ -1,0 +1,1 @@
+"""Traces by OpenTelemetry, sent by OTLP over HTTP. Only imported if they are turned on."""

@@ -1,0 +1,103 @@
+"""Sends spans to a collector. A thread of its own does it, from a queue that is bounded: what does not fit is dropped.
+A collector that is down costs nothing but its spans.
+"""
+
+import logging
+import threading
+from collections.abc import Sequence
+
+import structlog
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+import evenkeel
+from evenkeel.metrics.tracing import SPANS
+from evenkeel.tracing.ids import ChangeIds, ShareOfTraces
+from evenkeel.tracing.tracer import OpenTelemetryTracer
+
+log = structlog.get_logger(__name__)
+
+QUEUE_SPANS = 4096
+BATCH_SPANS = 512
+SEND_EVERY_MILLISECONDS = 2000
+SEND_SECONDS = 5.0
+"""For one batch, with its repetitions."""
+CLOSE_SECONDS = 3.0
+"""For the last spans when the process stops."""
+LIMITS = SpanLimits(
+    max_span_attributes=32, max_span_attribute_length=256, max_events=8, max_links=32, max_link_attributes=8
+)
+
+
+class CountingExporter(SpanExporter):
+    """Counts spans, and logs when the collector is lost and found."""
+
+    def __init__(self, inner: SpanExporter, endpoint: str) -> None:
+        self._inner = inner
+        self._endpoint = endpoint
+        self._lost = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send them. Does not raise."""
+        try:
+            result = self._inner.export(spans)
+        except Exception as error:
+            log.debug("spans not encoded or sent", error=type(error).__name__)
+            result = SpanExportResult.FAILURE
+        lost = result is not SpanExportResult.SUCCESS
+        SPANS.labels("lost" if lost else "sent").inc(len(spans))
+        if lost != self._lost:
+            self._lost = lost
+            if lost:
+                log.warning("traces are lost: the collector does not take them", endpoint=self._endpoint)
+            else:
+                log.info("the collector takes traces again", endpoint=self._endpoint)
+        return result
+
+    def shutdown(self) -> None:
+        """Close connections."""
+        self._inner.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:
+        """Nothing waits here."""
+        return True
+
+
+class Exporting:
+    """A tracer whose spans are sent to ``endpoint``, with its thread."""
+
+    def __init__(self, endpoint: str, *, service: str, instance: str, share: float) -> None:
+        """``service``, ``instance``: of this process. ``share``: of traces that are kept, 0 to 1."""
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # the exporter above logs what matters, once
+        sampler = ShareOfTraces(share)
+        self._provider = TracerProvider(
+            sampler=sampler,
+            resource=Resource(
+                {
+                    "service.name": service,
+                    "service.instance.id": instance,
+                    "service.version": evenkeel.__version__,
+                }
+            ),
+            id_generator=ChangeIds(),
+            span_limits=LIMITS,
+            shutdown_on_exit=False,
+        )
+        exporter = OTLPSpanExporter(endpoint=endpoint, timeout=SEND_SECONDS)
+        self._provider.add_span_processor(
+            BatchSpanProcessor(
+                CountingExporter(exporter, endpoint),
+                max_queue_size=QUEUE_SPANS,
+                schedule_delay_millis=SEND_EVERY_MILLISECONDS,
+                max_export_batch_size=BATCH_SPANS,
+            )
+        )
+        self.tracer = OpenTelemetryTracer(self._provider, sampler)
+
+    def close(self) -> None:
+        """Send the last spans, in a limited time."""
+        closing = threading.Thread(target=self._provider.shutdown, name="last-spans", daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)

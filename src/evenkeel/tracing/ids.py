@@ -1,0 +1,109 @@
+"""Ids of traces and spans that follow from the id of a change, and which traces are kept.
+
+A change id is a UUID (version 4). Its 128 bits are the trace id, so an operator finds the trace of a request by its id
+without the dashes; its lower half is the id of the request's span.
+"""
+
+import re
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import NamedTuple
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
+from opentelemetry.trace import SpanContext, TraceFlags
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TRACEPARENT = re.compile(r"00-(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})")
+_HALF = (1 << 64) - 1
+_RANDOM_BITS = 56
+"""The lowest ones of a UUID are random, as W3C Trace Context asks of a trace id."""
+
+
+class FirstIds(NamedTuple):
+    """Of the first span of a trace."""
+
+    trace_id: int
+    span_id: int
+
+
+next_ids: ContextVar[FirstIds | None] = ContextVar("next_trace_ids", default=None)
+"""For the span that is started next."""
+
+
+def first_ids(change_id: str) -> FirstIds | None:
+    """Of the trace of a change; None if that is no id."""
+    if not _UUID.fullmatch(change_id):
+        return None
+    number = int(change_id.replace("-", ""), 16)
+    return FirstIds(number, number & _HALF) if number & _HALF else None
+
+
+def context_of(ids: FirstIds) -> SpanContext:
+    """The first span, as other processes see it."""
+    return SpanContext(ids.trace_id, ids.span_id, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+
+
+def parsed(header: str) -> SpanContext | None:
+    """What a ``traceparent`` names; None if it is none. Never more than its fixed length is read."""
+    found = _TRACEPARENT.fullmatch(header) if len(header) <= 64 else None
+    if found is None:
+        return None
+    flags = TraceFlags(int(found["flags"], 16) & TraceFlags.SAMPLED)
+    context = SpanContext(int(found["trace"], 16), int(found["span"], 16), is_remote=True, trace_flags=flags)
+    return context if context.is_valid else None
+
+
+def written(context: SpanContext) -> str:
+    """As a ``traceparent``."""
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & TraceFlags.SAMPLED:02x}"
+
+
+class ChangeIds(IdGenerator):
+    """Random ids, unless :data:`next_ids` says otherwise."""
+
+    def __init__(self) -> None:
+        self._random = RandomIdGenerator()
+
+    def generate_span_id(self) -> int:
+        """Of a new span."""
+        ids = next_ids.get()
+        return self._random.generate_span_id() if ids is None else ids.span_id
+
+    def generate_trace_id(self) -> int:
+        """Of a new trace."""
+        ids = next_ids.get()
+        return self._random.generate_trace_id() if ids is None else ids.trace_id
+
+
+class ShareOfTraces(Sampler):
+    """Keeps a share of the traces, by the trace id alone: all processes with the same share keep the same ones."""
+
+    def __init__(self, share: float) -> None:
+        """``share``: 0 to 1."""
+        self._share = share
+        self._bound = round(share * (1 << _RANDOM_BITS))
+
+    def keeps(self, trace_id: int) -> bool:
+        """Whether the trace is kept."""
+        return trace_id & ((1 << _RANDOM_BITS) - 1) < self._bound
+
+    def should_sample(
+        self,
+        parent_context: Context | None,
+        trace_id: int,
+        name: str,
+        kind: object = None,
+        attributes: Mapping[str, object] | None = None,
+        links: object = None,
+        trace_state: object = None,
+    ) -> SamplingResult:
+        """The same for each span of a trace."""
+        if self.keeps(trace_id):
+            return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes)  # type: ignore[arg-type]
+        return SamplingResult(Decision.DROP)
+
+    def get_description(self) -> str:
+        """For logs."""
+        return f"ShareOfTraces({self._share:g})"

@@ -1,0 +1,243 @@
+"""Implements :class:`evenkeel.core.tracing.Tracer` with OpenTelemetry.
+
+A span is a child of the current one only while that has not ended: tasks that outlive the step that started them add
+nothing to its trace.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar, Token
+from typing import NamedTuple, cast
+
+from opentelemetry import context as contexts
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
+
+from evenkeel.core.request_context import NAMED_MAX, PREFIX
+from evenkeel.core.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, Origin, Span, Work
+from evenkeel.tracing.ids import FirstIds, ShareOfTraces, context_of, first_ids, next_ids, parsed, written
+
+STEPS_MAX = 200
+"""Steps of work that are kept until its changes are known."""
+REQUEST_ID = "evenkeel.request_id"
+LOAD_BALANCER = "evenkeel.load_balancer.id"
+
+
+class OpenSpan:
+    """A span of OpenTelemetry."""
+
+    __slots__ = ("_span",)
+
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+
+    def set(self, name: str, value: str | int) -> None:
+        """Set an attribute."""
+        self._span.set_attribute(name, value)
+
+    def fail(self, reason: str) -> None:
+        """Note that the step failed."""
+        self._span.set_status(Status(StatusCode.ERROR, reason))
+
+
+class _Step(NamedTuple):
+    """A step of work that ended before the work's changes were known. Times in nanoseconds since the epoch."""
+
+    name: str
+    kind: SpanKind
+    attributes: Attributes
+    began: int
+    ended: int
+    failed: str
+
+
+class _Waiting:
+    """A step of work whose changes are not known yet."""
+
+    __slots__ = ("attributes", "failed")
+
+    def __init__(self, attributes: Attributes) -> None:
+        self.attributes = dict(attributes)
+        self.failed = ""
+
+    def set(self, name: str, value: str | int) -> None:
+        """Set an attribute."""
+        self.attributes[name] = value
+
+    def fail(self, reason: str) -> None:
+        """Note that the step failed."""
+        self.failed = reason
+
+
+class OpenWork:
+    """Work: its span is started when its changes are known, with the steps that ended until then."""
+
+    def __init__(self, tracer: trace.Tracer, share: ShareOfTraces, name: str, attributes: Attributes) -> None:
+        self._tracer = tracer
+        self._share = share
+        self._name = name
+        self._attributes = attributes
+        self._began = time.time_ns()
+        self._steps: list[_Step] = []
+        self._spans: list[trace.Span] = []
+        self._token: Token[Context] | None = None
+        self.known = False
+
+    def concerns(self, changes: Changes) -> None:
+        """Start its span in the trace of each change that is kept."""
+        self.known = True
+        kept = [(change_id, ids) for change_id in changes if (ids := first_ids(change_id)) and self._keeps(ids)]
+        for change_id, ids in kept[:NAMED_MAX]:
+            links = [Link(span.get_span_context()) for span in self._spans[:1]]
+            attributes = {REQUEST_ID: PREFIX + change_id, LOAD_BALANCER: changes[change_id], **self._attributes}
+            parent = trace.set_span_in_context(trace.NonRecordingSpan(context_of(ids)), Context())
+            self._spans.append(
+                self._tracer.start_span(
+                    self._name,
+                    parent,
+                    SpanKind.CONSUMER,
+                    attributes=attributes,
+                    links=links,
+                    start_time=self._began,
+                )
+            )
+        if self._spans:
+            inside = trace.set_span_in_context(self._spans[0])
+            self._token = contexts.attach(inside)
+            for step in self._steps:
+                self._add(step, inside)
+        self._steps.clear()
+
+    def _keeps(self, ids: FirstIds) -> bool:
+        return self._share.keeps(ids.trace_id)
+
+    def _add(self, step: _Step, inside: Context) -> None:
+        span = self._tracer.start_span(step.name, inside, step.kind, attributes=step.attributes, start_time=step.began)
+        if step.failed:
+            span.set_status(Status(StatusCode.ERROR, step.failed))
+        span.end(step.ended)
+
+    @contextmanager
+    def step(self, name: str, kind: SpanKind, attributes: Attributes) -> Iterator[Span]:
+        """A step of it before its changes are known."""
+        began, waiting = time.time_ns(), _Waiting(attributes)
+        try:
+            yield waiting
+        except BaseException as error:
+            waiting.fail(type(error).__name__)
+            raise
+        finally:
+            if len(self._steps) < STEPS_MAX:
+                step = _Step(name, kind, waiting.attributes, began, time.time_ns(), waiting.failed)
+                self._steps.append(step)
+
+    def end(self, failed: str = "") -> None:
+        """End its spans."""
+        if self._token is not None:
+            contexts.detach(self._token)
+        for span in self._spans:
+            if failed:
+                span.set_status(Status(StatusCode.ERROR, failed))
+            span.end()
+
+
+_work: ContextVar[OpenWork | None] = ContextVar("traced_work", default=None)
+
+
+class OpenTelemetryTracer:
+    """Spans of one process."""
+
+    on = True
+
+    def __init__(self, provider: TracerProvider, share: ShareOfTraces) -> None:
+        self._tracer = provider.get_tracer("evenkeel")
+        self._share = share
+
+    @contextmanager
+    def request(
+        self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
+    ) -> Iterator[Span]:
+        linked = parsed(client) if client else None
+        links = [] if linked is None else [Link(linked)]
+        named = {REQUEST_ID: PREFIX + change_id, **attributes}
+        with self._inside(self._first(change_id, name, named, links)) as span:
+            yield span
+
+    def also(self, change_id: str) -> None:
+        current = trace.get_current_span()
+        if current.is_recording():
+            links = [Link(current.get_span_context())]
+            self._first(change_id, "change", {REQUEST_ID: PREFIX + change_id}, links).end()
+
+    def span(
+        self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False
+    ) -> AbstractContextManager[Span]:
+        kind = SpanKind.CLIENT if remote else SpanKind.INTERNAL
+        if trace.get_current_span().is_recording():
+            return self._inside(self._tracer.start_span(name, kind=kind, attributes=attributes))
+        work = _work.get()
+        return NOTHING if work is None or work.known else work.step(name, kind, attributes)
+
+    @contextmanager
+    def work(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> Iterator[Work]:
+        work = OpenWork(self._tracer, self._share, name, attributes)
+        token = _work.set(work)
+        try:
+            yield work
+        except BaseException as error:
+            work.end(type(error).__name__)
+            raise
+        else:
+            work.end()
+        finally:
+            work.known = True  # for tasks that outlive it
+            _work.reset(token)
+
+    def origin(self) -> Origin | None:
+        current = trace.get_current_span()
+        return current.get_span_context() if current.is_recording() else None
+
+    def after(
+        self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
+    ) -> AbstractContextManager[Span]:
+        if origin is None:
+            return NOTHING
+        return self._inside(self._child(cast(SpanContext, origin), name, SpanKind.PRODUCER, attributes))
+
+    def received(
+        self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
+    ) -> AbstractContextManager[Span]:
+        sender = parsed(header) if header else None
+        return NOTHING if sender is None else self._inside(self._child(sender, name, SpanKind.SERVER, attributes))
+
+    def headers(self) -> Mapping[str, str]:
+        current = trace.get_current_span()
+        return {HEADER: written(current.get_span_context())} if current.is_recording() else {}
+
+    def _first(self, change_id: str, name: str, attributes: Attributes, links: list[Link]) -> trace.Span:
+        token = next_ids.set(first_ids(change_id))
+        try:
+            return self._tracer.start_span(name, Context(), SpanKind.SERVER, attributes=attributes, links=links)
+        finally:
+            next_ids.reset(token)
+
+    def _child(self, parent: SpanContext, name: str, kind: SpanKind, attributes: Attributes) -> trace.Span:
+        inside = trace.set_span_in_context(trace.NonRecordingSpan(parent), Context())
+        return self._tracer.start_span(name, inside, kind, attributes=attributes)
+
+    @contextmanager
+    def _inside(self, span: trace.Span) -> Iterator[Span]:
+        """The current span until the block ends, and with it the span."""
+        token = contexts.attach(trace.set_span_in_context(span))
+        opened = OpenSpan(span)
+        try:
+            yield opened
+        except BaseException as error:
+            opened.fail(type(error).__name__)
+            raise
+        finally:
+            contexts.detach(token)
+            span.end()

@@ -1,0 +1,29 @@
+"""Who watches a device group hears of the ports that it serves, not of those that it refused or gave up."""
+
+from msgspec.structs import replace
+
+from evenkeel.agent.watched_device import watched
+from evenkeel.core.device import PartitionBatch, PartitionOutcome, service_outcome
+from evenkeel.core.model import Vip
+from tests.devices.services import batch, gone, service
+
+
+class Device:
+    name = "group"
+
+    async def apply(self, given: PartitionBatch) -> PartitionOutcome:
+        refused = given.services[1]
+        outcomes = [service_outcome(each, "no" if each is refused else "") for each in given.services]
+        return PartitionOutcome(outcomes=tuple(outcomes), writes=1)
+
+
+async def test_ports_of_what_was_applied_are_told() -> None:
+    heard: list[tuple[str, ...]] = []
+    device = watched(Device(), heard.append)  # type: ignore[arg-type]
+    services = [
+        replace(service(number), vip=Vip(address="10.0.0.1", subnet_id="s", network_id="n", port_id=f"port-{number}"))
+        for number in (1, 2, 3)
+    ]
+    outcome = await device.apply(batch(*services, gone(4), replace(service(5), vip=None)))
+    assert heard == [("port-1", "port-3")] and outcome.writes == 1
+    assert device.name == "group"  # type: ignore[attr-defined]

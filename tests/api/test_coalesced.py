@@ -1,0 +1,40 @@
+"""One computation for all who ask at the same time."""
+
+import asyncio
+
+import pytest
+
+from evenkeel.api.recent import Coalesced
+
+
+class Computation:
+    """Counts how often it is asked for; ends when told."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.may_end = asyncio.Event()
+
+    async def __call__(self) -> int:
+        self.begun += 1
+        mine = self.begun
+        await self.may_end.wait()
+        if mine == 3:
+            raise ValueError("third")
+        return mine
+
+
+async def test_who_asks_while_it_runs_gets_the_next_one_together() -> None:
+    shared: Coalesced[int] = Coalesced()
+    computation = Computation()
+    first = [asyncio.create_task(shared.get(computation)) for _ in range(5)]
+    await asyncio.sleep(0.01)
+    later = [asyncio.create_task(shared.get(computation)) for _ in range(20)]
+    await asyncio.sleep(0.01)
+    later[0].cancel()  # a client that leaves takes nothing from the others
+    computation.may_end.set()
+    assert await asyncio.gather(*first) == [1] * 5
+    assert await asyncio.gather(*later[1:]) == [2] * 19
+    assert computation.begun == 2
+    with pytest.raises(ValueError, match="third"):
+        await shared.get(computation)
+    assert await shared.get(computation) == 4

@@ -1,0 +1,1 @@
+"""Our APIs compared, request by request, with those that clients know: recorded tables, and what replays them."""

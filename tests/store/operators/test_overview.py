@@ -1,0 +1,123 @@
+"""The past of a load balancer, controllers, and who may write to which devices."""
+
+import pytest
+
+from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.messages import Applied, ReportApplied
+from evenkeel.core.overview import SeenController
+from evenkeel.core.request_context import begin_request, note_caller
+from evenkeel.store.operators.overview import SHARDS_SHOWN
+from evenkeel.store.records import schema
+from evenkeel.store.sql_store import SqlStore
+from evenkeel.store.writing.revisions import KEPT
+from tests.store.builders import AGENT, SHARD, add_agent, add_shard, create, new_id, placed
+
+
+async def report(store: SqlStore, load_balancer_id: str, revision: int, error: str = "") -> None:
+    shard = await store.operators.shard(SHARD)
+    outcome = Applied(load_balancer_id=load_balancer_id, revision=revision, error=error)
+    await store.reports.record_applied(
+        ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=shard.epoch, outcomes=(outcome,))
+    )
+
+
+async def change(store: SqlStore, load_balancer_id: str, name: str) -> None:
+    await store.tenants.update_load_balancer(load_balancer_id, {"name": name}, project_id=None)
+
+
+async def test_each_revision_has_who_asked_for_it_and_who_applied_it(store: SqlStore) -> None:
+    await placed(store)
+    request_id = begin_request()
+    note_caller("alice", "p1")
+    made = (await create(store)).load_balancer.id
+    second = begin_request()
+    note_caller("bob", "p2")
+    await change(store, made, "renamed")
+    await report(store, made, 1)
+    newest, first = await store.operators.revisions(made)
+    assert (first.number, first.user, first.project_id, first.request_id) == (1, "alice", "p1", request_id)
+    assert (first.agent_id, first.problem) == (AGENT, "")
+    shard = await store.operators.shard(SHARD)
+    agent = await store.operators.agent(AGENT)
+    assert (first.epoch, first.host) == (shard.epoch, agent.host)
+    assert first.applied_at is not None and first.applied_at >= first.accepted_at
+    assert (newest.number, newest.user, newest.request_id, newest.applied_at) == (2, "bob", second, None)
+
+
+async def test_a_failure_is_told_until_it_is_applied(store: SqlStore) -> None:
+    await placed(store)
+    made = (await create(store)).load_balancer.id
+    await change(store, made, "x")
+    await report(store, made, 2, error="the device has no room")
+    newest, first = await store.operators.revisions(made)
+    assert {newest.problem, first.problem} == {"the device has no room"}
+    assert newest.applied_at is None and newest.agent_id == AGENT
+    await report(store, made, 2)
+    newest, first = await store.operators.revisions(made)
+    assert {newest.problem, first.problem} == {""}
+    assert newest.applied_at is not None and first.applied_at is not None
+
+
+async def test_a_bounded_number_is_kept_and_goes_with_the_load_balancer(store: SqlStore) -> None:
+    await placed(store)
+    made = (await create(store)).load_balancer.id
+    for number in range(KEPT + 3):
+        await change(store, made, f"name-{number}")
+    kept = await store.operators.revisions(made)
+    assert [row.number for row in kept] == list(range(KEPT + 4, 4, -1))
+    await store.tenants.delete_load_balancer(made, cascade=True, project_id=None)
+    (row,) = await store.database.read(
+        lambda connection: connection.execute(schema.load_balancer.select().where(schema.load_balancer.c.id == made))
+    )
+    await report(store, made, row.revision)
+    with pytest.raises(NotFound):
+        await store.operators.revisions(made)
+    left = await store.database.read(
+        lambda connection: connection.execute(schema.load_balancer_revision.select()).all()
+    )
+    assert not [row for row in left if row.load_balancer_id == made]
+
+
+async def test_one_that_there_is_not_has_no_past(store: SqlStore) -> None:
+    with pytest.raises(NotFound):
+        await store.operators.revisions(LoadBalancerId(new_id()))
+
+
+async def test_controllers_come_stay_and_go(store: SqlStore) -> None:
+    one = SeenController(id=new_id(), host="c-1", url="http://c-1:9876", version="1")
+    other = SeenController(id=new_id(), host="c-2", url="http://c-2:9876", version="1", message_broker="refused")
+    for seen in (one, other, one):
+        await store.scheduling.note_controller(seen)
+    first, second = await store.operators.controllers()
+    assert (first.id, first.alive, first.message_broker) == (one.id, True, "")
+    assert (second.id, second.message_broker) == (other.id, "refused")
+    controller = schema.controller
+    for ago, left in ((60.0, 2), (3600.0, 1)):
+        await store.database.write(
+            lambda connection, ago=ago: connection.execute(
+                controller.update().where(controller.c.id == other.id).values(seen_at=controller.c.started_at - ago)
+            )
+        )
+        await store.scheduling.note_controller(one)
+        found = await store.operators.controllers()
+        assert len(found) == left
+        assert [row.alive for row in found] == [True, False][:left]
+    await store.scheduling.forget_controller(one.id)
+    assert await store.operators.controllers() == ()
+
+
+async def test_few_shards_are_shown_one_by_one_and_many_by_their_number(store: SqlStore) -> None:
+    await add_agent(store)
+    for number in range(SHARDS_SHOWN):
+        await add_shard(store, new_id(), project_id=f"p-{number}", acting_agent_id=AGENT, epoch=number)
+    few = await store.operators.ownership()
+    assert [(line.agent_id, line.count, line.newest_epoch) for line in few.lines] == [
+        (AGENT, SHARDS_SHOWN, SHARDS_SHOWN - 1)
+    ]
+    assert len(few.shards) == SHARDS_SHOWN
+    await add_shard(store, new_id(), project_id="one-more", acting_agent_id=AGENT)
+    many = await store.operators.ownership()
+    assert (many.lines[0].count, many.shards) == (SHARDS_SHOWN + 1, ())
+    assert (await store.operators.ownership(environment="another")).lines == ()
+    assert [agent.id for agent in many.agents] == [AGENT]

@@ -1,0 +1,280 @@
+"""What operators do with the dashboard, in a real browser over a running system."""
+
+import re
+import signal
+
+import pytest
+from playwright.sync_api import expect
+
+from evenkeel.demo.cluster import agent_name, controller_name
+from tests.ui.conftest import Open
+from tests.ui.world import HOSTS, LBAAS, OPERATORS, READER, READER_PASSWORD, World
+
+VIEWS = ("", "topology", "loadbalancers", "agents", "devices", "controllers", "environments", "events")
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def test_a_wrong_password_is_told_and_the_right_one_lets_in(world: World, open_page: Open) -> None:
+    window = open_page(world)
+    window.page.goto(f"{window.url}/ui/")
+    window.log_in(password="wrong")
+    expect(window.page.get_by_role("alert")).to_be_visible()
+    window.check_accessibility()
+    window.shot("dashboard-login")
+    window.log_in()
+    expect(window.page.get_by_role("heading", name="Overview")).to_be_visible()
+    window.page.reload()
+    expect(window.page.get_by_role("heading", name="Overview")).to_be_visible()  # the tab knows the login
+    window.page.get_by_role("button", name="Log out").click()
+    expect(window.page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+
+
+def test_a_role_that_may_only_look_is_refused_what_it_may_not(world: World, open_page: Open) -> None:
+    window = open_page(world)
+    window.page.goto(f"{window.url}/ui/")
+    window.log_in(READER, READER_PASSWORD)
+    expect(window.page.get_by_role("alert")).to_contain_text("Policy does not allow")
+
+
+def test_a_broken_load_balancer_is_found_with_its_reason(world: World, open_page: Open) -> None:
+    window = open_page(world)
+    window.go()
+    expect(window.page.get_by_text("Nothing is wrong.")).to_be_visible()
+    window.shot("dashboard-overview")
+    control = world.cluster.emulator.control
+    control("POST", "/faults", {"kind": "refuse_transaction"})
+    try:
+        world.change()
+        expect(window.page.get_by_role("region", name="Problems")).to_contain_text("in ERROR")
+        window.shot("dashboard-problems")
+        window.check_accessibility()
+        window.view("Load balancers")
+        window.page.get_by_label("Status").select_option("ERROR")
+        expect(window.row("website")).to_contain_text("ERROR")
+        window.page.get_by_role("link", name="website").click()
+        history = window.page.get_by_role("region", name="Revisions")
+        expect(history.get_by_role("row").nth(1)).to_contain_text("failed")
+    finally:
+        control("DELETE", "/faults")
+    facts = window.page.locator("dl.facts")
+    expect(facts).to_contain_text("ACTIVE")
+
+
+def test_drilling_down_to_an_l7_rule(world: World, open_page: Open) -> None:
+    window = open_page(world)
+    window.go("loadbalancers")
+    search = window.page.get_by_label("Search")
+    search.fill("nothing like it")
+    expect(window.page.get_by_text("None is like that.")).to_be_visible()
+    search.fill("website")
+    window.page.get_by_role("link", name="website").click()
+    window.loaded()
+    window.shot("dashboard-load-balancer")
+    for link, heading in (
+        (re.compile("^web$"), "listener web"),
+        (re.compile("^servers$"), "pool servers"),
+        (re.compile("^web-1 "), "member web-1"),
+        (re.compile("^alive$"), "health monitor alive"),
+        (re.compile("^moved$"), "L7 policy moved"),
+        (re.compile("^PATH"), "L7 rule"),
+    ):
+        window.page.locator(".tree").first.get_by_role("link", name=link).first.click()
+        expect(window.page.get_by_role("heading", level=1)).to_contain_text(heading)
+        expect(window.page.locator(".also")).to_contain_text("openstack loadbalancer")
+        window.page.get_by_role("link", name="The load balancer").click()
+        window.loaded()
+
+
+def test_draining_an_agent_and_putting_it_back(world: World, open_page: Open) -> None:
+    host = world.acting_host()
+    window = open_page(world)
+    window.go("agents")
+    window.page.get_by_role("button", name=f"Drain {host}", exact=True).click()
+    dialog = window.page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"evenkeel agent drain {host}")
+    window.shot("dashboard-drain")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert world.agent(host)["admin_state_up"]  # asked, not done
+    window.confirmed(f"Drain {host}")
+    expect(window.row(host)).to_contain_text("drained")
+    world.until(lambda: world.acting_host() not in ("", host))
+    window.confirmed(f"Undrain {host}")
+    expect(window.row(host)).to_contain_text("up")
+    world.until(lambda: world.acting_host() == host)
+
+
+def test_a_takeover_is_seen_as_the_line_moves_and_the_epoch_grows(world: World, open_page: Open) -> None:
+    host = world.acting_host()
+    window = open_page(world, height=440)
+    window.go("topology")
+    line = window.page.locator("text.shard")
+    expect(line).to_have_attribute("data-agent", host)
+    before = _epoch(line.text_content())
+    window.shot("takeover-1-before")
+    world.cluster.kill(agent_name(host))
+    expect(window.page.locator("g.box.silent")).not_to_have_count(0)
+    expect(line).not_to_have_attribute("data-agent", re.compile(f"^({host}|no agent)$"))
+    assert _epoch(line.text_content()) > before
+    window.shot("takeover-2-taken-over")
+    world.until(lambda: world.acting_host() not in ("", host))
+    world.start_again(agent_name(host))
+    expect(line).to_have_attribute("data-agent", host)
+    window.shot("takeover-3-home-again")
+
+
+def _epoch(text: str | None) -> int:
+    found = re.search(r"epoch (\d+)", text or "")
+    assert found is not None, text
+    return int(found[1])
+
+
+def test_events_are_followed_through_a_restart_of_the_controller(world: World, open_page: Open) -> None:
+    window = open_page(world, width=1000, height=600)
+    window.go("events")
+    other = next(host for host in HOSTS if host != world.acting_host())
+    list_ = window.page.locator("ol.events")
+    world.cluster.kill(controller_name(1))
+    expect(window.page.get_by_role("alert").first).to_contain_text("trying again")
+    # by the other controller, while this one is away
+    world.ask("PUT", f"{OPERATORS}/agents/{world.agent(other)['id']}/drain", controller=2)
+    world.start_again(controller_name(1))
+    expect(list_).to_contain_text(f"on {other} was drained by an operator")
+    expect(window.page.get_by_text("trying again")).to_have_count(0)
+    world.ask("PUT", f"{OPERATORS}/agents/{world.agent(other)['id']}/undrain", controller=2)
+    expect(list_).to_contain_text(f"on {other} was undrained by an operator")
+    texts = list_.locator("li").all_text_contents()
+    assert len(texts) == len(set(texts))  # none twice
+    window.shot("dashboard-events")
+
+
+def test_resuming_an_environment_whose_agents_fell_silent(world: World, open_page: Open) -> None:
+    names = [agent_name(host) for host in HOSTS]
+    window = open_page(world)
+    window.go("environments")
+    expect(window.row("prod")).to_contain_text("closed")
+    for name in names:
+        world.cluster.kill(name, signal.SIGSTOP)
+    try:
+        expect(window.row("prod")).to_contain_text("halted")
+        window.shot("dashboard-halted")
+        window.view("Overview")
+        expect(window.page.get_by_role("region", name="Problems")).to_contain_text("environment prod is halted")
+        window.check_accessibility()
+        window.view("Environments")
+        window.confirmed("Resume prod")
+        expect(window.row("prod")).not_to_contain_text("halted")
+    finally:
+        for name in names:
+            world.cluster.kill(name, signal.SIGCONT)
+
+
+def test_what_the_devices_hold_is_compared_with_what_is_desired(world: World, open_page: Open) -> None:
+    window = open_page(world)
+    window.go(f"loadbalancers/{world.load_balancer_id}")
+    button = window.page.get_by_role("button", name="Compare with the devices")
+    button.click()
+    expect(window.page.get_by_text("no difference").first).to_be_visible()
+    # what a pass would change is there for as long as the agent cannot write
+    control = world.cluster.emulator.control
+    control("POST", "/faults", {"kind": "refuse_transaction"})
+    try:
+        world.change()
+        world.until(lambda: world.status(world.load_balancer_id) == "ERROR")
+        button.click()
+        differences = window.page.get_by_role("region", name=re.compile("Differences on")).first
+        expect(differences).to_contain_text("connectionLimit")
+        differences.scroll_into_view_if_needed()
+        window.check_accessibility()
+        window.shot("dashboard-difference")
+    finally:
+        control("DELETE", "/faults")
+    world.until(lambda: world.status(world.load_balancer_id) == "ACTIVE")
+    button.click()
+    expect(window.page.get_by_text("no difference").first).to_be_visible()
+
+
+def test_the_history_of_a_load_balancer_names_who_asked_and_who_applied(world: World, open_page: Open) -> None:
+    window = open_page(world, height=900)
+    window.go(f"loadbalancers/{world.load_balancer_id}")
+    world.rename("for the history")
+    newest = window.page.get_by_role("region", name="Revisions").get_by_role("row").nth(1)
+    revision = world.hosting()["revision"]
+    expect(newest.get_by_role("cell").first).to_have_text(str(revision))
+    expect(newest).to_contain_text("olga")
+    expect(newest).to_contain_text("req-")
+    expect(newest).to_contain_text(world.acting_host())
+    window.page.get_by_role("heading", name="History").scroll_into_view_if_needed()
+    window.shot("dashboard-history")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_each_view_is_accessible(world: World, open_page: Open, dark: bool) -> None:
+    window = open_page(world, dark=dark)
+    window.go()
+    (listener,) = world.ask("GET", f"{LBAAS}/listeners")["listeners"]
+    details = (
+        f"loadbalancers/{world.load_balancer_id}",
+        f"loadbalancers/{world.load_balancer_id}/listener/{listener['id']}",
+        f"agents/{world.agent(HOSTS[0])['id']}",
+    )
+    for view in (*VIEWS, *details):
+        window.page.goto(f"{window.url}/ui/#/{view}")
+        window.loaded()
+        window.check_accessibility()
+        if dark and view in ("", "topology"):
+            window.shot(f"dashboard-{view or 'overview'}-dark")
+        if not dark and view in ("agents", "devices", "controllers"):
+            window.shot(f"dashboard-{view}")
+
+
+def test_a_phone_shows_every_view_without_scrolling_sideways(world: World, open_page: Open) -> None:
+    window = open_page(world, width=360, height=740)
+    window.go()
+    window.shot("dashboard-phone")
+    for view in (*VIEWS, f"loadbalancers/{world.load_balancer_id}"):
+        window.page.goto(f"{window.url}/ui/#/{view}")
+        window.loaded()
+        window.does_not_overflow()
+    window.check_accessibility()
+    window.shot("dashboard-phone-load-balancer")
+
+
+def test_the_keyboard_alone_drains_an_agent(world: World, open_page: Open) -> None:
+    host = world.acting_host()
+    window = open_page(world)
+    window.go()
+    press = window.page.keyboard.press
+
+    def focused() -> str:
+        return str(
+            window.page.evaluate(
+                "document.activeElement.getAttribute('aria-label') || document.activeElement.innerText"
+            )
+        )
+
+    def tab_to(name: str) -> None:
+        for _ in range(60):
+            press("Tab")
+            if focused() == name:
+                return
+        raise AssertionError(f"{name} is not reached by Tab; last was {focused()!r}")
+
+    tab_to("Agents")
+    press("Enter")
+    expect(window.page.get_by_role("heading", name="Agents")).to_be_visible()
+    tab_to(f"Drain {host}")
+    press("Enter")
+    expect(window.page.get_by_role("dialog")).to_be_visible()
+    press("Escape")
+    expect(window.page.get_by_role("dialog")).to_have_count(0)
+    assert focused() == f"Drain {host}"  # where it was
+    press("Enter")
+    tab_to("Drain")
+    press("Enter")
+    expect(window.row(host)).to_contain_text("drained")
+    tab_to(f"Undrain {host}")
+    press("Enter")
+    tab_to("Undrain")
+    press("Enter")
+    expect(window.row(host)).to_contain_text("up")

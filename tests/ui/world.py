@@ -1,0 +1,199 @@
+"""A running system for the dashboard: two controllers that ask for a password, three agents, two BIG-IP stand-ins, and
+a load balancer with one of each kind below it.
+"""
+
+import asyncio
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from evenkeel.cli.client import Client
+from evenkeel.cli.login import login_headers
+from evenkeel.demo.addresses import choose_place
+from evenkeel.demo.cluster import Cluster
+from tests.waiting import eventually
+
+USER, PASSWORD = "olga", "correct horse battery"
+READER, READER_PASSWORD = "rita", "staple of the reader"
+PROJECT = "5f0c7b1e2a3d4c5b8e9f0a1b2c3d4e5f"
+HOSTS = ("host-1", "host-2", "host-3")
+OPERATORS, LBAAS = "/evenkeel/v1", "/v2/lbaas"
+WITHIN_SECONDS = 120.0
+SESSION_SECONDS = 8
+
+
+class GuardedCluster(Cluster):
+    """Its controllers ask for a password."""
+
+    def client(self, *numbers: int, timeout_seconds: float = 60.0) -> Client:
+        urls = [self.url(number) for number in numbers] or self.controllers
+        login = login_headers({"EVENKEEL_USERNAME": USER, "EVENKEEL_PASSWORD": PASSWORD})
+        return Client(urls, timeout_seconds=timeout_seconds, login=login)
+
+
+class World:
+    """The system. Use :meth:`start` and :meth:`close`; methods block."""
+
+    def __init__(self, directory: Path) -> None:
+        users = directory / "users"
+        for name, password, role in ((USER, PASSWORD, "admin"), (READER, READER_PASSWORD, "evenkeel_agent")):
+            command = [sys.executable, "-m", "evenkeel.cmd.users", "--file", str(users), "add", name]
+            command += ["--password-stdin", "--project", PROJECT, "--roles", role]
+            subprocess.run(command, input=password + "\n", text=True, check=True, capture_output=True)
+        self.cluster = GuardedCluster(
+            directory / "cluster",
+            environment="prod",
+            controller_options={
+                "DEFAULT": {"session_ttl": SESSION_SECONDS, "settle_time": 2},
+                "identity": {"kind": "password_file", "password_file": users},
+            },
+            agent_options={"DEFAULT": {"report_interval": 1, "status_interval": 3}},
+            start_seconds=240.0,
+        )
+        self.load_balancer_id = ""
+
+    def start(self) -> None:
+        finished(self._start())
+
+    def close(self) -> None:
+        self.cluster.close()
+
+    async def _start(self) -> None:
+        cluster = self.cluster
+        await cluster.start_devices()
+        for number in (1, 2):
+            await cluster.start_controller(number)
+        await asyncio.gather(*(cluster.start_agent(host) for host in HOSTS))
+        backends = [await cluster.start_backend(number) for number in (1, 2)]
+        self.load_balancer_id = await asyncio.to_thread(self._website, backends)
+
+    def _website(self, backends: list[int]) -> str:
+        place = choose_place(random.SystemRandom())
+        body = {"subnet": {"name": "web", "cidr": place.cidr}}
+        subnet = self.ask("POST", f"{OPERATORS}/subnets", body)["subnet"]
+        members = [
+            {"name": f"web-{number}", "address": "127.0.0.1", "protocol_port": port}
+            for number, port in enumerate(backends, 1)
+        ]
+        monitor = {"type": "HTTP", "delay": 2, "timeout": 1, "max_retries": 2, "url_path": "/", "name": "alive"}
+        rule = {"type": "PATH", "compare_type": "STARTS_WITH", "value": "/old"}
+        policy = {
+            "name": "moved",
+            "action": "REDIRECT_TO_URL",
+            "redirect_url": "http://www.example.org/",
+            "position": 1,
+        }
+        listener = {
+            "name": "web",
+            "protocol": "HTTP",
+            "protocol_port": place.port,
+            "l7policies": [{**policy, "rules": [rule]}],
+            "default_pool": {
+                "name": "servers",
+                "protocol": "HTTP",
+                "lb_algorithm": "ROUND_ROBIN",
+                "members": members,
+                "healthmonitor": monitor,
+            },
+        }
+        made = self.ask(
+            "POST",
+            f"{LBAAS}/loadbalancers",
+            {
+                "loadbalancer": {
+                    "name": "website",
+                    "vip_subnet_id": subnet["id"],
+                    "vip_address": place.address,
+                    "listeners": [listener],
+                }
+            },
+        )["loadbalancer"]
+        self.until(lambda: self.status(made["id"]) == "ACTIVE")
+        return str(made["id"])
+
+    # -- asking
+
+    def ask(self, method: str, path: str, body: Any = None, *, controller: int = 2) -> Any:
+        """The answer of a controller to the operator."""
+        answer = httpx.request(
+            method, self.cluster.url(controller) + path, json=body, auth=(USER, PASSWORD), timeout=60.0
+        )
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    def until(self, condition: Callable[[], Any]) -> Any:
+        """The first true answer."""
+
+        async def look() -> Any:
+            return await asyncio.to_thread(condition)
+
+        return finished(eventually(look, within_seconds=WITHIN_SECONDS, every_seconds=0.1))
+
+    def start_again(self, *names: str) -> None:
+        """Processes that were killed."""
+
+        async def all_of_them() -> None:
+            for name in names:
+                await self.cluster.start_again(name)
+
+        finished(all_of_them())
+
+    def status(self, id_: str) -> str:
+        return str(self.ask("GET", f"{LBAAS}/loadbalancers/{id_}")["loadbalancer"]["provisioning_status"])
+
+    def rename(self, description: str) -> None:
+        path = f"{LBAAS}/loadbalancers/{self.load_balancer_id}"
+        self.ask("PUT", path, {"loadbalancer": {"description": description}})
+
+    def change(self) -> None:
+        """Something that devices hold."""
+        (listener,) = self.ask("GET", f"{LBAAS}/listeners")["listeners"]
+        limit = 1000 if listener["connection_limit"] < 0 else listener["connection_limit"] + 1
+        self.ask("PUT", f"{LBAAS}/listeners/{listener['id']}", {"listener": {"connection_limit": limit}})
+
+    def hosting(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.ask("GET", f"{OPERATORS}/loadbalancers/{self.load_balancer_id}/agent")["hosting"]
+        return found
+
+    def acting_host(self) -> str:
+        """Of the live agent that serves the load balancer; empty: none."""
+        acting = self.hosting()["acting"]
+        return str(acting["host"]) if acting and acting["alive"] else ""
+
+    def agent(self, host: str) -> dict[str, Any]:
+        (found,) = self.ask("GET", f"{OPERATORS}/agents?host={host}")["agents"]
+        return dict(found)
+
+    def settled(self) -> None:
+        """Everybody is up, nothing is halted, and the load balancer is at home and ACTIVE."""
+
+        def is_so() -> bool:
+            hosting = self.hosting()
+            agents = self.ask("GET", f"{OPERATORS}/agents")["agents"]
+            return (
+                all(agent["state"] == "up" for agent in agents)
+                and hosting["acting"] == hosting["home"] | {"id": hosting["acting"]["id"]}
+                and hosting["provisioning_status"] == "ACTIVE"
+                and not hosting["halted"]
+            )
+
+        self.until(lambda: _quietly(is_so))
+
+
+def finished(work: Coroutine[Any, Any, Any]) -> Any:
+    """Its result. In a thread of its own: the browser's client has an event loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def _quietly(condition: Callable[[], bool]) -> bool:
+    try:
+        return condition()
+    except (TypeError, AssertionError):
+        return False
