@@ -114,7 +114,7 @@ def test_tenants_find_the_api_in_the_catalogue_and_each_its_own_objects(cloud: C
         assert [row.id for row in admin.load_balancer.load_balancers()] == [made.id]
         with pytest.raises(openstack.exceptions.ForbiddenException, match="Policy does not allow"):
             rita.load_balancer.update_load_balancer(made, name="x")
-        with pytest.raises(openstack.exceptions.NotFoundException):
+        with pytest.raises(openstack.exceptions.ForbiddenException, match="Policy does not allow"):
             bob.load_balancer.get_load_balancer(made.id)
 
 
