@@ -18,6 +18,7 @@ ROOTS = {"evenkeel": "", "icontrol_emulator": "icontrol_emulator"}
 ACROSS = {
     "acceptance": "whole processes and real servers, killed and frozen",
     "cloud": "clients and suites of others, with a Keystone",
+    "compat": "requests with the answers of stock servers",
     "fuzz": "strangers at every port",
     "model": "the model checker's specification",
     "packaging": "units, images and manifests",
