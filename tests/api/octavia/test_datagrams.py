@@ -80,7 +80,7 @@ MONITOR = {"delay": 5, "timeout": 3, "max_retries": 2}
 @pytest.mark.parametrize(
     ("protocol", "good", "bad"),
     [
-        ("UDP", ("UDP-CONNECT", "TCP", "HTTP"), ("SCTP", "PING", "HTTPS", "TLS-HELLO")),
+        ("UDP", ("UDP-CONNECT", "SCTP", "TCP", "HTTP"), ("PING", "HTTPS", "TLS-HELLO")),
         ("SCTP", ("SCTP", "UDP-CONNECT", "TCP", "HTTP"), ("PING", "HTTPS", "TLS-HELLO")),
         ("TCP", ("TCP", "PING"), ("UDP-CONNECT", "SCTP")),
     ],

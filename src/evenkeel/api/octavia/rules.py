@@ -123,7 +123,8 @@ def check_pool(pool: Pool, *, any_cookies: bool = False) -> None:
         if pool.protocol not in DATAGRAM_PROTOCOLS:
             text = f"{about} is only valid for pools of protocol HTTP, not {pool.protocol}."
         elif persistence.cookie_name is not None:
-            text = f"Cookie names are not supported for UDP/SCTP pools. The protocol is {pool.protocol}."
+            text = "Cookie names are not supported for UDP/SCTP pools. "
+            text += f"{persistence.type} is for HTTP, not {pool.protocol}."
         else:
             text = f"{about} is not supported for UDP/SCTP protocol pools. The protocol is {pool.protocol}."
         raise Invalid(f"Validation failure: {text}", code="session_persistence")
