@@ -1,6 +1,6 @@
 """Record the table from a live judge: ``python -m tests.compat.lbaas.record URL KNOWN [TABLE ...]``.
 
-``KNOWN`` is a file with the ids of what the judge has: subnets, networks and an agent (see ``stein/serve.py``). Only
+``KNOWN`` is a file of JSON with the ids of what the judge has, by the names of :data:`.server.KNOWN`. Only
 files whose first line names a live server are recorded; the others are written by hand.
 """
 

@@ -21,7 +21,7 @@ FIELDS_PARAMETER = Parameter(name="fields", description="Show only these attribu
 LIST_PARAMETERS = (
     Parameter(name="limit", description="Page size; the cap is also the default", type=int),
     Parameter(name="marker", description="Id of the last item of the page before"),
-    Parameter(name="page_reverse", description="The page before the marker instead", type=bool),
+    Parameter(name="page_reverse", description="True: the page before the marker instead"),
     Parameter(name="sort_key", description="Order: an attribute", repeatable=True),
     Parameter(name="sort_dir", description="asc or desc, one for each sort_key", repeatable=True),
     FIELDS_PARAMETER,
