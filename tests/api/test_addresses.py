@@ -36,7 +36,8 @@ async def test_a_member_is_refused_by_field_value_and_what_is_allowed(api: Clien
     for field in ("address", "monitor_address"):
         wanted = {"address": "192.0.2.1", "protocol_port": 80, field: address}
         said = reason(await api.post(f"/pools/{pool_id}/members", {"member": wanted}, 400))
-        assert f"field/attribute {field}. Value: '{address}'. Value should be a unicast address" in said
+        words = "it should be" if field == "address" else "Value should be"
+        assert field in said and f"{words} a unicast address" in said and address in said
 
 
 async def test_a_member_is_refused_in_batches_and_changes_too(api: Client) -> None:
@@ -66,7 +67,9 @@ async def test_a_member_is_refused_inside_whatever_is_made_with_it(api: Client) 
         ("/loadbalancers", bodies.load_balancer(listeners=[{**http, "default_pool": {"name": "p", **pool}}])),
         ("/loadbalancers", bodies.load_balancer(listeners=[{**http, "l7policies": [policy]}])),
     ):
-        assert f"Value: '{OWN}'" in reason(await api.post(path, body, 400)), path
+        assert reason(await api.post(path, body, 400)).startswith(f"{OWN} is not a valid option for member address"), (
+            path
+        )
     assert (await api.get("/loadbalancers"))["loadbalancers"] == before
 
 

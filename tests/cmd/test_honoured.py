@@ -137,7 +137,7 @@ ADDRESSES = {"allow_loopback_addresses", "denied_member_networks"}
 
 
 @pytest.mark.parametrize(
-    ("groups", "beside"), [(CONTROLLER, {"quotas", "limits"}), (AGENT, set()), (HAPROXYD, {"haproxyd"})]
+    ("groups", "beside"), [(CONTROLLER, {"quotas", "limits"}), (AGENT, {"neutron_agent"}), (HAPROXYD, {"haproxyd"})]
 )
 def test_every_other_option_is_read(groups: OptionGroups, beside: set[str]) -> None:
     found = set(reads(SOURCE / "cmd"))

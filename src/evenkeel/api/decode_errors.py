@@ -197,7 +197,8 @@ def _description(node: inspect.Type) -> str:
 def _described(node: inspect.Type, value: Any) -> str:
     """What is allowed where ``value`` is: first the rule that it breaks, in Octavia's words if it has any."""
     if description := _description(node):
-        if words := _broken_text(node, value) or _refusal(node):
+        words = _broken_text(node, value) or _refusal(node)
+        if words and words != f"Value should be {description.removeprefix('a ')}":
             return f"{words}: {description}."
         return f"Value should be: {description}."
     if isinstance(node, inspect.IntType | inspect.FloatType):

@@ -105,15 +105,22 @@ TlsVersions = Annotated[list[TlsVersion], Meta(max_length=len(get_args(TlsVersio
 AlpnProtocols = Annotated[list[AlpnProtocol], Meta(max_length=len(get_args(AlpnProtocol)))]
 MonitorSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 MonitorRetries = Annotated[int, Meta(ge=1, le=10)]
-UrlPath = Annotated[
-    str,
-    Meta(
+_PATH_CHARACTERS = r"A-Za-z0-9._~!$&'()*+,;=:@/?-"
+
+
+def _url_path(besides: str = "") -> Meta:
+    return Meta(
         max_length=1024,
-        pattern=r"^/([A-Za-z0-9._~!$&'()*+,;=:@/?#-]|%[0-9A-Fa-f]{2})*" + END,
+        pattern=rf"^/([{besides}{_PATH_CHARACTERS}]|%[0-9A-Fa-f]{{2}})*" + END,
         description="A URL path that begins with a slash",
         extra={REFUSAL: "Value must be a valid URL Path string"},
-    ),
-]
+    )
+
+
+UrlPath = Annotated[str, _url_path("#")]
+"""As Octavia takes it."""
+NeutronUrlPath = Annotated[str, _url_path()]
+"""As LBaaS v2 and v1 take it."""
 ExpectedCodes = Annotated[
     str,
     Meta(

@@ -348,7 +348,6 @@ OF_NOOP: dict[str, Case] = {
     "tls_enabled": Case("pool", {"tls_enabled": True}, "tls_enabled True"),
     "ca_tls_container_ref": Case("pool", {"ca_tls_container_ref": "x"}, "ca_tls_container_ref x"),
     "tls_versions": Case("pool", {"tls_versions": ["TLSv1.3"]}, "tls_versions TLSv1.3"),
-    "request_sriov": Case("member", {"request_sriov": True}, "request_sriov True", changeable=False),
 }
 
 

@@ -260,8 +260,8 @@ async def test_additive_batch_removes_none(api: Client, pool: dict[str, Any]) ->
     }
 
 
-async def test_batch_with_doubles_is_a_conflict_and_changes_nothing(api: Client, pool: dict[str, Any]) -> None:
-    await api.put(f"/pools/{pool['id']}/members", {"members": [bodies.MEMBERS[0]] * 2}, 409)
+async def test_batch_with_doubles_is_refused_and_changes_nothing(api: Client, pool: dict[str, Any]) -> None:
+    await api.put(f"/pools/{pool['id']}/members", {"members": [bodies.MEMBERS[0]] * 2}, 400)
     await api.put(f"/pools/{pool['id']}/members?additive_only=perhaps", {"members": []}, 400)
     assert (await api.get(f"/pools/{pool['id']}/members"))["members"] == []
 

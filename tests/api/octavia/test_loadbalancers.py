@@ -51,7 +51,7 @@ async def test_given_vip_address_is_taken_once(api: Client) -> None:
         ({"project_id": "a", "tenant_id": "b"}, ["tenant_id", "project_id"]),
         ({"name": "x" * 256}, ["name", "255"]),
         ({"name": "nul\0"}, ["name", "NUL"]),
-        ({"tags": [""]}, ["tags"]),
+        ({"tags": ["x" * 256]}, ["tags", "255"]),
         ({"admin_state_up": "maybe"}, ["admin_state_up", "true or false"]),
         ({"color": "blue"}, ["color", "loadbalancer"]),
     ],
@@ -192,7 +192,7 @@ async def test_status_tree_holds_everything(api: Client) -> None:
         (pool,) = tree["listeners"][0]["pools"]
         assert pool["health_monitor"]["type"] == "HTTP"
         assert sorted(member["address"] for member in pool["members"]) == ["10.20.0.1", "10.20.0.2", "10.20.0.3"]
-        assert [row["id"] for row in tree["pools"]] == [pool["id"]]
+        assert set(tree) == {"id", "name", "provisioning_status", "operating_status", "listeners"}
 
 
 async def test_statistics_of_a_new_load_balancer_are_zero(api: Client) -> None:

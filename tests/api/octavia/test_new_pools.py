@@ -9,6 +9,7 @@ from tests.api import bodies
 from tests.api.client import Client, Sink
 from tests.store.conftest import statements_of
 
+NOWHERE = "00000000-0000-4000-8000-000000000000"
 POOL: dict[str, Any] = {"name": "fresh", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN"}
 FULL = POOL | {"members": bodies.MEMBERS, "healthmonitor": bodies.MONITOR}
 TO_POOL = {"action": "REDIRECT_TO_POOL", "redirect_pool": FULL | {"name": "shop"}}
@@ -118,6 +119,6 @@ async def test_the_pools_that_policies_send_to_are_looked_at_together(
             await api.post("/listeners", listener(root, protocol_port=port, l7policies=policies))
         counts.append(len(seen))
     assert counts[0] == counts[1]
-    gone = [{"action": "REDIRECT_TO_POOL", "redirect_pool_id": pool_id} for pool_id in (ids[0], "nowhere")]
+    gone = [{"action": "REDIRECT_TO_POOL", "redirect_pool_id": pool_id} for pool_id in (ids[0], NOWHERE)]
     refused = await api.post("/listeners", listener(root, protocol_port=82, l7policies=gone), 404)
-    assert refused["faultstring"] == "Pool nowhere not found."
+    assert refused["faultstring"] == f"Pool {NOWHERE} not found."

@@ -36,7 +36,7 @@ def test_no_two_tenants_share_a_partition_whatever_their_environments(
 def test_a_name_ends_with_what_stands_for_the_tenant(tenant: str) -> None:
     name = BigIpNames(environment="dev_a", prefix="dev_a", group=1).partition(tenant)
     assert name.rpartition("_")[0] == "dev_a"
-    assert name.rpartition("_")[2] == plain(tenant)
+    assert name.rpartition("_")[2] == (plain(tenant) if tenant else "-common")
 
 
 @given(st.text(alphabet="abcdef0123456789-", min_size=1, max_size=64))

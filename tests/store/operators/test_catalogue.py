@@ -77,7 +77,7 @@ async def test_a_profile_that_is_not_there_is_named(store: SqlStore) -> None:
 async def test_profiles_in_use_keep_what_they_say(store: SqlStore) -> None:
     used = (await flavor(store)).flavor_profile_id
 
-    with pytest.raises(Conflict, match=f"Flavor Profile {used} is in use"):
+    with pytest.raises(Conflict, match=f"Flavor profile {used} is in use"):
         await store.catalogue.update_catalogue_entry(FlavorProfile, used, {"flavor_data": "{}"})
     with pytest.raises(Conflict, match="is in use and cannot be modified"):
         await store.catalogue.delete_catalogue_entry(FlavorProfile, used)

@@ -68,13 +68,13 @@ async def test_assignments_of_an_ended_session_are_refused(world: World) -> None
         await world.store.ownership.assignments("nobody", "session", work_limit=10)
 
 
-async def test_assignments_cost_three_statements(world: World) -> None:
+async def test_assignments_cost_four_statements(world: World) -> None:
     await world.agent("a1")
     for number in range(20):
         await world.placed(project_id=f"p{number}")
     with statements() as seen:
         await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
-    assert len(seen.sent) == 3
+    assert len(seen.sent) == 4  # one for the common shard's networks
 
 
 async def test_work_is_found_by_index(world: World) -> None:

@@ -86,7 +86,7 @@ async def test_what_a_device_without_traffic_holds_keeps_octavias_no_op_statuses
     assert (row.provisioning_status, row.operating_status) == ("ACTIVE", "OFFLINE")
     found = await statuses(world, below, "operating_status")
     assert (found["listener"], found["pool"], found["monitor"]) == ("OFFLINE", "OFFLINE", "ONLINE")
-    for id_, expected in (("up", "NO_MONITOR"), ("down", "OFFLINE")):
+    for id_, expected in (("up", "NO_MONITOR"), ("down", "NO_MONITOR")):
         assert (await world.row(schema.member, id_)).operating_status == expected
 
 

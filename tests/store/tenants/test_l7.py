@@ -266,13 +266,13 @@ async def test_below_one_that_was_never_placed_rows_go_at_once(store: SqlStore) 
 async def test_a_rule_of_another_policy_or_project_is_not_found(store: SqlStore, stored: LoadBalancerTree) -> None:
     rule, other = stored.l7rules[0], stored.l7policies[1]
     assert rule.l7policy_id != other.id
-    with pytest.raises(NotFound, match=f"L7Rule {rule.id}"):
+    with pytest.raises(NotFound, match=f"L7 Rule {rule.id}"):
         await store.tenants.get(L7Rule, rule.id, parent_id=other.id, project_id=None)
     with pytest.raises(NotFound):
         await store.tenants.update_child(L7Rule, rule.id, {"value": "/"}, parent_id=other.id, project_id=None)
-    with pytest.raises(NotFound, match="L7Policy"):
+    with pytest.raises(NotFound, match="L7 Policy"):
         await store.tenants.list(L7Rule, ListQuery(project_id="another"), parent_id=other.id)
-    with pytest.raises(NotFound, match="L7Policy"):
+    with pytest.raises(NotFound, match="L7 Policy"):
         await store.tenants.get(L7Policy, other.id, project_id="another")
     with pytest.raises(NotFound, match="Listener"):
         await store.tenants.add_l7policy(l7policy(listener_id=stored.listeners[0].id), [], project_id="another")

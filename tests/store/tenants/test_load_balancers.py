@@ -138,7 +138,9 @@ async def test_without_cascade_one_with_children_is_refused_and_unchanged(store:
     stored = await create(store)
     root = stored.load_balancer
 
-    with pytest.raises(Invalid, match=rf"^Cannot delete Load Balancer {root.id} - it has children$"):
+    with pytest.raises(
+        Invalid, match=rf"^Validation failure: Cannot delete Load Balancer {root.id} - it has children$"
+    ):
         await store.tenants.delete_load_balancer(root.id, cascade=False, project_id=None)
 
     after = await store.tenants.get(LoadBalancer, root.id, project_id=None)

@@ -27,7 +27,7 @@ async def test_a_pool_with_a_monitor_stays(store: SqlStore, stored: LoadBalancer
 
 
 async def test_a_listener_with_policies_stays(store: SqlStore, stored: LoadBalancerTree) -> None:
-    with pytest.raises(Conflict, match="is in use by L7Policy"):
+    with pytest.raises(Conflict, match="is in use by L7 Policy"):
         await store.tenants.delete_child(Listener, stored.listeners[0].id, restrict=True, project_id=PROJECT)
     for row in stored.l7policies:
         await store.tenants.delete_child(L7Policy, row.id, restrict=True, project_id=PROJECT)

@@ -170,7 +170,8 @@ def _set_status(table: Table) -> Update:
 
 def _since_status(table: Table) -> ColumnElement[float]:
     """Now, but of what is PENDING: there it says since when."""
-    pending = table.c.provisioning_status.in_(sorted(status.value for status in PENDING))
+    # not IN, which a statement for many rows cannot hold
+    pending = or_(*(table.c.provisioning_status == status.value for status in sorted(PENDING)))
     return case((pending, table.c.updated_at), else_=db_now())
 
 

@@ -10,10 +10,10 @@ from evenkeel.api.fields import (
     CookieName,
     ExpectedCodes,
     HttpMethod,
+    NeutronUrlPath,
     ProjectId,
     ProviderName,
     Text,
-    UrlPath,
 )
 from evenkeel.api.neutron.bodies import NeutronChange, NeutronNew
 from evenkeel.api.neutron.fields import ConnectionLimit, Flag, Port, Retries, Seconds, Uuid, Weight
@@ -135,7 +135,7 @@ class V1HealthMonitorNew(NeutronNew):
     timeout: Seconds
     max_retries: Retries
     http_method: HttpMethod | None = None
-    url_path: UrlPath | None = None
+    url_path: NeutronUrlPath | None = None
     expected_codes: ExpectedCodes | None = None
     admin_state_up: Flag | None = None
     tenant_id: ProjectId | None = None
@@ -151,7 +151,7 @@ class V1HealthMonitorChange(NeutronChange):
     timeout: Seconds | UnsetType = UNSET
     max_retries: Retries | UnsetType = UNSET
     http_method: HttpMethod | UnsetType | None = UNSET
-    url_path: UrlPath | UnsetType | None = UNSET
+    url_path: NeutronUrlPath | UnsetType | None = UNSET
     expected_codes: ExpectedCodes | UnsetType | None = UNSET
     admin_state_up: Flag | UnsetType | None = UNSET
 

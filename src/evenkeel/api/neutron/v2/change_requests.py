@@ -5,7 +5,7 @@ from typing import ClassVar
 from msgspec import UNSET, UnsetType
 
 from evenkeel.api.bodies import Request
-from evenkeel.api.fields import ExpectedCodes, HttpMethod, Text, UrlPath
+from evenkeel.api.fields import ExpectedCodes, HttpMethod, NeutronUrlPath, Text
 from evenkeel.api.neutron.bodies import NeutronChange
 from evenkeel.api.neutron.fields import (
     ConnectionLimit,
@@ -107,7 +107,7 @@ class V2HealthMonitorChange(NeutronChange):
     max_retries: Retries | UnsetType = UNSET
     max_retries_down: Retries | UnsetType | None = UNSET
     http_method: HttpMethod | UnsetType | None = UNSET
-    url_path: UrlPath | UnsetType | None = UNSET
+    url_path: NeutronUrlPath | UnsetType | None = UNSET
     expected_codes: ExpectedCodes | UnsetType | None = UNSET
     admin_state_up: Flag | UnsetType | None = UNSET
 

@@ -15,9 +15,9 @@ from evenkeel.api.fields import (
     CookieName,
     ExpectedCodes,
     HttpMethod,
+    NeutronUrlPath,
     ProjectId,
     Text,
-    UrlPath,
 )
 from evenkeel.api.neutron.bodies import NeutronNew
 from evenkeel.api.neutron.fields import (
@@ -116,7 +116,7 @@ class V2HealthMonitorParts(NeutronNew):
     max_retries: Retries
     max_retries_down: Retries | None = None
     http_method: HttpMethod | None = None
-    url_path: UrlPath | None = None
+    url_path: NeutronUrlPath | None = None
     expected_codes: ExpectedCodes | None = None
     name: Text | None = None
     admin_state_up: Flag | None = None
