@@ -48,7 +48,6 @@ SLOW = {
     "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",
     "devices/test_capabilities.py": "every value of every attribute, on every device type",
     "devices/test_largest.py": "the largest load balancers there may be",
-    "system/bigip_features": "every feature of a BIG-IP, by clients of others",
     "fuzz": "hundreds of strangers",
     "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
     "haproxyd/partition": "real HAProxys for most tests",
