@@ -71,7 +71,8 @@ def allowed(route: Route) -> set[Persona]:
     if CATALOGUE.fullmatch(route.path):
         return READERS if reading else ADMINS
     if QUOTAS.fullmatch(route.path):
-        return {*READERS, QUOTA_ADMIN} if reading else {*ADMINS, QUOTA_ADMIN}
+        everybody = reading and route.path != "/neutron/v2.0/quotas"
+        return {*READERS, QUOTA_ADMIN} if everybody else {*ADMINS, QUOTA_ADMIN}
     assert route.path.startswith(("/v2/lbaas/", "/neutron/v2.0/lbaas/", "/neutron/v2.0/lb/")), (
         f"say here who may {route}"
     )
@@ -85,9 +86,19 @@ def looked_up(route: Route) -> set[int]:
     return {404} if absent else {200}
 
 
+AGENTS = re.compile(r"/neutron/v2\.0/agents(/\{id\})?")
+
+
+def is_whole_collection(route: Route) -> bool:
+    """Changes and deletes without an id, which Octavia refuses as bad requests."""
+    return route.operation.status == 400
+
+
 def expected(route: Route, persona: Persona) -> set[int]:
     """The statuses that are right."""
     good = {route.operation.status}
+    if persona not in (ANONYMOUS, STRANGER) and AGENTS.fullmatch(route.path) and persona not in allowed(route):
+        return {404} if "{" in route.path else {200}  # as in Neutron: there are none for them
     if PUBLIC.fullmatch(route.path):
         return good
     if persona == ANONYMOUS:
@@ -132,11 +143,15 @@ REFUSED_FOR_OTHER_REASONS = {
 def expected_elsewhere(route: Route, good: set[int]) -> set[int]:
     """A member of another project has the rights of one. Everything of this one is refused by Octavia, and not there in
     LBaaS."""
+    if AGENTS.fullmatch(route.path):
+        return {404} if "{" in route.path else {200}
+    if is_whole_collection(route):
+        return {400}
     if MEMBER not in allowed(route):
         return {403}
     made_for = ".*/lbaas/(loadbalancers|graphs)|/neutron/v2.0/lb/(pools|health_monitors)"
     if re.fullmatch(made_for, route.path) and route.method == "POST":
-        return {403}  # it names the other project
+        return {403} if route.path.startswith("/v2/") else {400}  # it names the other project
     if LOOKUPS.fullmatch(route.path):
         return looked_up(route)
     if CATALOGUE.fullmatch(route.path):

@@ -152,7 +152,7 @@ def test_quotas(sdk: Any) -> None:
 
 def test_providers(sdk: Any) -> None:
     assert [row.name for row in sdk.providers()] == [PROVIDER]
-    assert list(sdk.provider_flavor_capabilities(PROVIDER)) == []
+    assert [row.name for row in sdk.provider_flavor_capabilities(PROVIDER)] == ["amp_image_tag"]
 
 
 def test_flavors(sdk: Any) -> None:

@@ -2,6 +2,7 @@
 
 from tests.api.client_stories.step import Step
 
+ZONE_CAPABILITIES = [{"name": name} for name in ("environment_group_number", "compute_zone", "volume_zone")]
 QUOTAS = (
     Step("quota defaults show", {"load_balancer": -1, "l7rule": -1}),
     Step(
@@ -69,9 +70,9 @@ ZONES = (
 
 PROVIDERS = (
     Step("provider list", [{"name": "dev", "description": "noop devices"}]),
-    Step("provider capability list dev", [{"type": "availability_zone", "name": "environment_group_number"}]),
-    Step("provider capability list --flavor dev", []),
-    Step("provider capability list --availability-zone dev", [{"name": "environment_group_number"}]),
+    Step("provider capability list dev", [{"type": "flavor", "name": "amp_image_tag"}, *ZONE_CAPABILITIES]),
+    Step("provider capability list --flavor dev", [{"name": "amp_image_tag"}]),
+    Step("provider capability list --availability-zone dev", ZONE_CAPABILITIES),
     Step("provider capability list nobody", refused="nobody"),
 )
 

@@ -33,7 +33,7 @@ POLICIES = (
     Step("l7policy show moved2", {"position": 1, "redirect_http_code": 301, "redirect_url": "https://c.example/"}),
     Step("l7policy set --enable --no-tag --tag c moved2"),
     Step("l7policy unset --description --redirect-http-code --tag c --wait moved2"),
-    Step("l7policy show moved2", {"description": "", "redirect_http_code": 302, "tags": []}),
+    Step("l7policy show moved2", {"description": "", "redirect_http_code": None, "tags": []}),
     Step("l7policy set --action REDIRECT_TO_POOL --redirect-pool jail --wait moved2"),
     Step("l7policy set --action REDIRECT_PREFIX --redirect-prefix https://d.example --wait moved2"),
     Step("l7policy show moved2", {"redirect_prefix": "https://d.example", "redirect_pool_id": None}),

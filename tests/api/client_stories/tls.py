@@ -116,7 +116,7 @@ DATAGRAMS = (
     Step("healthmonitor create --type UDP-CONNECT --delay 5 --timeout 3 --max-retries 2 --wait resolvers"),
     Step(
         "member create --address 10.20.0.1 --protocol-port 53 --request-sriov --wait resolvers",
-        {"vnic_type": "direct"},
+        refused="does not allow SR-IOV",
     ),
     Step("delete --cascade --wait names"),
 )

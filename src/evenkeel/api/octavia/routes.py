@@ -286,6 +286,7 @@ def _without_id(operations: Sequence[Operation]) -> tuple[Operation, ...]:
             path=path,
             handle=_lacks_id,
             summary="Refused: the id is missing",
+            status=400,
             rule=each.rule,
             hidden=True,
         )

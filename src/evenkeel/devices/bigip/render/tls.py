@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
-from evenkeel.core.tls import DEFAULT_VERSIONS, NEWEST
+from evenkeel.core.tls import DEFAULT_CIPHERS, DEFAULT_VERSIONS, NEWEST
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import CIPHER_GROUP, CIPHER_RULE, Key, WantedObject
 from evenkeel.devices.errors import Unrenderable
@@ -69,6 +69,10 @@ CIPHERS = {
 rule."""
 
 
+ABSENT_DEFAULTS = frozenset(DEFAULT_CIPHERS.split(":")) - CIPHERS.keys()
+"""Suites of the API's default that BIG-IPs do not have. They are left out: clients choose another one."""
+
+
 def tls_attributes(
     service: ServiceDefinition, speaker: ServiceListener | ServicePool, names: BigIpNames
 ) -> dict[str, Any]:
@@ -111,7 +115,7 @@ def _versions(speaker: ServiceListener | ServicePool) -> tuple[str, ...]:
 
 
 def _cipher_names(speaker: ServiceListener | ServicePool) -> Iterable[str]:
-    asked = (speaker.tls_ciphers or "").split(":")
+    asked = [name for name in (speaker.tls_ciphers or "").split(":") if name not in ABSENT_DEFAULTS]
     for name in asked:
         if name not in CIPHERS:
             raise Unrenderable(f"{whose(speaker)}: tls_ciphers: {name!r} is no name of a cipher that a BIG-IP has")
