@@ -40,7 +40,7 @@ WRITERS = {*OWN_WRITERS, *ADMINS}
 
 PUBLIC = re.compile(r"/|/v2|/v2.0|/neutron|/neutron/v2.0|/healthz(/ready)?|/openapi.json")
 WATCHED = re.compile(
-    r"/evenkeel/v1/(agents(/\{id\})?|environments(/\{name\})?|shards|status|database)|/neutron/v2.0/agents(/\{id\})?"
+    r"/evenkeel/v1/(agents(/\{id\})?|environments(/\{name\})?|shards|status|database|controllers|topology)|/neutron/v2.0/agents(/\{id\})?"
 )
 OPERATED = re.compile(
     r"/evenkeel/.*|/neutron/v2.0/(agents.*|lbaas/loadbalancers/\{id\}/loadbalancer-hosting-agent"
@@ -72,7 +72,9 @@ def allowed(route: Route) -> set[Persona]:
         return READERS if reading else ADMINS
     if QUOTAS.fullmatch(route.path):
         everybody = reading and route.path != "/neutron/v2.0/quotas"
-        return {*READERS, QUOTA_ADMIN} if everybody else {*ADMINS, QUOTA_ADMIN}
+        if everybody:
+            return {*READERS, QUOTA_ADMIN}
+        return {*ADMINS, QUOTA_ADMIN, GLOBAL_OBSERVER} if reading else {*ADMINS, QUOTA_ADMIN}
     assert route.path.startswith(("/v2/lbaas/", "/neutron/v2.0/lbaas/", "/neutron/v2.0/lb/")), (
         f"say here who may {route}"
     )
