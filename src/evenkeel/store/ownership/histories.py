@@ -132,11 +132,6 @@ class Asked(NamedTuple):
     keepalives: int
 
 
-def check_seen(connection: Connection, asked: Asked) -> SeenCheck:
-    """As :func:`check_all_seen`, for one."""
-    return check_all_seen(connection, (asked,))[0]
-
-
 def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[SeenCheck]:
     """Compare the database with what was confirmed, in the order of ``asked``. One statement if changes were recently
     confirmed to agents; one more if the load balancer of one is gone, and one if a shard recently left the assignments
