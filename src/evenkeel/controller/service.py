@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from evenkeel.controller.activity import ActivityRecorder
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
@@ -102,7 +103,8 @@ class Controller:
             if network is None or self._ports is None
             else VipPortSearch(store.lost_ports, network, self._ports, settings)
         )
-        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic)
+        self.activity = ActivityRecorder(settings.traffic)
+        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_look=self.activity.note)
         self._presence = presence
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
