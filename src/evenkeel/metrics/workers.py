@@ -4,8 +4,7 @@ from prometheus_client import Counter, Gauge
 
 WORKER_UP = Gauge(
     "evenkeel_controller_worker_up",
-    "Whether a worker of a controller with several serves. All other metrics of such a controller have the label "
-    "worker as well: its number, or parent.",
+    "Whether a worker of a controller with several serves.",
     ["worker"],
 )
 WORKER_ENDS = Counter(
