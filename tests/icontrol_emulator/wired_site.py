@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -102,19 +102,21 @@ class Host:
     def run(self, *commands: str) -> None:
         assert self.namespace.ip(commands) == []
 
-    def vxlan(self, key: int, local: str, remote: str, address: str, hardware: str) -> None:
-        """The kernel's VXLAN, with one other end."""
+    def vxlan(self, key: int, local: str, remotes: Iterable[str], address: str, hardware: str) -> None:
+        """The kernel's VXLAN: broadcasts go to all of the other ends, the rest to where it was learned."""
         self.run(
-            f"link add vx0 type vxlan id {key} local {local} remote {remote} dstport 4789",
+            f"link add vx0 type vxlan id {key} local {local} dstport 4789",
             f"link set dev vx0 address {hardware} mtu 1450 up",
             f"address add {address} dev vx0",
         )
+        everybody = [f"fdb append 00:00:00:00:00:00 dev vx0 dst {remote}" for remote in remotes]
+        assert self.namespace.ip(everybody, program="bridge") == []
 
-    def gre(self, key: int, local: str, remote: str, address: str, hardware: str) -> None:
+    def gre(self, key: int, local: str, remotes: Iterable[str], address: str, hardware: str) -> None:
         """Ethernet in GRE, which not every kernel has: by the code that devices use."""
         tunnel = Tunnel("gre", "0", 1458, GRE, key, local, "0", 0)
         tap = self._tap("gre0", hardware, address, lambda frame: self.ends.send(tunnel, frame), mtu=1458)
-        self.ends.know({"gre": {frames.EVERYBODY: frozenset({remote})}})
+        self.ends.know({"gre": {frames.EVERYBODY: frozenset(remotes)}})
         self.ends.connect(tunnel, tap, self.namespace)
 
     async def serve(self, port: int = 8080) -> None:

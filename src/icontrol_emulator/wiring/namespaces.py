@@ -34,7 +34,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 def obstacle() -> str:
     """Why this process cannot have namespaces and TAP interfaces; empty if it can."""
     try:
-        _ip_command()
+        _command("ip")
         made = Namespace()
     except OSError as error:
         return f"no network namespace can be made: {error.strerror}"
@@ -82,13 +82,13 @@ class Namespace:
                 raise
         return found
 
-    def ip(self, commands: Sequence[str]) -> list[str]:
-        """Run commands of `ip`, each whatever becomes of the others. Returns what they say of errors."""
+    def ip(self, commands: Sequence[str], *, program: str = "ip") -> list[str]:
+        """Run commands of `ip` (or `bridge`), each whatever becomes of the others. Returns what they say of errors."""
         if not commands:
             return []
         with self._inside():
             done = subprocess.run(  # noqa: S603  # iproute2
-                [_ip_command(), "-force", "-batch", "-"],
+                [_command(program), "-force", "-batch", "-"],
                 input="".join(f"{command}\n" for command in commands),
                 text=True,
                 capture_output=True,
@@ -103,10 +103,10 @@ class Namespace:
             Path("/proc/sys/net", path).write_text(value)
 
 
-def _ip_command() -> str:
-    found = shutil.which("ip")
+def _command(name: str) -> str:
+    found = shutil.which(name)
     if found is None:
-        raise OSError(errno.ENOENT, "there is no command ip (iproute2)")
+        raise OSError(errno.ENOENT, f"there is no command {name} (iproute2)")
     return found
 
 

@@ -76,7 +76,7 @@ async def test_tunnels_to_the_hosts_of_members(site: WiredSite, kind: NetworkTyp
         machine = site.host(name, f"{end}/24", vlan=UNDERLAY)
         macs.append(f"fa:16:3e:00:00:{number:02x}")
         attach = machine.vxlan if kind is NetworkType.VXLAN else machine.gre
-        attach(5001, end, VTEP, f"{name}/24", macs[-1])
+        attach(5001, end, [VTEP], f"{name}/24", macs[-1])
         machines.append(machine)
     client, *servers = machines
     for server in servers:
