@@ -15,6 +15,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
 PARTS = {
     "Controllers: the API": "api",
     "Controllers: agents' messages and background work": "controller",
+    "Controllers: several workers": "workers",
     "Agents": "agent",
     "Agents: requests to devices": "device_requests",
     "evenkeel-haproxyd": "haproxyd",

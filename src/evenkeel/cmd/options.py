@@ -28,6 +28,14 @@ COMMON = [
 ]
 
 CONTROLLER = [
+    cfg.IntOpt(
+        "workers",
+        default=1,
+        min=1,
+        max=64,
+        help="Processes on the API's one port, each of them a controller: at most as many as there are cores. "
+        "Connections to the database, and limits of connections and rates, count for each. See how-to/deploy.md.",
+    ),
     cfg.ListOpt(
         "environments",
         default=[],
