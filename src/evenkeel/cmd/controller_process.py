@@ -279,6 +279,7 @@ def settings(conf: cfg.ConfigOpts) -> ControllerSettings:
         settle_seconds=conf.settle_time,
         handbacks_at_once=conf.handbacks_at_once,
         handovers_at_once=conf.handovers_at_once,
+        balance_interval_seconds=conf.balance_interval,
         suspicion_interval_seconds=conf.suspicion_interval,
         max_message_bytes=conf.max_message_bytes,
         orphan_grace_seconds=conf.orphan_grace_time,
