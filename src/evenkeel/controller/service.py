@@ -36,6 +36,8 @@ from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 log = structlog.get_logger(__name__)
 
 OVERDUE_PER_SWEEP = 500
+WAITING_PER_LOOK = 500
+"""Load balancers that wait longest, whose owners get another hint."""
 LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 FACTS_LOOKS = 10
@@ -123,6 +125,9 @@ class Controller:
         loops.append(
             self._every(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
         )
+        loops.append(
+            self._every(self._pause(lambda: settings.hint_repeat_seconds), self._repeat_hints, "hints sent again")
+        )
         for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, releases.look, "ports to be given back"))
@@ -185,6 +190,12 @@ class Controller:
 
     async def _release_leftovers(self) -> None:
         await self._attachments.release_leftovers(limit=LEFTOVERS_PER_LOOK)
+
+    async def _repeat_hints(self) -> None:
+        """A hint may have been lost. Agents look for work that nobody hints at only now and then."""
+        waited_seconds = self._settings.hint_repeat_seconds
+        for owner in await self._scheduling.waiting(waited_seconds=waited_seconds, limit=WAITING_PER_LOOK):
+            self._hints.notify_assignments(owner)
 
     async def _sweep(self) -> None:
         await self._scheduler.check_clock()
