@@ -5,7 +5,7 @@ import { amount } from "./parts.js";
 const WIDTH = 240;
 const HEIGHT = 60;
 
-/** `figures`: names in a point, each with its word beside the value of now. A point that does not know a figure is left out of its line. */
+/** `figures`: names in a point, each with its word beside the value of now. Where points do not know a figure, its line has a gap. */
 export function Chart({ title, figures, points }) {
   const names = Object.keys(figures);
   const known = (name) => points.map((point, index) => [index, point[name]]).filter(([, value]) => value !== null && value !== undefined);
@@ -21,9 +21,22 @@ export function Chart({ title, figures, points }) {
   return html`<figure class="chart">
     <figcaption>${title} <strong>${now}</strong></figcaption>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}, last ${now}, at most ${amount(most)}" preserveAspectRatio="none">
-      ${lines.map(([, values], number) => html`<polyline class="series-${number}" points=${values.map(([index, value]) => `${x(index)},${y(value)}`).join(" ")} />`)}
+      ${lines.flatMap(([, values], number) =>
+        runs(values).map((run) => html`<polyline class="series-${number}" points=${run.map(([index, value]) => `${x(index)},${y(value)}`).join(" ")} />`),
+      )}
     </svg>
   </figure>`;
+}
+
+/** Values whose points follow each other; one alone twice, so that it is seen as a dot. */
+function runs(values) {
+  const found = [];
+  for (const each of values) {
+    const last = found[found.length - 1];
+    if (last && last[last.length - 1][0] === each[0] - 1) last.push(each);
+    else found.push([each]);
+  }
+  return found.map((run) => (run.length > 1 ? run : [run[0], run[0]]));
 }
 
 /** `lines`: titles and figures. */

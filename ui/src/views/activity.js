@@ -31,9 +31,9 @@ function Known({ data }) {
     ["Requests", amount(requests.count), `${amount(requests.failed)} failed`],
     ["Time to answer", requests.mean_seconds === null ? "–" : `${Math.round(requests.mean_seconds * 1000)} ms`, "mean"],
     ["Time to ACTIVE", times.count ? `${amount(times.median_seconds)} s` : "–", times.count ? `median of ${amount(times.count)}; 95 % within ${amount(times.p95_seconds)} s` : "no change yet"],
-    ["Traffic", last && last.connections !== null ? `${amount(last.connections)}/s` : "–", last ? `new connections of ${last.load_balancers} load balancers` : data.reason],
+    ["Traffic", last && last.connections !== null ? `${amount(last.connections)}/s` : "–", last ? `new connections; load balancers observed: ${last.load_balancers}` : data.reason],
   ];
-  return html`<p class="live">Requests and times are those of this controller since ${clock(data.since)} UTC; traffic is that of all load balancers, the same on every controller.</p>
+  return html`<p class="live">Requests and times are those of the controller (of several workers: the one) that answered, since ${clock(data.since)} UTC; traffic is that of all load balancers, the same on every controller.</p>
     <ul class="cards">
       ${cards.map(([title, value, more]) => html`<li><span class="title">${title}</span> <span class="value">${value}</span><ul><li>${more}</li></ul></li>`)}
     </ul>
