@@ -33,7 +33,7 @@ INQUIRIES_MAX = 16
 """Requests of this process that wait for an agent's answer at a time."""
 READINESS_SECONDS = 2.0
 """For which an answer to ``/healthz/ready`` is given again: anybody may ask."""
-ACTIVITY_SECONDS = 2.0
+ACTIVITY_SECONDS = 5.0
 """For which an answer to ``/activity`` is given again: many dashboards ask for it."""
 
 NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
