@@ -224,6 +224,8 @@ async def serve_until(
 
     ending = asyncio.create_task(end())
     try:
+        # before anybody is told; what connects waits in the queue until the server accepts, in a moment
+        around.listening.listen(server.config.backlog)
         host, port = around.listening.getsockname()[:2]
         log.info("API listening", host=host, port=port, identity=conf.identity.kind)
         around.service_manager.ready()
