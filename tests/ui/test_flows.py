@@ -1,5 +1,6 @@
 """What operators do with the dashboard, in a real browser over a running system."""
 
+import contextlib
 import re
 import signal
 
@@ -79,12 +80,13 @@ def test_a_tenant_sees_its_load_balancers_and_is_told_what_it_may_not_see(world:
 
 def test_requests_times_to_active_and_traffic_are_on_the_overview(world: World, open_page: Open) -> None:
     def is_known() -> bool:
-        httpx.get(world.site, timeout=60.0)
+        with contextlib.suppress(httpx.TransportError):  # the stand-in cuts connections when a virtual server changes
+            httpx.get(world.site, timeout=60.0)
         world.rename("for the overview")
         activity = world.ask("GET", f"{OPERATORS}/activity", controller=1)["activity"]
         points = activity["points"]
-        served = any(point["connections"] for point in points)
-        return len(points) > 2 and served and any(point["time_to_active_seconds"] is not None for point in points)
+        served = [point for point in points if point["connections"]]
+        return len(served) > 2 and any(point["time_to_active_seconds"] is not None for point in points)
 
     world.until(is_known)
     window = open_page(world, height=900)
@@ -348,7 +350,7 @@ def test_the_keyboard_alone_drains_an_agent(world: World, open_page: Open) -> No
     press("Enter")
     expect(window.page.get_by_role("dialog")).to_be_visible()
     press("Escape")
-    expect(window.page.get_by_role("dialog")).to_have_count(0)
+    expect(window.page.locator("dialog")).to_have_count(0)  # removed, not only closed: the next Enter opens a new one
     assert focused() == f"Drain {host}"  # where it was
     press("Enter")
     tab_to("Drain")

@@ -33,6 +33,7 @@ export const clock = (text) => text.replace("T", " ").slice(0, 19);
 /** A number in few digits. */
 export function amount(value) {
   for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) if (value >= size) return `${(value / size).toPrecision(3)} ${unit}`;
+  if (value > 0 && value < 0.001) return "< 0.001";
   return value >= 10 || Number.isInteger(value) ? String(Math.round(value)) : value.toPrecision(2);
 }
 

@@ -8,6 +8,8 @@ from evenkeel.core.activity import Activity, ActivityPoint, ActivityTotals
 from evenkeel.core.values import Value
 
 DECIMALS = 3
+SECONDS_DECIMALS = 6
+"""Requests may take less than a millisecond."""
 ROUTES_MAX = 10
 """Most routes that are shown, those with the most requests."""
 
@@ -150,8 +152,8 @@ def _point(point: ActivityPoint) -> ActivityPointView:
 
 
 def _mean(total: float, count: int) -> float | None:
-    return round(total / count, DECIMALS) if count else None
+    return round(total / count, SECONDS_DECIMALS) if count else None
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DECIMALS)
+    return None if value is None else round(value, SECONDS_DECIMALS)
