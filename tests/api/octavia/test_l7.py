@@ -215,6 +215,18 @@ async def test_bad_rule_is_refused_naming_it(
         assert word in answer["faultstring"]
 
 
+async def test_an_empty_key_is_none(api: Client, listener: dict[str, Any]) -> None:
+    """As Terraform sends it."""
+    policy = (await make(api, listener["id"]))["id"]
+    path = f"/l7policies/{policy}/rules"
+    made = (await api.post(path, {"rule": RULE | {"key": ""}}))["rule"]
+    assert made["key"] is None
+    changed = (await api.put(f"{path}/{made['id']}", {"rule": {"key": "", "value": "/y"}}))["rule"]
+    assert (changed["key"], changed["value"]) == (None, "/y")
+    answer = await api.call("POST", path, 400, {"rule": RULE | {"type": "HEADER", "key": ""}})
+    assert "requires a key" in answer["faultstring"]
+
+
 async def test_no_device_takes_rules_by_the_hundred(api: Client, listener: dict[str, Any]) -> None:
     policy = await make(api, listener["id"], rules=[RULE] * 50)
     answer = await api.post(f"/l7policies/{policy['id']}/rules", {"rule": RULE}, 409)

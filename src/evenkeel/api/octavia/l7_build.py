@@ -62,7 +62,8 @@ def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_i
         l7policy_id=policy_id,
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
-        **asked(body, L7Rule),
+        key=body.key or None,
+        **asked(body, L7Rule, "key"),
     )
     check_rule(rule)
     return rule

@@ -53,8 +53,10 @@ def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
     changes = given(body, L7Rule)
     if not changes.keys() & set(_COMPARING):
         return changes
-    if changes.get("type", current.type) not in KEYED:
-        changes.setdefault("key", None)
+    if "key" in changes:
+        changes["key"] = changes["key"] or None
+    elif changes.get("type", current.type) not in KEYED:
+        changes["key"] = None
     return _whole(changes, _COMPARING, replace(current, **changes), check_rule)
 
 

@@ -38,10 +38,9 @@ RedirectCode = Literal[301, 302, 303, 307, 308]
 Key = Annotated[
     str,
     Meta(
-        min_length=1,
         max_length=255,
-        # a token of RFC 9110
-        pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+" + END,
+        # a token of RFC 9110; empty: none
+        pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]*" + END,
         description="A name of a header, cookie or field: letters, digits and !#$%&'*+.^_`|~-",
     ),
 ]
