@@ -15,7 +15,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?")
 _STATEMENT = re.compile(r"\n\[SQL: .*", re.DOTALL)
-"""What SQLAlchemy says after the database's own error: the statement and its parameters, which differ by version."""
+"""What SQLAlchemy says after the database's own error: it differs by version and by what the parameters are."""
 
 
 class Replay:

@@ -6,7 +6,9 @@ from tests.compat.replay import Replay
 from tests.compat.table import Line
 
 ERROR = "(sqlite3.IntegrityError) NOT NULL constraint failed: pool.tls_enabled"
-STATEMENT = "\n[SQL: UPDATE pool SET updated_at=?]\n[parameters: ('2026-11-25 03:40:25.579697')]\n(Background: https://x)"
+STATEMENT = (
+    "\n[SQL: UPDATE pool SET updated_at=?]\n[parameters: ('2026-11-25 03:40:25.579697')]\n(Background: https://x)"
+)
 
 
 async def _recorded(text: str) -> object:

@@ -52,8 +52,14 @@ export function Also({ command, path, method = "GET" }) {
 
 /** `loading`: there is no answer yet. */
 export function Failure({ error, loading }) {
+  if (error && error.status === 403) return html`<${Refused} error=${error} />`;
   if (error) return html`<p class="failure" role="alert">${error.message}</p>`;
   return loading && html`<p>Loading…</p>`;
+}
+
+/** In the place of what this login may not read. */
+export function Refused({ error }) {
+  return html`<p class="empty">${error.roles.length ? `Needs the role ${error.roles.join(" or ")}.` : error.message}</p>`;
 }
 
 /** `columns`: [title, row => content]. */

@@ -15,6 +15,7 @@ from cliff.commandmanager import CommandManager
 
 import evenkeel
 from evenkeel.cli import (
+    activity,
     agent_moves,
     agents,
     certificates,
@@ -47,6 +48,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
 COMMANDS: dict[str, type[Command]] = {
     "status": status.ShowStatus,
+    "activity": activity.ShowActivity,
     "agent list": agents.ListAgents,
     "agent show": agents.ShowAgent,
     "agent set": agents.SetAgent,

@@ -155,6 +155,7 @@ async def serve(
             tls=parts.tls,
             broker_problem=bus.problem,
             traffic=controller.traffic,
+            activity=controller.activity,
         )
         tune_collector()
         beating = asyncio.create_task(heart.beat())

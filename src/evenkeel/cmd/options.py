@@ -134,7 +134,12 @@ AGENT = [
     cfg.StrOpt("environment_prefix", default="Project", help="The environment the agent belongs to."),
     cfg.IntOpt("environment_group_number", default=1, min=1, help="The device group in the environment."),
     cfg.StrOpt("device_driver", default="bigip", help="Entry point in evenkeel.devices that configures the devices."),
-    cfg.FloatOpt("report_interval", default=10.0, min=0.5, help="Seconds between full state reports."),
+    cfg.FloatOpt(
+        "report_interval",
+        default=10.0,
+        min=0.5,
+        help="Seconds between full state reports; one that says nothing new is sent every sixth time.",
+    ),
     cfg.FloatOpt("keepalive_interval", default=1.0, min=0.05, help="Seconds between keepalives."),
     cfg.FloatOpt(
         "status_interval", default=5.0, min=0.2, help="Seconds between observations of statuses and statistics."

@@ -6,6 +6,7 @@ from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
 from evenkeel.api.operators import (
+    activity,
     agents,
     certificates,
     database,
@@ -259,6 +260,14 @@ _OTHERS = (
         summary="Show a summary of the whole system",
         rule=own("status", "get"),
         answer=wrapped("status", status.StatusView),
+    ),
+    Operation(
+        method="GET",
+        path="/activity",
+        handle=activity.activity,
+        summary="Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
+        rule=own("activity", "get"),
+        answer=wrapped("activity", activity.ActivityView),
     ),
     Operation(
         method="GET",

@@ -138,6 +138,7 @@ _OWN = (
     ("shard", "rebind", _OPERATOR, "Make another agent the home of a shard"),
     ("event", "get", _OPERATOR, "List events"),
     ("id", "get", _OPERATOR, "List ids that begin with a prefix"),
+    ("activity", "get", _WATCHER, "Show requests, times to ACTIVE and traffic over time, as sums"),
     ("status", "get", _WATCHER, "Show a summary of the whole system"),
     ("request", "unlimited", _OPERATOR, "Send requests without a rate limit, which is for tenants"),
 )
