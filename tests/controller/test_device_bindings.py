@@ -43,7 +43,7 @@ class Ports:
             raise self.error
         self.before()
         options = await read()
-        assert options is not None
+        assert options is not None and options.security_group_ids is None, "they are not to be changed"
         self.hosts[port_id] = options.binding_host
 
 

@@ -32,7 +32,7 @@ class DeviceBindings:
         async def read() -> PortOptions | None:
             nonlocal latest
             latest = await self._store.binding_of(claim_id)
-            return None if latest is None else PortOptions(binding_host=latest.host)
+            return None if latest is None else PortOptions(security_group_ids=None, binding_host=latest.host)
 
         if latest is not None:
             try:
