@@ -33,8 +33,8 @@ from evenkeel.devices.noop import NoopGroup, NoopMemory
 ENVIRONMENT = "lab"
 AGENTS_PER_GROUP = 4
 CONTROLLERS = 2
-SETTLE_SECONDS = 15.0
-"""From the last registration to the first measurement."""
+SETTLE_SECONDS = 45.0
+"""From the last registration to the first measurement: until then controllers look at new sessions more closely."""
 CONTROLLER = """[DEFAULT]
 transport_url = {bus}
 environments = lab:noop

@@ -41,7 +41,7 @@ from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 
 PROCESSES = 4
-SETTLE_SECONDS = 10.0
+SETTLE_SECONDS = 45.0
 LIMIT_SECONDS = 600.0
 MEMBERS = 3
 PER_TENANT = 10
