@@ -74,6 +74,9 @@ class Store:
     async def group_snapshot(self, environment: str, number: int, *, settle_seconds: float) -> GroupSnapshot:
         return self.snapshot
 
+    async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+        return (self.snapshot,)
+
     async def groups(self, environment: str, project_id: str, **_: Any) -> Sequence[GroupView]:
         return self.views.get(project_id, ())
 
@@ -277,6 +280,31 @@ async def test_homes_are_looked_at_less_often_than_everything_else() -> None:
         await at.scheduler.tick()
     await at.scheduler.check_clock()
     assert at.store.homes == [True, False, False, True, False]
+
+
+async def test_uneven_homes_move_one_at_a_time_and_for_good() -> None:
+    at = Bench(balance_interval_seconds=3.0)
+    shards = tuple(ShardSnapshot(id=f"x{n}", home="a", acting="a", epoch=n) for n in range(4))
+    at.store.snapshot = GroupSnapshot(agents=(replace(A, homed=4), B), shards=shards)
+    before = transitions("balance")
+    for _ in range(3):
+        await at.scheduler.tick()
+        assert at.store.handovers == []
+        at.clock.now += 1.0
+    await at.scheduler.tick()
+    await at.scheduler.tick()
+    assert at.store.handovers == [("x0", 0, "b", True)]
+    assert (at.hints.assignments, transitions("balance") - before) == (["x0"], 1)
+
+
+async def test_homes_stay_by_option() -> None:
+    at = Bench()
+    shards = tuple(ShardSnapshot(id=f"x{n}", home="a", acting="a", epoch=n) for n in range(4))
+    at.store.snapshot = GroupSnapshot(agents=(replace(A, homed=4), B), shards=shards)
+    for _ in range(100):
+        await at.scheduler.tick()
+        at.clock.now += 1.0
+    assert at.store.handovers == []
 
 
 async def test_who_observes_a_group_of_other_reach_looks_again() -> None:

@@ -11,6 +11,7 @@ from evenkeel.core.control import Change, Environment
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.messages import Applied, ReportApplied
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
+from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
@@ -38,10 +39,10 @@ async def other_store(store: SqlStore, other_database_url: str) -> AsyncIterator
     await opened.close()
 
 
-async def confirm(store: SqlStore, load_balancer_id: str) -> None:
-    """Its device holds the newest revision."""
+async def confirm(store: SqlStore, load_balancer_id: str, error: str = "") -> None:
+    """Its device holds the newest revision, or refuses it."""
     root = await store.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
-    applied = Applied(load_balancer_id=load_balancer_id, revision=root.revision)
+    applied = Applied(load_balancer_id=load_balancer_id, revision=root.revision, error=error)
     await store.reports.record_applied(ReportApplied(agent_id=AGENT, shard_id=SHARD, epoch=1, outcomes=(applied,)))
 
 
@@ -109,6 +110,28 @@ async def test_each_write_is_taken_by_an_active_one_and_makes_it_pending(store: 
     assert isinstance(await writes(stored)["change member"](store), Change)
     with pytest.raises(Conflict, match="immutable"):
         await writes(stored)["change member"](store)
+
+
+async def test_nothing_is_in_error_below_an_active_one(store: SqlStore) -> None:
+    """Octavia lets nobody change the members and the monitor of a pool in ERROR, or the rules of a policy in ERROR."""
+    stored = await create(store)
+    root = stored.load_balancer.id
+    await confirm(store, root)
+    await writes(stored)["change member"](store)
+    await confirm(store, root, error="the device refuses it")
+
+    failed = await store.tenants.tree(root, project_id=None)
+    assert ProvisioningStatus.ERROR in {each.provisioning_status for each in failed.members}
+    for name, write in writes(stored).items():
+        with pytest.raises(Conflict, match="immutable"):
+            await write(store)
+        assert (await store.tenants.tree(root, project_id=None)) == failed, name
+
+    await confirm(store, root)  # it was tried again
+    healed = await store.tenants.tree(root, project_id=None)
+    below = (*healed.listeners, *healed.pools, *healed.members, *healed.health_monitors)
+    assert {each.provisioning_status for each in (healed.load_balancer, *below)} == {ProvisioningStatus.ACTIVE}
+    assert isinstance(await writes(stored)["change member"](store), Change)
 
 
 @pytest.mark.parametrize("status", ["ACTIVE", "ERROR"])

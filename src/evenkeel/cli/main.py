@@ -36,6 +36,7 @@ from evenkeel.cli import (
     shards,
     status,
     subnets,
+    trees,
 )
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
@@ -62,6 +63,7 @@ COMMANDS: dict[str, type[Command]] = {
     "plan": plans.ShowPlan,
     "loadbalancer list": load_balancers.ListLoadBalancers,
     "loadbalancer show": load_balancers.ShowLoadBalancer,
+    "loadbalancer tree": trees.ShowTree,
     "loadbalancer history": load_balancers.ShowHistory,
     "loadbalancer series": series.ShowSeries,
     "loadbalancer list-on-agent": placement.ListOnAgent,

@@ -28,6 +28,14 @@ COMMON = [
 ]
 
 CONTROLLER = [
+    cfg.IntOpt(
+        "workers",
+        default=1,
+        min=1,
+        max=64,
+        help="Processes on the API's one port, each of them a controller: at most as many as there are cores. "
+        "Connections to the database, and limits of connections and rates, count for each. See how-to/deploy.md.",
+    ),
     cfg.ListOpt(
         "environments",
         default=[],
@@ -43,6 +51,13 @@ CONTROLLER = [
     ),
     cfg.IntOpt(
         "handbacks_at_once", default=4, min=1, help="Shards of a device group that are handed back at the same time."
+    ),
+    cfg.FloatOpt(
+        "balance_interval",
+        default=60.0,
+        min=0.0,
+        help="Seconds between two planned moves of a shard in a device group whose agents are home to uneven numbers "
+        "of shards (by 3 or more, and a tenth of the average). 0: homes stay where they are.",
     ),
     cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between checks for unserved shards."),
     cfg.FloatOpt(

@@ -12,6 +12,7 @@ from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.backoff import spread
 from evenkeel.core.control import DueWork, Pulse, Recheck, ShardOwner
 from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
@@ -24,6 +25,7 @@ from evenkeel.core.placement import (
     assign_unserved,
     choose_group,
     choose_home,
+    plan_balance,
     plan_failover,
     plan_handback,
     plan_leaving,
@@ -62,6 +64,7 @@ class Scheduler:
         self._clock = clock
         self._database_clock = DatabaseClockMonitor(clock, hold_seconds=settings.session_ttl_seconds)
         self._homes_at = 0.0
+        self._balance_at = clock.monotonic() + settings.balance_interval_seconds
         self._calm_marks: tuple[float, ...] | None = None
         """Those of the pulse before the last complete look, if that found nothing to do."""
         self._pause = InterruptibleSleep()
@@ -149,6 +152,7 @@ class Scheduler:
         due_work = await self._read_due_work()
         if self.trusts_clock:
             await self._schedule(due_work)
+            await self._balance()
         waiting: dict[str, list[tuple[LoadBalancerId, ProjectId]]] = {}
         for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
             limit=self._settings.placements_per_tick
@@ -188,6 +192,16 @@ class Scheduler:
             await self._schedule_group(environment, number)
         for environment, number in due_work.reach:
             await self._note_reach(environment, number)
+
+    async def _balance(self) -> None:
+        """Move one shard of each device group whose homes are spread unevenly, if it is time to."""
+        interval, now = self._settings.balance_interval_seconds, self._clock.monotonic()
+        if not interval or now < self._balance_at:
+            return
+        self._balance_at = now + spread(interval, self._rng.uniform)
+        for group in await self._scheduling.skewed_groups(settle_seconds=self._settings.settle_seconds):
+            for move in plan_balance(group):
+                await self._start_handover(move, "balance", rebind=True)
 
     async def _note_reach(self, environment: str, number: int) -> None:
         observer = await self._scheduling.note_reach(environment, number)

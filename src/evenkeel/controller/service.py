@@ -13,6 +13,7 @@ import structlog
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
+from evenkeel.controller.device_bindings import DeviceBindings
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
@@ -92,6 +93,7 @@ class Controller:
         self._releases: list[PortReleases] = []
         if network is not None:
             self._releases = [PortReleases(each, network) for each in (store.claims, store.device_ports)]
+        self._bindings = None if network is None else DeviceBindings(store.attachments, network)
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._ports = None if network is None else VipPortUpdates(store.ports, store.lost_ports, network)
@@ -129,6 +131,9 @@ class Controller:
         for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, releases.look, "ports to be given back"))
+        if self._bindings is not None:
+            pause = self._pause(lambda: settings.release_interval_seconds)
+            loops.append(self._every(pause, self._bindings.look, "ports of devices' addresses"))
         if self._facts is not None:
             loops.append(self._every(self._until_facts_are_due, self._facts.look, "facts of networks"))
         if self._search is not None:

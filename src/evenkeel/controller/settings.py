@@ -33,6 +33,8 @@ class ControllerSettings(Value):
     """The most shards of one device group in handover from drained agents."""
     homes_interval_seconds: float = 3.0
     """Between two checks for shards away from their home."""
+    balance_interval_seconds: float = 0.0
+    """Between two planned moves of a shard in each device group whose homes are spread unevenly; 0: none."""
     breaker_window_seconds: float = 30.0
     """Agents that fall silent within this window count as silent at once."""
     suspicion_interval_seconds: float = 0.4

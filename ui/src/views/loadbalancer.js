@@ -5,21 +5,21 @@ import { useData } from "../live.js";
 import { Also, Facts, Failure, Status, Table, clock, short } from "../parts.js";
 import { EventList } from "./events.js";
 import { LBAAS } from "./loadbalancers.js";
-import { Tree } from "./objects.js";
+import { Tree, withPools } from "./objects.js";
 import { Traffic } from "./traffic.js";
 
 export function LoadBalancer({ id, live }) {
   async function read() {
     const [shown, tree, hosting, history, events] = await Promise.all([
       get(`${LBAAS}/loadbalancers/${id}`),
-      get(`${LBAAS}/loadbalancers/${id}/status`),
+      get(`${OPERATORS}/loadbalancers/${id}/tree`),
       get(`${OPERATORS}/loadbalancers/${id}/agent`),
       get(`${OPERATORS}/loadbalancers/${id}/history`),
       get(`${OPERATORS}/events?object_id=${id}&newest=true&limit=20`),
     ]);
     return {
       root: shown.loadbalancer,
-      tree: tree.statuses.loadbalancer,
+      tree: withPools(tree.tree),
       hosting: hosting.hosting,
       history: history.history,
       events: events.events.slice().reverse(),
@@ -34,6 +34,7 @@ export function LoadBalancer({ id, live }) {
       <${Traffic} id=${id} turn=${data.hosting.applied_revision} />
       <h2>Objects</h2>
       <${Tree} node=${data.tree} root=${id} />
+      <${Also} command="evenkeel loadbalancer tree ${id}" path="${OPERATORS}/loadbalancers/${id}/tree" />
       <${Difference} id=${id} />
       <${History} rows=${data.history} id=${id} />
       <h2>Events</h2>

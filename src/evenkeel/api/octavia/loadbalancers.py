@@ -5,6 +5,7 @@ from collections.abc import Callable
 from evenkeel.api.answers import Answer, StreamedAnswer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Forbidden
+from evenkeel.api.member_subnets import check_subnets
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import tree_of
 from evenkeel.api.octavia.changes import load_balancer_changes
@@ -63,6 +64,7 @@ async def make_load_balancer(
         tree = choice.applied(tree_of(wanted, place, provider=provider, vip=vip, new_id=services.new_id))
         refuse(provider, tree_problems(table, tree))
         offered.check_tree(tree)
+        await check_subnets(services, call.caller.scope, tree.members)
         rows: tuple[Listener | Pool, ...] = (*tree.listeners, *tree.pools)
         users = [ChangedUser(row) for row in rows]
         certificates = await services.references.read(users, project_id, table)

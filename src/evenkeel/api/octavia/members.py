@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
+from evenkeel.api.member_subnets import check_subnets
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import member_row
 from evenkeel.api.octavia.changes import batch_rows, member_changes
@@ -51,6 +52,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
     served = await services.providers.of(LoadBalancer, pool.load_balancer_id, call.caller.scope)
     served.refuse(member_problems(served.table, asdict(row)))
     await check_sriov(services, pool.load_balancer_id, [wanted])
+    await check_subnets(services, call.caller.scope, [row])
     accepted = await services.tenants.add_members((row,), project_id=call.caller.scope)
     await services.accepted(accepted)
     made: Member = await written(services, call, MEMBERS, accepted, row.id, pool.id)
@@ -91,6 +93,7 @@ async def replace(services: Services, call: Call, body: change_requests.MemberBa
     for row in rows:
         served.refuse(member_problems(served.table, asdict(row)))
     await check_sriov(services, pool.load_balancer_id, body.members)
+    await check_subnets(services, call.caller.scope, rows)
     accepted = await services.tenants.replace_members(
         pool.id, rows, additive_only=additive_only, project_id=call.caller.scope
     )

@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import unknown_input
+from evenkeel.api.member_subnets import check_subnets
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import monitor_row, pool_rows
 from evenkeel.api.octavia.changes import Changes, changed_persistence, monitor_changes, pool_changes
@@ -45,6 +46,7 @@ async def make_pool(services: Services, call: Call, wanted: requests.PoolNew, *,
         wanted, wanted.protocol, wanted.lb_algorithm, place, new_id=services.new_id, any_cookies=any_cookies
     )
     check_new_pool(served, rows, None if listener is None else listener.protocol)
+    await check_subnets(services, call.caller.scope, rows.members)
     certificates = await services.references.read([ChangedUser(rows.pool)], served.by.project_id, served.table)
     accepted = await services.tenants.add_pool(
         rows.pool,

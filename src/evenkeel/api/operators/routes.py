@@ -18,6 +18,7 @@ from evenkeel.api.operators import (
     requests,
     series,
     status,
+    trees,
     views,
 )
 from evenkeel.api.operators.agent_views import AgentView
@@ -266,6 +267,15 @@ _OTHERS = (
         summary="Show the agents of a load balancer",
         rule=own("loadbalancer", "get_agent"),
         answer=wrapped("hosting", views.HostingView),
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/loadbalancers/{id}/tree",
+        handle=trees.tree,
+        summary="Show a load balancer and everything below it, with statuses: also pools that no listener uses",
+        rule=own("loadbalancer", "get_tree"),
+        answer=wrapped("tree", trees.LoadBalancerNode),
         errors=(404,),
     ),
     Operation(

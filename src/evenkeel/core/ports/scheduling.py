@@ -79,6 +79,12 @@ class SchedulingStore(Protocol):
         agents that died."""
         ...
 
+    async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+        """The groups whose homes are spread unevenly (see :func:`evenkeel.core.placement.skewed_homes`): their agents,
+        one tenant's shard that may move, and one in handover, if there are any. Counts all shards.
+        """
+        ...
+
     async def sessions(self) -> tuple[SessionRef, ...]:
         """The live sessions."""
         ...

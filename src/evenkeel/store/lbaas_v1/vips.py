@@ -13,6 +13,7 @@ from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.networks.claims import hold
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
@@ -42,7 +43,7 @@ _GIVE_VIP = (
 _REMOVE_ROOT = (
     update(_root)
     .where(_root.c.id == bindparam("b_id"))
-    .values(deleted=True, live_key=bindparam("b_id"), provisioning_status=PENDING_DELETE)
+    .values(deleted=True, live_key=bindparam("b_id"), provisioning_status=PENDING_DELETE, updated_at=db_now())
 )
 
 

@@ -104,6 +104,7 @@ def begin_history(
                 provisioning_status=ProvisioningStatus.PENDING_UPDATE.value,
                 status_reason=CONFIRMED_ANEW,
                 pending_deadline=db_now() + float(deadline_seconds),
+                updated_at=db_now(),
             )
         )
         record_event(

@@ -20,7 +20,7 @@ from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
 from evenkeel.store.reports.observed import locked_group, observed_group
-from evenkeel.store.reports.operating import set_operating
+from evenkeel.store.reports.operating import changed_at, set_operating
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 _agent, _root, _shard = schema.agent, schema.load_balancer, schema.shard
@@ -162,7 +162,11 @@ def _show_present(connection: Connection, group: Any, ids: Sequence[str]) -> lis
     connection.execute(
         update(_root)
         .where(in_list(_root.c.id, [row.id for row in rows]), _root.c.operating_reason == ABSENT_REASON)
-        .values(operating_status=OperatingStatus.OFFLINE.value, operating_reason="")
+        .ordered_values(
+            (_root.c.updated_at, changed_at(_root, OperatingStatus.OFFLINE.value)),
+            (_root.c.operating_status, OperatingStatus.OFFLINE.value),
+            (_root.c.operating_reason, ""),
+        )
     )
     return _events(group, rows, "load_balancer_present", "present on a device again")
 

@@ -19,7 +19,6 @@ from sqlalchemy import (
     Update,
     and_,
     bindparam,
-    case,
     exists,
     func,
     or_,
@@ -31,13 +30,12 @@ from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.messages import OVERTAKEN, ObservedStatistics, ObservedStatus, ReportReceipt, ReportStatus
 from evenkeel.core.model import ListenerStatistics
-from evenkeel.core.statuses import PENDING
-from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import batches, upsert
 from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
+from evenkeel.store.reports.operating import changed_at
 
 _group = schema.device_group
 _shard = schema.shard
@@ -159,20 +157,17 @@ def _set_status(table: Table) -> Update:
         return (
             update(_root)
             .where(_root.c.id == bindparam("b_id"), differs, _of_group(_root))
-            .values(operating_status=status, operating_reason=reason, updated_at=_since_status(_root))
+            .ordered_values(
+                (_root.c.updated_at, changed_at(_root, status)),
+                (_root.c.operating_status, status),
+                (_root.c.operating_reason, reason),
+            )
         )
     return (
         update(table)
         .where(table.c.id == bindparam("b_id"), table.c.operating_status != status, _of_group(table))
-        .values(operating_status=status, updated_at=_since_status(table))
+        .ordered_values((table.c.updated_at, changed_at(table, status)), (table.c.operating_status, status))
     )
-
-
-def _since_status(table: Table) -> ColumnElement[float]:
-    """Now, but of what is PENDING: there it says since when."""
-    # not IN, which a statement for many rows cannot hold
-    pending = or_(*(table.c.provisioning_status == status.value for status in sorted(PENDING)))
-    return case((pending, table.c.updated_at), else_=db_now())
 
 
 _SET_STATUS = {kind: _set_status(table) for kind, table in OBSERVED_TABLES.items()}

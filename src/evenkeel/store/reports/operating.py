@@ -1,12 +1,13 @@
-"""Setting the operating status of a whole load balancer."""
+"""Setting operating statuses: when one changes, and those of a whole load balancer."""
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, Table, update
+from sqlalchemy import ColumnElement, Connection, Table, case, or_, update
 
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.operating import KEPT_BELOW
-from evenkeel.core.statuses import OperatingStatus
+from evenkeel.core.statuses import PENDING, OperatingStatus
+from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 
@@ -14,6 +15,15 @@ _root = schema.load_balancer
 
 BELOW: tuple[Table, ...] = (schema.listener, schema.pool, schema.member)
 _KEPT = tuple(sorted(status.value for status in KEPT_BELOW))
+
+
+def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[float]:
+    """``updated_at`` of a row whose operating status becomes ``status``: now if it is another one, but of what is
+    PENDING it stays, for there it says since when. MariaDB's later assignments see earlier ones: set it first.
+    """
+    # not IN, which a statement for many rows cannot hold
+    pending = (table.c.provisioning_status == each.value for each in sorted(PENDING))
+    return case((or_(table.c.operating_status == status, *pending), table.c.updated_at), else_=db_now())
 
 
 def set_operating(
@@ -24,11 +34,20 @@ def set_operating(
     connection.execute(
         update(_root)
         .where(in_list(_root.c.id, load_balancer_ids))
-        .values(operating_status=status.value, operating_reason=reason)
+        .ordered_values(
+            (_root.c.updated_at, changed_at(_root, status.value)),
+            (_root.c.operating_status, status.value),
+            (_root.c.operating_reason, reason),
+        )
     )
     for table in BELOW:
         connection.execute(
             update(table)
-            .where(in_list(table.c.load_balancer_id, load_balancer_ids), table.c.operating_status.not_in(_KEPT))
-            .values(operating_status=status.value)
+            .where(
+                in_list(table.c.load_balancer_id, load_balancer_ids),
+                table.c.operating_status.not_in((*_KEPT, status.value)),
+            )
+            .ordered_values(
+                (table.c.updated_at, changed_at(table, status.value)), (table.c.operating_status, status.value)
+            )
         )

@@ -5,6 +5,7 @@ agents may still serve: ONLINE becomes DEGRADED, with that reason. Later observa
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, case, func, or_, select, update
 
@@ -18,7 +19,7 @@ from evenkeel.store.engine.statements import batches, json_text
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.ownership.sql import Raced, live, owner_of
 from evenkeel.store.records import schema
-from evenkeel.store.reports.operating import set_operating
+from evenkeel.store.reports.operating import changed_at, set_operating
 from evenkeel.store.scheduling.rules import reach_of
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
@@ -81,7 +82,7 @@ def _take_back(connection: Connection, shard_ids: Sequence[ShardId], said: str) 
     connection.execute(
         update(_root)
         .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_reason == said)
-        .values(operating_status=case(*_cases(WATCHED_AGAIN), else_=status), operating_reason="")
+        .ordered_values(*_becomes(case(*_cases(WATCHED_AGAIN), else_=status), ""))
     )
 
 
@@ -90,7 +91,15 @@ def _become_unwatched(connection: Connection, shard_ids: Sequence[ShardId], reas
     connection.execute(
         update(_root)
         .where(in_list(_root.c.shard_id, shard_ids), _root.c.operating_status.in_(affected))
-        .values(operating_status=case(*_cases(UNWATCHED)), operating_reason=reason)
+        .ordered_values(*_becomes(case(*_cases(UNWATCHED)), reason))
+    )
+
+
+def _becomes(status: ColumnElement[str], reason: str) -> tuple[tuple[ColumnElement[Any], Any], ...]:
+    return (
+        (_root.c.updated_at, changed_at(_root, status)),
+        (_root.c.operating_status, status),
+        (_root.c.operating_reason, reason),
     )
 
 

@@ -70,6 +70,9 @@ class SqlScheduling:
         await self._db.write(lambda connection: snapshots.end_dead_handovers(connection, environment, group_number))
         return await self._db.read(look)
 
+    async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+        return await self._db.read(lambda connection: snapshots.read_skewed(connection, settle_seconds))
+
     async def place(
         self,
         load_balancer_id: LoadBalancerId,

@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
+from evenkeel.api.member_subnets import missing_subnet
 from evenkeel.api.neutron.errors import NeutronRefusal
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.names import ENTITY
@@ -54,13 +55,9 @@ async def _made(services: Services, call: Call, wanted: Sequence[requests.V2Memb
 
 async def check_subnets(services: Services, call: Call, wanted: Sequence[requests.V2MemberNew]) -> None:
     """Check that the caller can use their subnets. Raises :class:`NeutronRefusal` (404)."""
-    asked = tuple(dict.fromkeys(each.subnet_id for each in wanted))
-    scope, look_up = call.caller.scope, services.network.look_up
-    known = {row["id"] for row in await look_up("subnets", {}, project_id=scope)} if len(asked) > 1 else set()
-    for subnet_id in asked:
-        # a network service may list only a part of its subnets
-        if subnet_id not in known and not await look_up("subnets", {"id": subnet_id}, project_id=scope):
-            raise NeutronRefusal(404, ENTITY, f"Subnet {subnet_id} could not be found")
+    missing = await missing_subnet(services, call.caller.scope, (each.subnet_id for each in wanted))
+    if missing is not None:
+        raise NeutronRefusal(404, ENTITY, f"Subnet {missing} could not be found")
 
 
 async def change(services: Services, call: Call, body: change_requests.V2MemberChangeBody) -> Answer:
