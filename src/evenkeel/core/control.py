@@ -227,6 +227,16 @@ class Change(Value):
     """Only for the create of a load balancer."""
 
 
+class AgentLife(Value):
+    """Whether an agent is alive, without its load."""
+
+    id: AgentId
+    host: str
+    alive: bool
+    silent: bool
+    """Its session has expired; nobody ended it, nor declared its host dead."""
+
+
 class LoadBalancerSummary(Value):
     """Counts of load balancers."""
 
