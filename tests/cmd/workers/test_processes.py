@@ -50,7 +50,7 @@ class Controller:
         self.config.write_text(CONFIGURATION.format(folder=folder, port=port, metrics_port=self.metrics_port))
         self._environment = dict(os.environ)
         if systemd is not None:
-            self._environment |= {"NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "6000000"}
+            self._environment |= {"NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "9000000"}
 
     @contextmanager
     def running(self) -> Iterator["subprocess.Popen[bytes]"]:
@@ -105,12 +105,12 @@ async def test_one_port_one_configuration_and_workers_that_are_started_again(sys
             await is_so("worker ended; it is started again", "worker=1", "code=-9", count=1)
             async with http.get(f"{controller.url}/v2/lbaas/loadbalancers") as answer:  # by the other one
                 assert answer.status == 200
-            await eventually(lambda: len(controller.serving(1)) == 2)
+            await eventually(lambda: len(controller.serving(1)) >= 2)
             await eventually(lambda: _both_are_seen(http, controller))
 
         os.kill(controller.serving(2)[0], signal.SIGSTOP)
         await is_so("a worker hangs; it is killed", "worker=2", count=1)
-        await eventually(lambda: len(controller.serving(2)) == 2)
+        await eventually(lambda: len(controller.serving(2)) >= 2)
 
         controller.config.write_text(controller.config.read_text().replace("[DEFAULT]", "[DEFAULT]\ndebug = true"))
         process.send_signal(signal.SIGHUP)
