@@ -1,5 +1,6 @@
 """The API's ports to the controller: notifications of accepted writes, and what it keeps in memory."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from evenkeel.core.control import Change, ShardOwner
@@ -28,6 +29,10 @@ class ChangeSink(Protocol):
         """Send an operator's question to the agent, which answers into the database. Raises
         :class:`~evenkeel.core.errors.BusUnavailable`.
         """
+        ...
+
+    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+        """Have these agents make a complete pass over their shards."""
         ...
 
 
