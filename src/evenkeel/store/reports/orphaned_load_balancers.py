@@ -166,7 +166,7 @@ class _Orphans:
             return None
         if self._more:
             return PAUSE_SECONDS
-        return min(AGAIN_SECONDS_MAX, *(seconds + 0.01 for seconds in kept.values() if seconds is not None))
+        return min([AGAIN_SECONDS_MAX, *(seconds + 0.01 for seconds in kept.values() if seconds is not None)])
 
 
 def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -> None:
