@@ -29,12 +29,20 @@ async def verdict_on(client: ShardClient, orphans: tuple[LoadBalancerId, ...]) -
     return m.OrphanVerdict(kept=dict.fromkeys(orphans))
 
 
-def after_removal(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> PartitionOutcome:
-    """The outcome of a batch without those of orphans that it removed: the database has nothing to record of them."""
+def after_removal(
+    before: PartitionOutcome, outcome: PartitionOutcome, removed: Collection[LoadBalancerId]
+) -> PartitionOutcome:
+    """The outcome of a batch without those of orphans that it removed: the database has nothing to record of them.
+    ``before``: of the batch that found them, whose repairs count, too."""
     for one in outcome.outcomes:
         if one.load_balancer_id in removed and one.error:
             log.warning("orphan not removed", load_balancer=one.load_balancer_id, reason=one.error)
-    return replace(outcome, outcomes=tuple(one for one in outcome.outcomes if one.load_balancer_id not in removed))
+    return replace(
+        outcome,
+        outcomes=tuple(one for one in outcome.outcomes if one.load_balancer_id not in removed),
+        writes=before.writes + outcome.writes,
+        repaired=(*before.repaired, *outcome.repaired),
+    )
 
 
 def with_orphans_named(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, float | None]) -> PartitionOutcome:

@@ -333,7 +333,7 @@ class ShardWorker:
         removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
         if removed and self._session.may_write():
             gone = tuple(removal(one, self.project_id) for one in sorted(removed))
-            outcome = after_removal(await self._apply((*gone, *services), complete=True), removed)
+            outcome = after_removal(outcome, await self._apply((*gone, *services), complete=True), removed)
         elif removed:
             self._retries.failed(COMPLETE, self._clock.monotonic())
         return with_orphans_named(outcome, verdict.kept)
