@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 
@@ -58,6 +58,9 @@ class InstantAgent:
 
     async def failed_over(self, change: Change) -> None:
         await self.accepted(change)
+
+    async def look_again(self, owners: Any) -> None:
+        """Nobody looks."""
 
     async def asked(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False

@@ -12,7 +12,7 @@ SHARDS = [
     {"id": "c-1", "project_id": "", "environment": "dev", "group_number": 1},
     {"id": "c-2", "project_id": "", "environment": "gold", "group_number": 3},
 ]
-ROW = {"load_balancer_id": "lb-1", "devices": "a, b", "seconds": 65}
+ROW = {"load_balancer_id": "lb-1", "devices": "a, b", "seconds": 65, "removed_in_seconds": 9}
 
 
 def test_each_device_group_is_asked_and_one_without_an_answer_is_a_problem(stub: Stub, evenkeel: Run) -> None:
@@ -22,8 +22,8 @@ def test_each_device_group_is_asked_and_one_without_an_answer_is_a_problem(stub:
     ran = evenkeel("orphan", "list", "-f", "json")
     place = {"environment": "dev", "group_number": 1}
     assert json.loads(ran.out) == [
-        {"kind": "load balancer", "id": "lb-1", "devices": "a, b", "seconds": 65, **place},
-        {"kind": "partition", "id": "p9", "devices": "", "seconds": 7000, **place},
+        {"kind": "load balancer", "id": "lb-1", "devices": "a, b", "seconds": 65, "removed_in_seconds": 9, **place},
+        {"kind": "partition", "id": "p9", "devices": "", "seconds": 7000, "removed_in_seconds": None, **place},
     ]
     assert ran.code == 1
     first, second = ran.err.splitlines()
@@ -49,3 +49,8 @@ def test_a_table_needs_80_columns(stub: Stub, evenkeel: Run, monkeypatch: pytest
     stub.on("POST", "/shards/s1/orphans", {"orphans": [row | {"seconds": 86400}], "partitions": [], "more": 0})
     lines = evenkeel("orphan", "list").out.splitlines()
     assert len(lines) == 5 and max(map(len, lines)) <= 80
+
+
+def test_one_is_removed_by_its_id(stub: Stub, evenkeel: Run) -> None:
+    stub.on("DELETE", "/orphans/lb-1", None)
+    assert evenkeel("orphan", "remove", "lb-1").code == 0

@@ -45,6 +45,9 @@ class InstantDevice:
         """The same."""
         await self.accepted(change)
 
+    async def look_again(self, owners: Any) -> None:
+        """Nobody looks."""
+
     async def asked(self, *_: Any, **__: Any) -> None:
         """Nobody asks here."""
 

@@ -7,11 +7,13 @@ import asyncio
 from typing import Any, Protocol
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import GuardLost, StaleOwner
-from evenkeel.core.ids import SessionId
+from evenkeel.core.ids import LoadBalancerId, SessionId
 from evenkeel.core.ports import Device
+from evenkeel.core.service import removal
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of
 
@@ -277,6 +279,28 @@ class DeviceContract:
         outcome = await agent.apply(batch(service(2), complete=True))
         assert await rig.content() == alone
         assert [one.load_balancer_id for one in outcome.outcomes] == ["lb-2"]
+
+    async def test_a_complete_batch_that_keeps_orphans_names_them_and_leaves_them(self, rig: Rig) -> None:
+        await Owner(rig.agent()).apply(batch(service(2)))
+        alone = await rig.content()
+        await Owner(rig.agent()).apply(batch(service()))
+        both = await rig.content()
+        agent = Owner(rig.agent())
+        outcome = await agent.apply(replace(batch(service(2), complete=True), keeps_orphans=True))
+        assert outcome.orphans == ("lb-1",) and await rig.content() == both
+        assert [one.load_balancer_id for one in outcome.outcomes] == ["lb-2"] and not errors(outcome)
+        gone_now = removal(LoadBalancerId("lb-1"), PROJECT)
+        outcome = await agent.apply(batch(gone_now, service(2), complete=True))
+        assert outcome.orphans == () and await rig.content() == alone
+        outcome = await agent.apply(replace(batch(service(2), complete=True), keeps_orphans=True))
+        assert outcome.orphans == () and outcome.writes == 0
+
+    async def test_a_partition_with_an_orphan_is_not_retired(self, rig: Rig) -> None:
+        await Owner(rig.agent()).apply(batch(service()))
+        agent = Owner(rig.agent())
+        outcome = await agent.apply(replace(batch(complete=True), keeps_orphans=True))
+        assert outcome.orphans == ("lb-1",)
+        assert (await agent.retire(PROJECT, 2, session_of(2))).left
 
     async def test_a_refused_load_balancer_costs_only_itself(self, rig: Rig) -> None:
         agent = Owner(rig.agent())

@@ -147,6 +147,7 @@ class Site:
             lagging=lagging,
             writes=sum(outcome.writes for outcome in done),
             left=tuple(sorted({one for outcome in done for one in outcome.left})),
+            orphans=tuple(sorted({one for outcome in done for one in outcome.orphans})),
         )
 
     def retire(self, process: Process, project_id: str, epoch: int, session_id: str) -> Retirement:

@@ -127,6 +127,8 @@ class Scenario:
             homes_interval_seconds=2.0,
             settle_seconds=3.0,
             stop_timeout_seconds=2.0,
+            orphan_grace_seconds=0.2,
+            orphans_per_answer=1000,
         )
 
     def agent_settings(self, host: str, number: int, environment: str) -> AgentSettings:

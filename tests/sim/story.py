@@ -52,6 +52,8 @@ class Plain(Scenario):
             settle_seconds=2.0,
             suspicion_interval_seconds=1.0,
             stop_timeout_seconds=2.0,
+            orphan_grace_seconds=0.2,
+            orphans_per_answer=1000,
         )
 
     def agent_settings(self, host: str, number: int, environment: str) -> AgentSettings:

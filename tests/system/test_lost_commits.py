@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Connection, insert, select, update
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Listener
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
-from tests.system.world import World
+from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
 Copy = dict[str, list[dict[str, Any]]]
@@ -128,6 +130,7 @@ async def test_what_was_lost_is_taken_off_the_device_and_not_active_until_then(w
 
 
 async def test_a_tenant_that_was_lost_with_all_it_had_leaves_nothing_on_the_device(world: World) -> None:
+    world.controller_settings = replace(world.controller_settings, orphan_grace_seconds=0.3)
     await started(world)
     copy = await copied(world)
     lost = await world.create("a")
@@ -135,6 +138,78 @@ async def test_a_tenant_that_was_lost_with_all_it_had_leaves_nothing_on_the_devi
     await lose(world, copy)
     await eventually(lambda: not world.on_device("a"))
     assert "shard_restored" in await kinds(world)
+
+
+async def orphans(world: World) -> dict[str, float | None]:
+    """Recorded ones, and when they go."""
+    found = await world.store.operators.orphaned_load_balancers(ENVIRONMENT, 1)
+    return {one.load_balancer_id: one.removed_in_seconds for one in found}
+
+
+async def test_load_balancers_newer_than_the_copy_stay_for_the_grace_time_and_go_at_the_set_rate(world: World) -> None:
+    world.controller_settings = replace(world.controller_settings, orphan_grace_seconds=4.0, orphans_per_answer=2)
+    await started(world)
+    kept = await world.create("a")
+    await eventually(lambda: world.active(kept))
+    copy = await copied(world)
+    lost = {await world.create("a") for _ in range(3)}
+    for each in lost:
+        await eventually(lambda lb=each: world.active(lb))  # type: ignore[misc]
+    await lose(world, copy)
+
+    async def recorded() -> bool:
+        return (await orphans(world)).keys() == lost
+
+    await eventually(recorded)
+    assert world.on_device("a").keys() == {kept, *lost}
+    assert "orphan_found" in await kinds(world)
+    await eventually(lambda: len(world.on_device("a")) == 2)
+    assert kept in world.on_device("a")
+    assert (await kinds(world)).count("orphan_removed") == 2
+    (last,) = world.on_device("a").keys() - {kept}
+    owners = await world.store.operators.remove_orphan(LoadBalancerId(last))
+    await world.controllers["c0"].driver.look_again(owners)
+    await eventually(lambda: world.on_device("a").keys() == {kept})
+
+
+async def test_nothing_goes_by_itself_without_a_grace_time(world: World) -> None:
+    world.controller_settings = replace(world.controller_settings, orphan_grace_seconds=0.0)
+    await started(world)
+    kept = await world.create("a")
+    await eventually(lambda: world.active(kept))
+    copy = await copied(world)
+    lost = await world.create("a")
+    await eventually(lambda: world.active(lost))
+    await lose(world, copy)
+
+    async def recorded() -> bool:
+        return await orphans(world) == {lost: None}
+
+    await eventually(recorded)
+    await world.store.operators.new_history()
+    await world.rename(kept, "looked at")
+    await eventually(lambda: world.on_device("a").get(kept) == "looked at")
+    assert lost in world.on_device("a")
+
+
+async def test_what_was_deleted_goes_at_once_where_a_device_still_has_it(world: World) -> None:
+    await started(world)
+    kept, deleted = await world.create("a"), await world.create("a")
+    for each in (kept, deleted):
+        await eventually(lambda lb=each: world.active(lb))  # type: ignore[misc]
+    held = dict(world.memory.partitions["a"].holds)
+    change = await world.store.tenants.delete_load_balancer(deleted, cascade=True, project_id=None)
+    await world.controllers["c0"].driver.accepted(change)
+    await eventually(lambda: world.on_device("a").keys() == {kept})
+
+    async def removed() -> bool:
+        return deleted not in {row.id for row in await rows(world, schema.load_balancer)}
+
+    await eventually(removed)
+    world.memory.partitions["a"].holds.update(held)  # a device that was away is back
+    await world.store.operators.new_history()
+    await eventually(lambda: world.on_device("a").keys() == {kept})
+    assert await orphans(world) == {}
 
 
 async def test_an_operator_that_restored_the_database_has_everything_looked_at(world: World) -> None:

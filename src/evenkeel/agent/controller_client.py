@@ -67,6 +67,7 @@ class ControllerClient:
         self._status_reports = count(1)
         """Numbers reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
+        self._judges_orphans = False
 
     async def _ask(
         self, call: m.Call, expected: type[R], timeout_seconds: float | None = None, *, queue: str = ""
@@ -83,18 +84,22 @@ class ControllerClient:
 
     async def register(self, call: m.Register) -> m.SessionState:
         """Open a session."""
-        return self._keepalives.told(await self._ask(call, m.SessionState))
+        return self._told(await self._ask(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
         """Renew the session. If the keepalive queue gives no answer, the shared one is tried, too."""
         lane = self._keepalives
         if (queue := lane.queue) is not None:
             try:
-                return lane.told(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
+                return self._told(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
             except BusUnavailable as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
                 lane.close()
-        return lane.told(await self._ask(call, m.SessionState, timeout_seconds))
+        return self._told(await self._ask(call, m.SessionState, timeout_seconds))
+
+    def _told(self, state: m.SessionState) -> m.SessionState:
+        self._judges_orphans = state.judges_orphans
+        return self._keepalives.told(state)
 
     async def report_state(self, call: m.ReportState) -> None:
         """Send the full state."""
@@ -119,6 +124,10 @@ class ControllerClient:
     async def certificates(self, call: m.GetCertificates) -> m.Certificates:
         """Sealed contents. Controllers may have to wait for the key manager before they answer."""
         return await self._ask(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
+
+    async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict | None:
+        """What is to become of load balancers that nobody named; None: controllers of an older version do not know."""
+        return await self._ask(call, m.OrphanVerdict) if self._judges_orphans else None
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         """Report the outcomes of a pass."""

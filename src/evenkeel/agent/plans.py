@@ -120,5 +120,6 @@ class PlanDesk:
             session_id=self._session.id,
             services=services,
             complete=not hint.load_balancer_id,
+            keeps_orphans=True,
         )
         return await self._device.plan(batch) if services or batch.complete else ()

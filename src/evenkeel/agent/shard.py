@@ -15,6 +15,7 @@ import structlog
 
 from evenkeel.agent.certificates import CertificateFetch, Lacking, lacking, without
 from evenkeel.agent.controller_client import ControllerClient
+from evenkeel.agent.orphans import after_removal, verdict_on, with_orphans_named
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
@@ -34,10 +35,10 @@ from evenkeel.core.errors import (
     SessionLost,
     StaleOwner,
 )
-from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.request_context import request_ids, writing
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.service import ServiceDefinition, removal
 from evenkeel.core.tracing import Attributes, Work, tracer
 from evenkeel.metrics.agent import APPLIED, FENCED, PASS_DURATION, REPAIRED
 
@@ -314,6 +315,8 @@ class ShardWorker:
             return Lacking((), frozenset())
         outcome = await self._apply(services, complete=complete)
         self._note_served(services, complete=complete)  # also if the answer to the report is lost
+        if outcome.orphans:
+            outcome = await self._judge(services, outcome)
         left = lacking(services, outcome)
         await self._settle(outcome, without(outcome.outcomes, left.services))
         if complete and not outcome.lagging and not outcome.left:
@@ -321,6 +324,19 @@ class ShardWorker:
         if not services and not outcome.lagging and self._session.may_write():
             await self._retire()
         return left
+
+    async def _judge(self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome) -> PartitionOutcome:
+        """The outcome of the complete pass after the removal of those orphans that may go."""
+        verdict = await verdict_on(self._client, outcome.orphans)
+        if verdict.again_seconds is not None:
+            self._next_resync = min(self._next_resync, self._clock.monotonic() + verdict.again_seconds)
+        removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
+        if removed and self._session.may_write():
+            gone = tuple(removal(one, self.project_id) for one in sorted(removed))
+            outcome = after_removal(outcome, await self._apply((*gone, *services), complete=True), removed)
+        elif removed:
+            self._retries.failed(COMPLETE, self._clock.monotonic())
+        return with_orphans_named(outcome, verdict.kept)
 
     def _note_served(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> None:
         """After the last load balancer is gone, a complete pass is due soon, which removes the partition."""
@@ -379,6 +395,7 @@ class ShardWorker:
             session_id=self._session.id,
             services=services,
             complete=complete,
+            keeps_orphans=complete and self.project_id != COMMON_PROJECT,
             certificates=certificates or {},
         )
         new = (service.change_id for service in services if service.load_balancer_id in self._unconfirmed)

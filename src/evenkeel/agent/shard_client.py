@@ -86,6 +86,19 @@ class ShardClient:
             )
         )
 
+    async def judge_orphans(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> m.OrphanVerdict | None:
+        """What is to become of load balancers that devices hold and no definition named; None: controllers do not
+        answer that."""
+        return await self._controllers.judge_orphans(
+            m.JudgeOrphans(
+                agent_id=self._settings.agent_id,
+                session_id=self._session.id,
+                shard_id=self.shard_id,
+                epoch=self.epoch,
+                load_balancer_ids=load_balancer_ids[: m.ORPHANS_PER_CALL],
+            )
+        )
+
     async def report(self, outcomes: tuple[m.Applied, ...]) -> None:
         """Report the outcomes of the last fetched definitions."""
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
 import structlog
@@ -109,6 +109,10 @@ class Services:
     ) -> None:
         """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
         await self._driver.asked(owner, load_balancer_id, inquiry_id, adopt=adopt)
+
+    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+        """Have these agents make a complete pass over their shards."""
+        await self._driver.look_again(owners)
 
     async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
         try:

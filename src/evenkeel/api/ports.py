@@ -1,5 +1,6 @@
 """The API's ports to the controller: notifications of accepted writes, and what it keeps in memory."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from evenkeel.core.activity import Activity, ActivityTotals, ChangeTotals
@@ -29,6 +30,10 @@ class ChangeSink(Protocol):
         """Send an operator's question to the agent, which answers into the database. Raises
         :class:`~evenkeel.core.errors.BusUnavailable`.
         """
+        ...
+
+    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+        """Have these agents make a complete pass over their shards."""
         ...
 
 

@@ -62,6 +62,7 @@ COMMANDS: dict[str, type[Command]] = {
     "device list": devices.ListDevices,
     "adopt": plans.Adopt,
     "orphan list": orphans.ListOrphans,
+    "orphan remove": orphans.RemoveOrphan,
     "plan": plans.ShowPlan,
     "loadbalancer list": load_balancers.ListLoadBalancers,
     "loadbalancer show": load_balancers.ShowLoadBalancer,

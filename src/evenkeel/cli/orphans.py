@@ -1,15 +1,22 @@
-"""``evenkeel orphan list``: load balancers and partitions that devices hold and the database does not know."""
+"""``evenkeel orphan list|remove``: load balancers and partitions that devices hold and the database does not know."""
 
 from argparse import Namespace
 from typing import Any
 
-from evenkeel.cli.base import ListCommand, tell_problems
+from evenkeel.cli.base import ApiCommand, ListCommand, tell_problems
 from evenkeel.cli.client import API, ApiRefused, segment
 from evenkeel.cli.columns import listed
 from evenkeel.cli.plans import ANSWER_SECONDS
 
-NARROW = {"kind": "kind", "id": "id", "environment": "environment", "group_number": "group", "seconds": "seconds"}
-COLUMNS = ("kind", "id", "environment", "group_number", "devices", "seconds")
+NARROW = {
+    "kind": "kind",
+    "id": "id",
+    "environment": "environment",
+    "group_number": "group",
+    "seconds": "seconds",
+    "removed_in_seconds": "goes in",
+}
+COLUMNS = ("kind", "id", "environment", "group_number", "devices", "seconds", "removed_in_seconds")
 
 
 class ListOrphans(ListCommand):
@@ -42,13 +49,43 @@ class ListOrphans(ListCommand):
                 problems.append(f"{named}: {error}")
                 continue
             rows += [
-                {"kind": "load balancer", "id": row["load_balancer_id"], **row, **place} for row in found["orphans"]
+                {
+                    "kind": "load balancer",
+                    "id": row["load_balancer_id"],
+                    "removed_in_seconds": None,
+                    **row,
+                    **place,
+                }
+                for row in found["orphans"]
             ]
             rows += [
-                {"kind": "partition", "id": row["project_id"], "devices": "", **row, **place}
+                {
+                    "kind": "partition",
+                    "id": row["project_id"],
+                    "devices": "",
+                    "removed_in_seconds": None,
+                    **row,
+                    **place,
+                }
                 for row in found.get("partitions", ())
             ]
             if found["more"]:
                 problems.append(f"{named}: {found['more']} more were not looked at")
         tell_problems(self, problems)
         return listed(COLUMNS, rows)
+
+
+class RemoveOrphan(ApiCommand):
+    """Remove a load balancer that devices hold and the database does not know, at once: clients that it serves lose it.
+    It must have been found by the agent of its shard, which then shows when it goes by itself.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The load balancer."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("load_balancer", metavar="ID", help="Whole id of the load balancer.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Ask for it; the agent makes a complete pass."""
+        self.client.delete(f"{API}/orphans/{segment(parsed_args.load_balancer)}")

@@ -8,7 +8,7 @@ interpreter switches between the two threads every few milliseconds.
 import asyncio
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import uvloop
@@ -77,6 +77,10 @@ class ThreadedChangeSink:
     ) -> None:
         """Send a question to an agent in the controller's event loop."""
         await self._tell(lambda: self._sink.asked(owner, load_balancer_id, inquiry_id, adopt=adopt))
+
+    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+        """Tell agents to look in the controller's event loop."""
+        await self._tell(lambda: self._sink.look_again(owners))
 
     async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._in_turn(tell), self._loop))

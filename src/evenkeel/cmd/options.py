@@ -77,8 +77,8 @@ CONTROLLER = [
         "orphan_grace_time",
         default=86_400.0,
         min=0.0,
-        help="Seconds from the first report of a partition of ours on a device, of a tenant that the database does not "
-        "know there, to its removal. 0: never.",
+        help="Seconds from the first report of a load balancer on a device that the database does not know, or of a "
+        "partition of a tenant that it does not know there, to its removal. 0: never.",
     ),
 ]
 

@@ -101,6 +101,12 @@ class Callbacks:
                     work_limit=self._settings.work_per_sync,
                     served=message.served,
                 )
+            case m.JudgeOrphans():
+                return await self._reports.judge_orphans(
+                    message,
+                    grace_seconds=self._settings.orphan_grace_seconds,
+                    limit=self._settings.orphans_per_answer,
+                )
             case m.ReportStatus():
                 return await self._observed(message)
             case m.ReportPlan():
@@ -204,4 +210,4 @@ def has_findings(report: m.ReportStatus) -> bool:
 
 def _told(state: m.SessionState) -> m.SessionState:
     """The state, with the features of this version's controllers."""
-    return replace(state, takes_keepalives=True, takes_light_keepalives=True, repeats_hints=True)
+    return replace(state, takes_keepalives=True, takes_light_keepalives=True, repeats_hints=True, judges_orphans=True)

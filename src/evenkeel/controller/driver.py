@@ -1,11 +1,13 @@
 """The driver: turns an accepted API change into work for an agent."""
 
+from collections.abc import Sequence
+
 import structlog
 
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.vip_port_updates import VipPortUpdates
-from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.control import Change, Recheck, ShardOwner
 from evenkeel.core.ids import LoadBalancerId
 
 log = structlog.get_logger(__name__)
@@ -40,6 +42,11 @@ class Driver:
     ) -> None:
         """Send an operator's question to the agent. Raises :class:`BusUnavailable`."""
         await self._hints.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
+
+    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+        """These agents are to make a complete pass over their shards."""
+        for owner in owners:
+            self._hints.notify_recheck(Recheck(owner=owner, complete=True))
 
     async def failed_over(self, change: Change) -> None:
         """Have another agent serve it; if there is none, its agent applies it to the device again."""

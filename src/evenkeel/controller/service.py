@@ -47,6 +47,7 @@ SEARCH_LOOKS = 10
 """In the time after which ports are looked for again."""
 EVENTS_PER_SWEEP = 1000
 CERTIFICATES_PER_SWEEP = 500
+REMOVED_PER_SWEEP = 500
 ORPHANS_PER_SWEEP = 1
 """Orphaned partitions that get a shard: a mistake is noticed before much is gone."""
 
@@ -208,6 +209,7 @@ class Controller:
             log.warning("pending load balancers are overdue", count=overdue)
         await self._scheduling.trim_events(keep=self._settings.events_kept, limit=EVENTS_PER_SWEEP)
         await self._scheduling.remove_unused_certificates(limit=CERTIFICATES_PER_SWEEP)
+        await self._scheduling.forget_removed(limit=REMOVED_PER_SWEEP)
         if self._settings.orphan_grace_seconds:
             grace_seconds = self._settings.orphan_grace_seconds
             await self._scheduling.serve_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)

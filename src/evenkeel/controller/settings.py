@@ -72,6 +72,9 @@ class ControllerSettings(Value):
     stop_timeout_seconds: float = 5.0
     """How long messages being handled may take when the controller stops."""
     orphan_grace_seconds: float = 86_400.0
-    """From the first report of an orphaned partition to its removal; 0: never."""
+    """From the first report of an orphaned partition or load balancer to its removal; 0: never."""
+    orphans_per_answer: int = 10
+    """Orphaned load balancers of a shard that an agent is told to remove with one pass: a mistake is noticed before
+    much is gone."""
     events_kept: int = 10_000
     traffic: TrafficSettings = TrafficSettings()

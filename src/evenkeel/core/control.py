@@ -142,6 +142,16 @@ class OrphanedPartition(Value):
     """Since it was reported first."""
 
 
+class OrphanedLoadBalancer(Value):
+    """A load balancer on the devices of a shard with load balancers, which the database does not know."""
+
+    load_balancer_id: LoadBalancerId
+    seconds: float
+    """Since it was reported first."""
+    removed_in_seconds: float | None
+    """None: never by itself."""
+
+
 class ShardOwner(Value):
     """The agent that gets hints about a shard."""
 

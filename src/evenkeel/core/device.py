@@ -42,8 +42,8 @@ class Attachments(Value):
 class PartitionBatch(Value):
     """The wanted state of one tenant's partition.
 
-    ``complete``: ``services`` is everything of the tenant, so every other object in the partition that this driver
-    created is an orphan and is removed. Otherwise only objects of the named load balancers are touched.
+    ``complete``: ``services`` is everything of the tenant, so every other load balancer in the partition that this
+    driver made is an orphan. Otherwise only objects of the named load balancers are touched.
     """
 
     project_id: ProjectId
@@ -52,6 +52,9 @@ class PartitionBatch(Value):
     """The owner's session. With the epoch it is the fencing token that the guard holds."""
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
+    keeps_orphans: bool = False
+    """Of a complete batch: orphans are left as they are and named in :attr:`PartitionOutcome.orphans`. Else they are
+    removed."""
     certificates: dict[str, CertificateContent] = {}
     """By sha256: contents that devices reported as lacking. For all others, devices use what they hold."""
 
@@ -120,6 +123,8 @@ class PartitionOutcome(Value):
     """
     left: tuple[LoadBalancerId, ...] = ()
     """Networks that nobody is to have any more and a device did not give up yet: another complete batch is needed."""
+    orphans: tuple[LoadBalancerId, ...] = ()
+    """Load balancers that a reachable device holds and a complete batch with ``keeps_orphans`` did not name."""
 
 
 class EnhancedServices(Value):

@@ -41,6 +41,9 @@ CERTIFICATES_PER_CALL = 20
 CERTIFICATES_SECONDS_MAX = 20.0
 """That controllers take to answer :class:`GetCertificates`: what the key manager has not given by then is a problem."""
 
+ORPHANS_PER_CALL = 1000
+"""Further ones are asked about when these are gone."""
+
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
 """The total size of an answer sent in parts: the most that a caller holds."""
 
@@ -225,6 +228,19 @@ class GetCertificates(Message, tag="get_certificates"):
     wanted: tuple[WantedCertificate, ...]
     takes_parts: bool = False
     """As in :class:`GetAssignments`."""
+
+
+class JudgeOrphans(Message, tag="judge_orphans"):
+    """Ask what is to become of load balancers on devices that the definitions of the shard did not name, at most
+    :data:`ORPHANS_PER_CALL`. They are deleted ones that a device did not lose, or were never heard of by a database
+    that lost commits. Only controllers that announce it (:attr:`SessionState.judges_orphans`) answer.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    load_balancer_ids: tuple[LoadBalancerId, ...]
 
 
 class ReleaseShards(Message, tag="release_shards"):
@@ -471,6 +487,8 @@ class SessionState(Reply, tag="session_state"):
     """Controllers send hints again while work is not confirmed, and take :attr:`Keepalive.as_reported`: agents need
     neither ask for assignments nor report their state at each ``report_interval`` without a reason.
     """
+    judges_orphans: bool = False
+    """:class:`JudgeOrphans` is answered."""
 
 
 class Assignment(Wire):
@@ -516,6 +534,17 @@ class Certificates(Reply, tag="certificates"):
     """By :attr:`WantedCertificate.sha256`: why there is none (human-readable), naming the reference."""
 
 
+class OrphanVerdict(Reply, tag="orphan_verdict"):
+    """The answer to :class:`JudgeOrphans`."""
+
+    remove: tuple[LoadBalancerId, ...] = ()
+    """To be removed from the devices now; all others stay."""
+    kept: dict[LoadBalancerId, float | None] = {}
+    """Orphans that stay, and seconds until each may be removed; None: never by itself."""
+    again_seconds: float | None = None
+    """When to ask again, if not before with the next complete pass."""
+
+
 class ReportReceipt(Reply, tag="report_receipt"):
     """The report was received. ``stale``: its epoch was old, so it was ignored."""
 
@@ -541,6 +570,7 @@ Call = (
     | GetAssignments
     | GetServices
     | GetCertificates
+    | JudgeOrphans
     | ReleaseShards
     | RaiseEpoch
     | EndSession
@@ -549,7 +579,17 @@ Call = (
     | ReportPlan
 )
 Hint = WorkHint | AssignmentsHint | PlanHint
-AnyReply = Done | Refused | ReplyPart | SessionState | Assignments | ServiceDefinitions | Certificates | ReportReceipt
+AnyReply = (
+    Done
+    | Refused
+    | ReplyPart
+    | SessionState
+    | Assignments
+    | ServiceDefinitions
+    | Certificates
+    | OrphanVerdict
+    | ReportReceipt
+)
 AnyMessage = Call | Departure | Hint | AnyReply
 
 

@@ -134,6 +134,13 @@ def stand_in(service: ServiceDefinition, problem: str, *, waiting: bool = False)
     )
 
 
+def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceDefinition:
+    """The definition of a load balancer that the database does not know: the device must hold nothing of it."""
+    return ServiceDefinition(
+        load_balancer_id=load_balancer_id, project_id=project_id, revision=0, vip=NO_VIP, deleted=True
+    )
+
+
 def network_definition(
     network_id: str, revision: int, network: ServiceNetwork | None, problem: str = ""
 ) -> ServiceDefinition:

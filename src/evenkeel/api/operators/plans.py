@@ -7,11 +7,11 @@ by any controller into the database, where it is waited for.
 import asyncio
 from typing import Literal
 
-from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import INQUIRIES_MAX, Call, Services
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators.requests import AdoptionBody
-from evenkeel.core.control import Shard, ShardOwner
+from evenkeel.core.control import OrphanedLoadBalancer, Shard, ShardOwner
 from evenkeel.core.errors import Conflict, Unavailable
 from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ShardId
 from evenkeel.core.plans import ORPHAN, DevicePlan, PlanAnswer
@@ -71,7 +71,9 @@ class OrphanView(Value):
     devices: str
     """The device group's devices: at least one of them holds it."""
     seconds: int
-    """Since its first observation that it was not expected."""
+    """Since its first observation that it was not expected, or since its agent found it first."""
+    removed_in_seconds: int | None
+    """Until it may be removed; null: not known yet, or never by itself."""
 
 
 class OrphanedPartitionView(Value):
@@ -110,17 +112,37 @@ async def orphans(services: Services, call: Call) -> Answer:
     shown = await _plan(services, shard, LoadBalancerId(""), adopt=False)
     found = [(one.device, step) for one in shown.devices for step in one.operations if step.type == ORPHAN]
     known = await services.operators.known_load_balancers([LoadBalancerId(step.name) for _, step in found])
+    place = shard.environment, shard.group_number
+    recorded = {one.load_balancer_id: one for one in await services.operators.orphaned_load_balancers(*place)}
     rows = [
-        OrphanView(load_balancer_id=step.name, devices=device, seconds=int(step.note))
+        _orphan_view(step.name, device, float(step.note), recorded.get(LoadBalancerId(step.name)))
         for device, step in found
         if step.name not in known
     ]
     partitions = [
         OrphanedPartitionView(project_id=one.project_id, seconds=int(one.seconds))
-        for one in await services.operators.orphaned_partitions(shard.environment, shard.group_number)
+        for one in await services.operators.orphaned_partitions(*place)
     ]
     more = sum(one.more for one in shown.devices)
     return json_answer({"orphans": rows, "partitions": partitions, "more": more})
+
+
+def _orphan_view(name: str, devices: str, seconds: float, recorded: OrphanedLoadBalancer | None) -> OrphanView:
+    if recorded is None:
+        return OrphanView(load_balancer_id=name, devices=devices, seconds=int(seconds), removed_in_seconds=None)
+    left = recorded.removed_in_seconds
+    return OrphanView(
+        load_balancer_id=name,
+        devices=devices,
+        seconds=int(max(seconds, recorded.seconds)),
+        removed_in_seconds=None if left is None else int(left),
+    )
+
+
+async def remove_orphan(services: Services, call: Call) -> Answer:
+    """Have it removed with the next complete pass, without waiting for the grace time."""
+    await services.look_again(await services.operators.remove_orphan(LoadBalancerId(object_id(call, "Orphan"))))
+    return NO_CONTENT
 
 
 async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadBalancerId, *, adopt: bool) -> PlanView:

@@ -359,6 +359,15 @@ _OTHERS = (
         errors=(404, 409, 503),
     ),
     Operation(
+        method="DELETE",
+        path="/orphans/{id}",
+        handle=plans.remove_orphan,
+        summary="Remove a load balancer that devices hold and the database does not know, without waiting for its time",
+        rule=own("orphan", "delete"),
+        status=204,
+        errors=(404,),
+    ),
+    Operation(
         method="GET",
         path="/subnets",
         handle=handlers.subnets,

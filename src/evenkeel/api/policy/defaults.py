@@ -129,6 +129,7 @@ _OWN = (
     ("reference", "refresh", _OPERATOR, "Read references again now"),
     ("shard", "get", _WATCHER, "List shards"),
     ("shard", "get_orphans", _OPERATOR, "List load balancers that devices hold and the database does not know"),
+    ("orphan", "delete", _OPERATOR, "Remove a load balancer that devices hold and the database does not know"),
     (
         "shard",
         "adopt",

@@ -15,10 +15,12 @@ from evenkeel.core.control import (
     History,
     ListQuery,
     LoadBalancerSummary,
+    OrphanedLoadBalancer,
     OrphanedPartition,
     Page,
     Shard,
     ShardCount,
+    ShardOwner,
 )
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
@@ -139,6 +141,16 @@ class OperatorStore(Protocol):
 
     async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
         """Partitions on the group's devices of tenants without a shard there, longest known first."""
+        ...
+
+    async def orphaned_load_balancers(self, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
+        """Load balancers that agents found in the partitions of the group's shards and the database does not know,
+        longest known first."""
+        ...
+
+    async def remove_orphan(self, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
+        """Have an orphaned load balancer removed with the next complete pass; returns the agents that have to make one.
+        Raises :class:`NotFound` unless one was found recently."""
         ...
 
     async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:

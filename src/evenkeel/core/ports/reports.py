@@ -4,7 +4,14 @@ from collections.abc import Callable
 from typing import Protocol
 
 from evenkeel.core.control import Change, Recheck
-from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
+from evenkeel.core.messages import (
+    JudgeOrphans,
+    OrphanVerdict,
+    ReportApplied,
+    ReportPlan,
+    ReportReceipt,
+    ReportStatus,
+)
 from evenkeel.core.traffic import TrafficReading
 
 
@@ -48,6 +55,14 @@ class ReportStore(Protocol):
     async def note_tenants(self, report: ReportStatus) -> None:
         """Record which of the tenants whose partitions the devices have are without a shard. Old epochs are ignored.
         Raises :class:`CallRefused` as :meth:`record_observed` does.
+        """
+        ...
+
+    async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
+        """Decide which load balancers on devices go: deleted ones at once; those that the database never had when they
+        were reported longer ago than ``grace_seconds`` (0: never) and its history is older than that, at most
+        ``limit``; and those whose removal an operator asked for. Raises :class:`SessionLost` unless the agent owns the
+        shard.
         """
         ...
 

@@ -132,6 +132,10 @@ class SchedulingStore(Protocol):
         """
         ...
 
+    async def forget_removed(self, *, limit: int) -> int:
+        """Forget load balancers that were deleted some weeks ago; returns how many."""
+        ...
+
     async def remove_unused_certificates(self, *, limit: int) -> int:
         """Remove what was read of references that no listener or pool has had for a while; returns how many."""
         ...

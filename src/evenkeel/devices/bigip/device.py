@@ -170,8 +170,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         external = attachment.external_gateway and batch.project_id == COMMON_PROJECT
         shared = SharedNetworks(subnets=subnets | subnets_of(rendered), external_gateway=external)
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
-        names = self._names
-        todo = plan(observed, complete, partition=folder, names=names, complete=batch.complete, shared=shared)
+        names, removes = self._names, batch.complete and not batch.keeps_orphans
+        todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared)
         wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
         return describe(self.host, todo, observed, folder, frozenset(wanted))
 

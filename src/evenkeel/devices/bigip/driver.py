@@ -142,6 +142,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
             left=tuple(sorted(_networks_left(batch, done.values()))),
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
+            orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
         )
 
     async def check(self) -> tuple[DeviceState, ...]:

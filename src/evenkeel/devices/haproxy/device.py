@@ -42,6 +42,8 @@ class DeviceResult(Value):
     """By load balancer id: what the daemon found changed or removed by hand, and repaired."""
     lacking: frozenset[str] = frozenset()
     """sha256 of the certificates and revocation lists that the batch did not bring and the daemon does not hold."""
+    orphans: frozenset[LoadBalancerId] = frozenset()
+    """Load balancers that it holds and a complete batch left, because it keeps orphans."""
 
     def then(self, later: "DeviceResult") -> "DeviceResult":
         """The combined result of two parts of a batch, applied in this order."""
@@ -51,6 +53,7 @@ class DeviceResult(Value):
             receipt=later.receipt or self.receipt,
             repaired={**self.repaired, **later.repaired},
             lacking=self.lacking | later.lacking,
+            orphans=self.orphans | later.orphans,
         )
 
 
@@ -109,7 +112,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         change = self._change(partition, batch)
         async with self.reached():
             if batch.complete:
-                return await self._put(partition, change, wanted, problems)
+                named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
+                return await self._put(partition, change, wanted, problems, named)
             removed = tuple(filter(_nameable, (one.load_balancer_id for one in batch.services if one.deleted)))
             return await self._patch(partition, change, wanted, removed)
 
@@ -120,7 +124,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             held = await self.daemon.held(partition)
             statuses = (await self.daemon.observation()).partitions
         running = next((one for one in statuses if one.name == partition), wire.PartitionStatus(name=partition))
-        return describe(self.host, rendered, held, running, complete=batch.complete)
+        return describe(self.host, rendered, held, running, complete=batch.complete and not batch.keeps_orphans)
 
     async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Send the partition's HAProxy the peers that it shares stick tables with."""
@@ -194,22 +198,27 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         change: wire.PartitionChange,
         wanted: Sequence[wire.LoadBalancerConfig],
         problems: Mapping[LoadBalancerId, str],
+        named: Collection[str] | None,
     ) -> DeviceResult:
-        """Replace the partition's contents. Load balancers with problems keep their current configuration. If the
-        daemon refuses the request as a whole (it is too large), removals and changes are sent in parts."""
-        held = await self.daemon.held(partition) if problems else ()
-        kept = tuple(one for one in held if one.id in problems)
+        """Replace the partition's contents. Load balancers with problems keep their current configuration, and all that
+        are not ``named``; None: those go. If the daemon refuses the request as a whole (it is too large), removals and
+        changes are sent in parts."""
+        held = await self.daemon.held(partition) if problems or named is not None else ()
+        orphans = frozenset(LoadBalancerId(one.id) for one in held if named is not None and one.id not in named)
+        kept = tuple(one for one in held if one.id in problems or one.id in orphans)
         try:
             whole = msgspec.structs.replace(change, load_balancers=(*wanted, *kept))
-            return _done(await self.daemon.put(partition, whole))
+            return _done(await self.daemon.put(partition, whole), orphans)
         except DeviceRejected as error:
             log.warning("partition not taken as a whole", device=self.host, partition=partition, reason=error.reason)
         found = await self._patch(partition, change, wanted, ())
         if not found.errors:
-            orphans = await self._held_beside(partition, {*(one.id for one in wanted), *problems})
-            return found.then(await self._patch(partition, change, (), orphans)) if orphans else found
+            stay = {*(one.id for one in wanted), *problems, *orphans}
+            gone = await self._held_beside(partition, stay)
+            found = msgspec.structs.replace(found, orphans=orphans)
+            return found.then(await self._patch(partition, change, (), gone)) if gone else found
         good = tuple(one for one in wanted if one.id not in found.errors)
-        return found.then(await self._put(partition, change, good, {**problems, **found.errors}))
+        return found.then(await self._put(partition, change, good, {**problems, **found.errors}, named))
 
     async def _held_beside(self, partition: str, named: Collection[str]) -> tuple[str, ...]:
         """Ids of load balancers in the partition that are not named."""
@@ -224,12 +233,14 @@ def token(session_id: SessionId) -> str:
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 
-def _done(receipt: wire.Receipt) -> DeviceResult:
+def _done(receipt: wire.Receipt, orphans: frozenset[LoadBalancerId] = frozenset()) -> DeviceResult:
     errors = {LoadBalancerId(one.load_balancer_id): one.error for one in receipt.outcomes if one.error}
     repaired = {LoadBalancerId(name): texts for name, texts in receipt.repaired.items()}
     lacking = frozenset(sha256 for one in receipt.outcomes for sha256 in one.lacking)
     wrote = receipt.how != "nothing"
-    return DeviceResult(errors=errors, wrote=wrote, receipt=receipt, repaired=repaired, lacking=lacking)
+    return DeviceResult(
+        errors=errors, wrote=wrote, receipt=receipt, repaired=repaired, lacking=lacking, orphans=orphans
+    )
 
 
 Half = tuple[Sequence[wire.LoadBalancerConfig], Sequence[str]]

@@ -79,6 +79,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
             writes=sum(one.wrote for one in done.values()),
             repaired=tuple(repairs({host: one.repaired for host, one in done.items()})),
             lacking=tuple(sorted(frozenset[str]().union(*(one.lacking for one in done.values())))),
+            orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
         )
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:

@@ -95,13 +95,21 @@ class NoopGroup:
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
         outcomes = tuple(self._apply_one(batch.project_id, partition, service) for service in ordered)
         kept: set[LoadBalancerId] = set()
+        orphans: set[LoadBalancerId] = set()
         if batch.complete:
             named = {service.load_balancer_id for service in batch.services}
             orphans = {LoadBalancerId(id_) for id_ in partition.holds.keys() - named}
+        if not batch.keeps_orphans:
             kept = {orphan for orphan in orphans if self._memory.subnets_used(partition.holds[orphan])}
             for orphan in orphans - kept:
                 del partition.holds[orphan]
-        return PartitionOutcome(outcomes=outcomes, writes=int(partition.holds != before), left=tuple(sorted(kept)))
+            orphans = set()
+        return PartitionOutcome(
+            outcomes=outcomes,
+            writes=int(partition.holds != before),
+            left=tuple(sorted(kept)),
+            orphans=tuple(sorted(orphans)),
+        )
 
     def _apply_one(self, project_id: ProjectId, partition: Partition, service: ServiceDefinition) -> Applied:
         error = self._problem(partition, service)

@@ -17,10 +17,12 @@ from evenkeel.core.control import (
     History,
     ListQuery,
     LoadBalancerSummary,
+    OrphanedLoadBalancer,
     OrphanedPartition,
     Page,
     Shard,
     ShardCount,
+    ShardOwner,
 )
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
@@ -34,6 +36,7 @@ from evenkeel.store.operators import agents, environments, moves, overview, plan
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
+from evenkeel.store.reports.orphaned_load_balancers import ask_removal, read_orphaned
 from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.reach import read_out_of_reach
 from evenkeel.store.vips.lost_ports import read_problem
@@ -121,6 +124,12 @@ class SqlOperators:
 
     async def orphaned_partitions(self, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
         return await self._db.read(lambda connection: read_orphans(connection, environment, group_number))
+
+    async def orphaned_load_balancers(self, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
+        return await self._db.read(lambda connection: read_orphaned(connection, environment, group_number))
+
+    async def remove_orphan(self, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
+        return await self._db.write(lambda connection: ask_removal(connection, load_balancer_id))
 
     async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
         return await self._db.read(lambda connection: reads.read_known(connection, ids))

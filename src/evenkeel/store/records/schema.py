@@ -625,6 +625,25 @@ orphaned_partition = Table(  # partitions on devices, of tenants without a shard
     Index("ix_orphaned_partition_found_at", "found_at"),
 )
 
+removed_load_balancer = Table(  # deleted ones, for some weeks: a device that is away may have them still
+    "removed_load_balancer",
+    metadata,
+    Column("id", ID, primary_key=True),
+    Column("removed_at", Double, nullable=False, index=True),
+)
+
+# on the devices of a shard, and not in the database: see reports/orphaned_load_balancers.py
+orphaned_load_balancer = Table(
+    "orphaned_load_balancer",
+    metadata,
+    Column("shard_id", ID, primary_key=True),
+    Column("load_balancer_id", ID, primary_key=True, index=True),  # empty: the whole partition was an orphan
+    Column("found_at", Double, nullable=False),
+    Column("seen_at", Double, nullable=False),
+    Column("remove_at", Double),  # NULL: never by itself
+    Column("removal", Boolean, nullable=False),  # an agent was told to remove it, or is to be told
+)
+
 former_agent = Table(  # deleted agents: see ownership/former_agents.py
     "former_agent",
     metadata,

@@ -44,6 +44,7 @@ from evenkeel.store.ownership.capacity import confirm, is_limited
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction, history_id
 from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
+from evenkeel.store.reports.orphaned_load_balancers import note_removed
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 from evenkeel.store.writing.revisions import note_outcomes
@@ -250,7 +251,7 @@ def _events(change: StatusChange, environment: str, report: ReportApplied) -> It
 def write_status_changes(
     connection: Connection, changes: Sequence[StatusChange], *, carries_traffic: bool = True
 ) -> bool:
-    """Write the new states of locked load balancers: at most 25 statements for any number. Returns whether members
+    """Write the new states of locked load balancers: at most 26 statements for any number. Returns whether members
     were removed from load balancers that are left."""
     kept = [each for each in changes if not each.removed]
     confirmed = [
@@ -259,7 +260,9 @@ def write_status_changes(
         if each.confirmed_revision is not None
     ]
     failed = [{"b_id": each.was.id} for each in kept if each.failed]
-    _execute(connection, _REMOVE, [{"b_id": each.was.id} for each in changes if each.removed])
+    removed = [each.was.id for each in changes if each.removed]
+    note_removed(connection, removed)
+    _execute(connection, _REMOVE, [{"b_id": id_} for id_ in removed])
     _execute(connection, _CHANGE, [_change(each.now) for each in kept])
     free_vips(connection, [each.was.id for each in changes if each.vip_left])
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])

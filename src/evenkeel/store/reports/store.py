@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from evenkeel.core.control import Change, Recheck
-from evenkeel.core.messages import ReportApplied, ReportPlan, ReportReceipt, ReportStatus
+from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 from evenkeel.core.tracing import tracer
 from evenkeel.core.traffic import TrafficReading
 from evenkeel.metrics.controller import TIME_TO_ACTIVE
@@ -11,7 +11,7 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import due_networks
-from evenkeel.store.reports import applied, findings, networks, observed, orphans, plans
+from evenkeel.store.reports import applied, findings, networks, observed, orphaned_load_balancers, orphans, plans
 from evenkeel.store.reports.traffic import read_traffic
 
 
@@ -54,6 +54,11 @@ class SqlReports:
 
     async def note_tenants(self, report: ReportStatus) -> None:
         await self._db.write(lambda connection: orphans.note_tenants(connection, report))
+
+    async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
+        return await self._db.write(
+            lambda connection: orphaned_load_balancers.judge(connection, call, grace_seconds=grace_seconds, limit=limit)
+        )
 
     async def record_plan(self, report: ReportPlan) -> None:
         await self._db.write(lambda connection: plans.record_plan(connection, report))

@@ -8,11 +8,12 @@ import uuid
 
 from sqlalchemy import Connection, delete, func, select
 
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.sql import tell_agents
 from evenkeel.store.records import schema
+from evenkeel.store.reports.orphaned_load_balancers import note_partition
 from evenkeel.store.reports.orphans import SEEN_SECONDS
 from evenkeel.store.writing.events import record_event
 
@@ -66,14 +67,16 @@ def serve(connection: Connection, environment: str, group_number: int, project_i
         "created_at": db_now(),
     }
     made = insert_if_absent(connection, _shard, row)
-    connection.execute(
-        delete(_orphan).where(
-            _orphan.c.environment == environment,
-            _orphan.c.group_number == group_number,
-            _orphan.c.project_id == project_id,
-        )
+    this = (
+        _orphan.c.environment == environment,
+        _orphan.c.group_number == group_number,
+        _orphan.c.project_id == project_id,
     )
+    found_at = connection.scalar(select(_orphan.c.found_at).where(*this))
+    connection.execute(delete(_orphan).where(*this))
     if made:
+        if found_at is not None:
+            note_partition(connection, ShardId(str(row["id"])), found_at)
         tell_agents(connection, [agent_id])
         record_event(
             connection,

@@ -167,6 +167,10 @@ class SqlScheduling:
             )
         )
 
+    async def forget_removed(self, *, limit: int) -> int:
+        size = min(limit, MAX_IDS_PER_STATEMENT)
+        return await self._db.write(lambda connection: sweeping.forget_removed(connection, size))
+
     async def remove_unused_certificates(self, *, limit: int) -> int:
         size = min(limit, MAX_IDS_PER_STATEMENT)
         ids = await self._db.read(lambda connection: sweeping.unused_certificates(connection, size))

@@ -15,9 +15,13 @@ from evenkeel.store.writing.events import event_row, record_events
 
 _root = schema.load_balancer
 _event = schema.event
+_removed = schema.removed_load_balancer
 _certificate = schema.certificate
 _use = schema.certificate_use
 
+REMOVED_KEPT_SECONDS = 30 * 86_400.0
+"""How long it is known that a load balancer was deleted. A device that is away for longer and comes back with it has an
+orphan."""
 UNUSED_SECONDS = 3600.0
 """How long an unused certificate's row stays after it was read: a request that will refer to it may be in progress."""
 
@@ -89,3 +93,10 @@ def unused_certificates(connection: Connection, limit: int) -> list[str]:
 def remove_certificates(connection: Connection, ids: list[str]) -> int:
     """How many were removed; one that was used or read again meanwhile stays."""
     return connection.execute(delete(_certificate).where(in_list(_certificate.c.id, ids), *_UNUSED)).rowcount
+
+
+def forget_removed(connection: Connection, limit: int) -> int:
+    """Forget load balancers that were deleted long ago, at most ``limit``; returns how many."""
+    old = select(_removed.c.id).where(_removed.c.removed_at < db_now() - REMOVED_KEPT_SECONDS)
+    ids = list(connection.scalars(old.order_by(_removed.c.removed_at).limit(limit)))
+    return connection.execute(delete(_removed).where(in_list(_removed.c.id, ids))).rowcount if ids else 0

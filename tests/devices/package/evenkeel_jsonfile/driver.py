@@ -117,4 +117,6 @@ class JsonFileGroup:
             if wrote:
                 partition.objects, partition.seal = dict(objects), self.options.seal
                 self._files.write(batch.project_id, partition)
-        return PartitionOutcome(outcomes=outcomes, writes=int(wrote))
+        named = {service.load_balancer_id for service in batch.services}
+        orphans = tuple(sorted(objects.keys() - named)) if batch.complete else ()
+        return PartitionOutcome(outcomes=outcomes, writes=int(wrote), orphans=orphans)

@@ -17,7 +17,7 @@ is never repeated: the transaction is dropped, the partition read again, and the
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import structlog
 from msgspec.structs import replace
@@ -87,6 +87,8 @@ class PassOutcome(Value):
     """sha256 of the contents that neither the device holds nor the batch brought."""
     left: frozenset[LoadBalancerId] = frozenset()
     """Of a complete batch: what it did not name and the device refused to remove."""
+    orphans: frozenset[LoadBalancerId] = frozenset()
+    """Of a complete batch that keeps orphans: the load balancers that it did not name."""
 
 
 class Planned(Value):
@@ -163,7 +165,19 @@ class PartitionPass:
         errors = {name: errors[name] for name in errors.keys() & named}
         self._note_left(errors)
         lacking = frozenset(sha256 for one in self._with_files() for sha256 in one.lacking)
-        return PassOutcome(errors=errors, writes=self._writes, repaired=self._repaired, lacking=lacking, left=left)
+        return PassOutcome(
+            errors=errors,
+            writes=self._writes,
+            repaired=self._repaired,
+            lacking=lacking,
+            left=left,
+            orphans=self._orphans(named) if self._batch.complete and self._batch.keeps_orphans else frozenset(),
+        )
+
+    def _orphans(self, named: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
+        marks = (seen.mark for seen in (self._view.observed or {}).values())
+        held = {mark.load_balancer_id for mark in marks if mark is not None and self._names.owns(mark)}
+        return frozenset(one for one in held if one and one not in named)
 
     # -- read
 
@@ -237,7 +251,7 @@ class PartitionPass:
                 self._with_files(),
                 partition=self._folder,
                 names=self._names,
-                complete=self._batch.complete,
+                complete=self._batch.complete and not self._batch.keeps_orphans,
                 shared=SharedNetworks(
                     subnets=self._view.shared_subnets,
                     external_gateway=self._is_common and self._options.attachment.external_gateway,

@@ -1,0 +1,64 @@
+"""Load balancers on devices that the database did not name: only the controllers know whether they may go."""
+
+from collections.abc import Collection, Mapping
+
+import structlog
+from msgspec.structs import replace
+
+from evenkeel.agent.shard_client import ShardClient
+from evenkeel.core import messages as m
+from evenkeel.core.device import PartitionOutcome
+from evenkeel.core.errors import BusUnavailable, CallRefused
+from evenkeel.core.ids import LoadBalancerId
+
+log = structlog.get_logger(__name__)
+
+NAMED_MAX = 3
+"""Orphans that the error of a load balancer names."""
+
+
+async def verdict_on(client: ShardClient, orphans: tuple[LoadBalancerId, ...]) -> m.OrphanVerdict:
+    """The controllers' decision; without one all of them stay. Raises :class:`SessionLost`."""
+    try:
+        verdict = await client.judge_orphans(orphans)
+    except (BusUnavailable, CallRefused) as error:
+        log.warning("nobody says what is to become of orphans; they stay", shard=client.shard_id, error=str(error))
+        verdict = None
+    if verdict is not None:
+        return verdict
+    return m.OrphanVerdict(kept=dict.fromkeys(orphans))
+
+
+def after_removal(
+    before: PartitionOutcome, outcome: PartitionOutcome, removed: Collection[LoadBalancerId]
+) -> PartitionOutcome:
+    """The outcome of a batch without those of orphans that it removed: the database has nothing to record of them.
+    ``before``: of the batch that found them, whose repairs count, too."""
+    for one in outcome.outcomes:
+        if one.load_balancer_id in removed and one.error:
+            log.warning("orphan not removed", load_balancer=one.load_balancer_id, reason=one.error)
+    return replace(
+        outcome,
+        outcomes=tuple(one for one in outcome.outcomes if one.load_balancer_id not in removed),
+        writes=before.writes + outcome.writes,
+        repaired=(*before.repaired, *outcome.repaired),
+    )
+
+
+def with_orphans_named(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, float | None]) -> PartitionOutcome:
+    """The outcome; errors of load balancers say which orphans stay, because one of them may have the address."""
+    if not kept:
+        return outcome
+    texts = [f"{one} ({_until(seconds)})" for one, seconds in sorted(kept.items())[:NAMED_MAX]]
+    more = f" and {len(kept) - NAMED_MAX} more" if len(kept) > NAMED_MAX else ""
+    hint = (
+        f"; devices also hold load balancers that the database does not know, which may be in the way: "
+        f"{', '.join(texts)}{more}; an operator can remove one with evenkeel orphan remove ID"
+    )
+    return replace(
+        outcome, outcomes=tuple(replace(one, error=one.error + hint) if one.error else one for one in outcome.outcomes)
+    )
+
+
+def _until(seconds: float | None) -> str:
+    return "stays" if seconds is None else f"stays for {seconds:.0f} s"

@@ -1,0 +1,245 @@
+"""Load balancers on the devices of a shard that the shard's definitions do not name.
+
+Either the database let them go, and a device that was switched off meanwhile still has them: they are removed at once,
+because their addresses may be others' already. Or the database never heard of them, because it lost commits or is an
+older copy: they may serve traffic, so they wait for the grace time and go a few at a time.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, delete, exists, func, insert, select, true, update
+
+from evenkeel.core.control import OrphanedLoadBalancer, ShardOwner
+from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ShardId
+from evenkeel.core.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import batches, upsert
+from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.records import schema
+from evenkeel.store.reports.orphans import SEEN_SECONDS
+from evenkeel.store.writing.events import EventRow, event_row, record_events
+
+WHOLE_PARTITION = ""
+"""In place of a load balancer's id: everything in the partition was found at that time."""
+ID_CHARACTERS_MAX = 36
+"""An object whose mark names a longer id is left alone: nothing of ours has one."""
+PAUSE_SECONDS = 60.0
+"""Between two answers that remove orphans."""
+AGAIN_SECONDS_MAX = SEEN_SECONDS / 2
+
+_orphan = schema.orphaned_load_balancer
+_removed = schema.removed_load_balancer
+_root = schema.load_balancer
+_shard = schema.shard
+
+
+def note_removed(connection: Connection, ids: Sequence[LoadBalancerId]) -> None:
+    """Remember load balancers whose rows are about to go because their devices confirmed that they are gone."""
+    for batch in batches(ids):
+        going = select(_root.c.id, db_now()).where(
+            in_list(_root.c.id, batch), _root.c.deleted == true(), ~exists().where(_removed.c.id == _root.c.id)
+        )
+        connection.execute(insert(_removed).from_select(["id", "removed_at"], going))
+
+
+def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
+    """Decide, and record orphans. A constant number of statements. ``limit``: of orphans that go because their grace
+    time is over. Raises :class:`SessionLost` unless the agent owns the shard.
+    """
+    place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+    if place.project_id == COMMON_PROJECT:
+        return OrphanVerdict()
+    found = sorted({one for one in call.load_balancer_ids if 0 < len(one) <= ID_CHARACTERS_MAX})[:ORPHANS_PER_CALL]
+    known = {
+        row.id: row.shard_id
+        for row in connection.execute(select(_root.c.id, _root.c.shard_id).where(in_list(_root.c.id, found)))
+    }
+    deleted = set(connection.scalars(select(_removed.c.id).where(in_list(_removed.c.id, found))))
+    elsewhere = {one for one, shard_id in known.items() if shard_id not in (None, call.shard_id)}
+    remove = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
+    unknown = [one for one in found if one not in known and one not in deleted]
+    orphans = _Orphans(connection, call.shard_id, unknown, grace_seconds)
+    remove += orphans.take_due(limit)
+    orphans.record(environment=place.environment, agent_id=call.agent_id)
+    return OrphanVerdict(remove=tuple(remove), kept=orphans.kept(), again_seconds=orphans.again_seconds())
+
+
+class _Orphans:
+    """The orphans of one shard, as one report names them."""
+
+    def __init__(
+        self, connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId], grace_seconds: float
+    ) -> None:
+        self._connection = connection
+        self._shard_id = shard_id
+        self._ids = ids
+        begun = select(func.max(schema.history.c.begun_at)).scalar_subquery()
+        now, begun_at = connection.execute(select(db_now(), func.coalesce(begun, 0.0))).one()
+        self._now = float(now)
+        rows = connection.execute(
+            select(_orphan.c.load_balancer_id, _orphan.c.found_at, _orphan.c.removal).where(
+                _orphan.c.shard_id == shard_id,
+                in_list(_orphan.c.load_balancer_id, [WHOLE_PARTITION, *ids]),
+                _orphan.c.seen_at > self._now - SEEN_SECONDS,
+            )
+        ).all()
+        before = {row.load_balancer_id: float(row.found_at) for row in rows}
+        first = before.get(WHOLE_PARTITION, self._now)
+        self._known = before.keys() & set(ids)
+        # the clock may have been set back since
+        self._found_at = {one: min(before.get(one, first), self._now) for one in ids}
+        self._removal = {row.load_balancer_id for row in rows if row.removal}
+        self._remove_at = {
+            one: self._now
+            if one in self._removal
+            else max(at, min(float(begun_at), self._now)) + grace_seconds
+            if grace_seconds
+            else None
+            for one, at in self._found_at.items()
+        }
+        self._going: list[LoadBalancerId] = []
+        self._more = False
+
+    def take_due(self, limit: int) -> list[LoadBalancerId]:
+        """Those that go now: all that were to be removed before, and the first ``limit`` whose time has come."""
+        asked = [one for one in self._ids if one in self._removal]
+        due = [one for one, at in self._remove_at.items() if at is not None and at <= self._now and one not in asked]
+        due.sort(key=lambda one: (self._found_at[one], one))
+        self._more = len(due) > limit
+        self._going = [*asked, *due[:limit]]
+        return self._going
+
+    def record(self, *, environment: str, agent_id: AgentId) -> None:
+        """Write the rows, and events of what is new."""
+        here = _orphan.c.shard_id == self._shard_id
+        self._connection.execute(delete(_orphan).where(here, _orphan.c.seen_at < self._now - SEEN_SECONDS))
+        rows = [
+            {
+                "shard_id": self._shard_id,
+                "load_balancer_id": one,
+                "found_at": self._found_at[one],
+                "seen_at": self._now,
+                "remove_at": self._remove_at[one],
+                "removal": one in self._going,
+            }
+            for one in self._ids
+        ]
+        if rows:
+            upsert(self._connection, _orphan, ("found_at", "seen_at", "remove_at", "removal"), rows)
+
+        def event(kind: str, text: str, load_balancer_id: LoadBalancerId) -> EventRow:
+            return event_row(
+                kind=kind,
+                text=text,
+                environment=environment,
+                agent_id=agent_id,
+                shard_id=self._shard_id,
+                load_balancer_id=load_balancer_id,
+            )
+
+        new = [one for one in self._ids if one not in self._known]
+        events = [
+            event("orphan_removed", f"load balancer {one}, which the database does not know, is being removed", one)
+            for one in self._going
+            if one not in self._removal
+        ]
+        if new:
+            others = f" and {len(new) - 1} others" if len(new) > 1 else ""
+            text = f"devices hold load balancer {new[0]}{others}, which the database does not know"
+            events.append(event("orphan_found", text, new[0]))
+        record_events(self._connection, events)
+
+    def kept(self) -> dict[LoadBalancerId, float | None]:
+        """Those that stay, with the seconds until they may go."""
+        return {
+            one: None if at is None else max(0.0, at - self._now)
+            for one, at in self._remove_at.items()
+            if one not in self._going
+        }
+
+    def again_seconds(self) -> float | None:
+        """When the agent is to ask again."""
+        kept = self.kept()
+        if not kept:
+            return None
+        if self._more:
+            return PAUSE_SECONDS
+        return min([AGAIN_SECONDS_MAX, *(seconds + 0.01 for seconds in kept.values() if seconds is not None)])
+
+
+def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -> None:
+    """The shard's whole partition was an orphan since ``found_at``, so that what is in it need not wait again."""
+    row = {
+        "shard_id": shard_id,
+        "load_balancer_id": WHOLE_PARTITION,
+        "found_at": found_at,
+        "seen_at": db_now(),
+        "removal": False,
+    }
+    connection.execute(insert(_orphan).values(**row))
+
+
+def read_orphaned(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
+    """In partitions of a device group's tenants with shards there, longest known first."""
+    rows = connection.execute(
+        select(
+            _orphan.c.load_balancer_id,
+            (db_now() - _orphan.c.found_at).label("seconds"),
+            (_orphan.c.remove_at - db_now()).label("left"),
+        )
+        .join(_shard, _shard.c.id == _orphan.c.shard_id)
+        .where(
+            _shard.c.environment == environment,
+            _shard.c.group_number == group_number,
+            _orphan.c.load_balancer_id != WHOLE_PARTITION,
+            _orphan.c.seen_at > db_now() - SEEN_SECONDS,
+        )
+        .order_by(_orphan.c.found_at, _orphan.c.load_balancer_id)
+        .limit(ORPHANS_PER_CALL)
+    )
+    return tuple(
+        OrphanedLoadBalancer(
+            load_balancer_id=row.load_balancer_id,
+            seconds=row.seconds,
+            removed_in_seconds=None if row.left is None else max(0.0, row.left),
+        )
+        for row in rows
+    )
+
+
+def ask_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
+    """An operator wants the orphan removed at once; returns the agents that have to look. Raises :class:`NotFound`
+    unless there is such an orphan."""
+    here = (
+        _orphan.c.load_balancer_id == load_balancer_id,
+        _orphan.c.load_balancer_id != WHOLE_PARTITION,
+        _orphan.c.seen_at > db_now() - SEEN_SECONDS,
+    )
+    changed = connection.execute(update(_orphan).where(*here).values(removal=True, remove_at=db_now())).rowcount
+    if not changed:
+        raise NotFound("Orphan", load_balancer_id)
+    agent = schema.agent
+    rows = connection.execute(
+        select(_shard.c.id, _shard.c.environment, _shard.c.group_number, agent.c.host)
+        .join(_orphan, _orphan.c.shard_id == _shard.c.id)
+        .join(agent, agent.c.id == _shard.c.acting_agent_id)
+        .where(*here)
+    )
+    owners = tuple(
+        ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)
+        for row in rows
+    )
+    events = [
+        event_row(
+            kind="orphan_removed",
+            text=f"an operator has load balancer {load_balancer_id}, which the database does not know, removed",
+            environment=owner.environment,
+            shard_id=owner.shard_id,
+            load_balancer_id=load_balancer_id,
+        )
+        for owner in owners
+    ]
+    record_events(connection, events)
+    return owners
