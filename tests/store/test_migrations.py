@@ -116,7 +116,7 @@ async def test_listeners_from_before_allowed_cidrs_and_those_of_old_controllers_
 def insert_as_of_0006(connection: Connection, root: LoadBalancer) -> None:
     """What a controller of that version knows of it."""
     later = {"additional_vips", "vip_sg_ids", "vip_qos_policy_id", "vip_vnic_type", "root_pool_id"}
-    later |= {"vip_leaving_revision", "change_id", "flavor_enhanced_services"}
+    later |= {"vip_leaving_revision", "change_id", "flavor_enhanced_services", "given_vips"}
     values = {name: value for name, value in row_of(root).items() if name not in later}
     marks = ", ".join(f":{name}" for name in values)
     connection.execute(text(f"INSERT INTO load_balancer ({', '.join(values)}) VALUES ({marks})"), values)

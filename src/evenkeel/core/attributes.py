@@ -36,7 +36,9 @@ LINKS: dict[type[Any], tuple[str, ...]] = {
 _FIXED: dict[type[Any], frozenset[str]] = {
     Listener: frozenset({"protocol", "protocol_port"}),
     Pool: frozenset({"protocol", "subnet_id"}),
-    Member: frozenset({"pool_id", "address", "protocol_port", "subnet_id", "vnic_type"}),
+    Member: frozenset(
+        {"pool_id", "address", "given_address", "given_monitor_address", "protocol_port", "subnet_id", "vnic_type"}
+    ),
     HealthMonitor: frozenset({"pool_id", "type", "shared_monitor_id"}),
     L7Policy: frozenset({"listener_id", "enhanced_service"}),
     L7Rule: frozenset({"l7policy_id"}),
@@ -81,6 +83,8 @@ CHANGEABLE: dict[type[Any], frozenset[str]] = {
     **{kind: frozenset(fields_of(kind)) - _SYSTEM - fixed - set(LINKS[kind]) for kind, fixed in _FIXED.items()},
 }
 """What an update may set, by kind (Octavia API reference). A new attribute can be changed unless it is named above."""
+STORABLE = CHANGEABLE | {Member: CHANGEABLE[Member] | {"given_monitor_address"}}
+"""What an update may store: also how a request wrote an address."""
 HIDDEN: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset(
         {
@@ -95,9 +99,11 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
             "flavor_enhanced_services",
             "root_pool_id",
             "vip_leaving_revision",
+            "given_vips",
         }
     ),
-    **dict.fromkeys((Listener, Member, L7Rule), frozenset({"revision", "deleted"})),
+    **dict.fromkeys((Listener, L7Rule), frozenset({"revision", "deleted"})),
+    Member: frozenset({"revision", "deleted", "given_address", "given_monitor_address"}),
     L7Policy: frozenset({"revision", "deleted", "enhanced_service"}),
     Pool: frozenset({"revision", "deleted", "subnet_id"}),
     HealthMonitor: frozenset({"revision", "deleted", "shared_monitor_id"}),

@@ -109,6 +109,8 @@ class LoadBalancer(Value):
     """Name of the environment that serves it."""
     additional_vips: tuple[Vip, ...] = ()
     """More addresses of the same network, on the port of the VIP; at most one of each subnet."""
+    given_vips: dict[str, str] = {}
+    """Addresses that the request did not write in their canonical form: how it wrote them."""
     vip_qos_policy_id: str | None = None
     """QoS policy of the network service for the VIP's port."""
     vip_sg_ids: tuple[str, ...] = ()
@@ -270,6 +272,9 @@ class Member(Value, MemberSpec, kw_only=True):
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     subnet_id: str | None = None
+    given_address: str | None = None
+    """How the request wrote the address, if not in its canonical form."""
+    given_monitor_address: str | None = None
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.NO_MONITOR

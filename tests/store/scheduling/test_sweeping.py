@@ -2,9 +2,13 @@
 
 import asyncio
 
+import pytest
+from sqlalchemy import Connection, text
+
 from evenkeel.core.control import Event
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
+from evenkeel.store.scheduling import sweeping
 from tests.store.ownership_world import World, applied, statements, world_fixture
 
 __all__ = ["world_fixture"]
@@ -53,6 +57,21 @@ async def test_those_in_time_active_or_unplaced_are_left(world: World) -> None:
     with statements() as seen:
         assert await world.store.scheduling.mark_overdue(limit=10) == 0
     assert len(seen.sent) == 1
+
+
+async def test_what_is_not_pending_is_not_read(world: World) -> None:
+    if world.db.sync_engines()[0].dialect.name != "postgresql":
+        pytest.skip("its plans name conditions of indexes")
+
+    def plan(connection: Connection) -> str:
+        for way in ("seqscan", "sort"):  # those of a small table
+            connection.execute(text(f"SET LOCAL enable_{way} = off"))
+        sought = sweeping.overdue_ids(100.0, 10).compile(
+            dialect=connection.dialect, compile_kwargs={"literal_binds": True}
+        )
+        return "\n".join(connection.execute(text(f"EXPLAIN {sought}".replace(":", "\\:"))).scalars())
+
+    assert "Index Cond: (pending_deadline IS NOT NULL)" in await world.db.write(plan)
 
 
 async def test_no_more_than_the_limit_at_a_time(world: World) -> None:

@@ -19,6 +19,7 @@ from evenkeel.api.octavia.rules import (
     check_pool,
     checked_address,
     checked_cidrs,
+    given_form,
     http_defaults,
     member_address,
 )
@@ -97,17 +98,20 @@ def listener_row(
 def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
     """A checked member."""
     check_project(body, place)
-    monitored_at = body.monitor_address
+    address = member_address("address", body.address, place.addresses)
+    monitored_at = None
+    if body.monitor_address is not None:
+        monitored_at = member_address("monitor_address", body.monitor_address, place.addresses)
     return Member(
         id=new_id(),
         pool_id=pool_id,
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
-        address=member_address("address", body.address, place.addresses),
+        address=address,
+        given_address=given_form(body.address, address),
         protocol_port=body.protocol_port,
-        monitor_address=(
-            None if monitored_at is None else member_address("monitor_address", monitored_at, place.addresses)
-        ),
+        monitor_address=monitored_at,
+        given_monitor_address=given_form(body.monitor_address, monitored_at),
         vnic_type=vnic_type_of(body.request_sriov),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
         **asked(body, Member, "monitor_address"),
@@ -167,6 +171,12 @@ def pool_rows(
     return NewPool(pool=pool, members=members, monitor=monitor)
 
 
+def _given_vips(body: requests.LoadBalancerNew) -> dict[str, str]:
+    asked = [body.vip_address, *(each.ip_address for each in body.additional_vips or ())]
+    normal = {text: checked_address("vip_address", text) for text in asked if text is not None}
+    return {address: text for text, address in normal.items() if text != address}
+
+
 def tree_of(
     body: requests.LoadBalancerNew, place: Place, *, provider: str, vip: VipPlan, new_id: NewId
 ) -> LoadBalancerTree:
@@ -181,6 +191,7 @@ def tree_of(
         project_id=place.project_id,
         vip=address,
         provider=provider,
+        given_vips=_given_vips(body),
         additional_vips=tuple(
             Vip(
                 address=more.address or "",

@@ -13,6 +13,7 @@ from evenkeel.api.octavia.rules import (
     HTTP_MONITORS,
     check_monitor,
     check_named_once,
+    given_form,
     member_address,
 )
 from evenkeel.core.addresses import AddressRules
@@ -75,8 +76,10 @@ def member_changes(
 ) -> Changes:
     """The changes of a member."""
     changes = given(body, Member)
-    if changes.get("monitor_address") is not None:
-        changes["monitor_address"] = member_address("monitor_address", changes["monitor_address"], addresses)
+    if "monitor_address" in changes:
+        wanted = changes["monitor_address"]
+        normal = None if wanted is None else member_address("monitor_address", wanted, addresses)
+        changes |= {"monitor_address": normal, "given_monitor_address": given_form(wanted, normal)}
     return changes
 
 
@@ -112,6 +115,7 @@ def batch_rows(
             load_balancer_id=place.load_balancer_id,
             project_id=place.project_id,
             address=address,
+            given_address=given_form(item.address, address),
             protocol_port=item.protocol_port,
             vnic_type=vnic_type_of(item.request_sriov is True),
             operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,

@@ -60,6 +60,11 @@ def member_address(field: str, value: str, addresses: AddressRules) -> str:
     return normal
 
 
+def given_form(value: str | None, normal: str | None) -> str | None:
+    """How an address was written, if not as it is stored: clients compare it with what they sent."""
+    return None if value == normal else value
+
+
 def wanted_vip(field: str, value: str, addresses: AddressRules) -> str:
     """A requested VIP, on which a device may listen."""
     normal = checked_address(field, value)
@@ -87,8 +92,11 @@ def checked_cidrs(cidrs: Iterable[str], vip_address: str | None) -> tuple[str, .
             raise unknown_input("allowed_cidrs", value, _CIDR_RULE) from error
         if "%" in value:
             raise unknown_input("allowed_cidrs", value, _CIDR_RULE)
-        if vip_address is not None and network.version != (version := ip_address(vip_address).version):
-            raise unknown_input("allowed_cidrs", value, f"Value should be IPv{version}, as VIP {vip_address} is.")
+        if vip_address is not None and network.version != ip_address(vip_address).version:
+            raise Invalid(
+                f"Validation failure: CIDR {value} IP version incompatible with all VIPs ['{vip_address}'] IP version. "
+                "(allowed_cidrs)"
+            )
         found[str(network)] = None
     return tuple(found)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from evenkeel.api.octavia.attributes import viewer
 from evenkeel.api.octavia.full_views import FullListenerView, FullPoolView
@@ -31,7 +31,6 @@ from evenkeel.core.model import (
     LoadBalancer,
     Member,
     Pool,
-    Vip,
 )
 
 
@@ -58,7 +57,7 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
         tenant_id=row.project_id,
         created_at=timestamp(row.created_at),
         updated_at=timestamp_or_none(row.updated_at),
-        vip_address=None if vip is None else vip.address,
+        vip_address=None if vip is None else row.given_vips.get(vip.address, vip.address),
         vip_port_id=None if vip is None else vip.port_id,
         vip_subnet_id=None if vip is None else vip.subnet_id,
         vip_network_id=None if vip is None else vip.network_id,
@@ -67,12 +66,17 @@ def load_balancer_view(row: LoadBalancer) -> LoadBalancerView:
         pools=refs(row.pool_ids),
         flavor_id=row.flavor_id,
         availability_zone=row.availability_zone,
-        additional_vips=_additional_vips(row.additional_vips) if row.additional_vips else [],
+        additional_vips=_additional_vips(row) if row.additional_vips else [],
     )
 
 
-def _additional_vips(vips: Sequence[Vip]) -> list[AdditionalVipView]:
-    return [AdditionalVipView(ip_address=vip.address, subnet_id=vip.subnet_id, port_id=vip.port_id) for vip in vips]
+def _additional_vips(row: LoadBalancer) -> list[AdditionalVipView]:
+    return [
+        AdditionalVipView(
+            ip_address=row.given_vips.get(vip.address, vip.address), subnet_id=vip.subnet_id, port_id=vip.port_id
+        )
+        for vip in row.additional_vips
+    ]
 
 
 def _listener_attributes(row: Listener) -> dict[str, Any]:
@@ -143,11 +147,18 @@ def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor 
 
 def member_view(row: Member) -> MemberView:
     """A member."""
-    return _member(
+    shown = _member(
         row,
         tenant_id=row.project_id,
         created_at=timestamp(row.created_at),
         updated_at=timestamp_or_none(row.updated_at),
+    )
+    if row.given_address is None and row.given_monitor_address is None:
+        return shown
+    return replace(
+        shown,
+        address=row.given_address or row.address,
+        monitor_address=row.given_monitor_address or row.monitor_address,
     )
 
 

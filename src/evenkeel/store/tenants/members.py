@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 from sqlalchemy import Connection, bindparam, false, select, update
 
-from evenkeel.core.attributes import CHANGEABLE
+from evenkeel.core.attributes import STORABLE
 from evenkeel.core.control import Change
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Member
@@ -21,7 +21,7 @@ from evenkeel.store.writing.steps import as_new, insert_all, mark_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _table = schema.member
-_REPLACED = (*sorted(CHANGEABLE[Member]), "provisioning_status", "revision", "updated_at")
+_REPLACED = (*sorted(STORABLE[Member]), "provisioning_status", "revision", "updated_at")
 _UPDATE = (
     update(_table)
     .where(_table.c.id == bindparam("member_id"))
@@ -80,7 +80,7 @@ def plan_members(
 
 
 def _changed(before: Member, wanted: Member, locked: Locked) -> Member:
-    names = CHANGEABLE[Member]
+    names = STORABLE[Member]
     if all(getattr(before, name) == getattr(wanted, name) for name in names):
         return before
     status = before.provisioning_status

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, false, select, update
 
-from evenkeel.core.attributes import CHANGEABLE
+from evenkeel.core.attributes import STORABLE
 from evenkeel.core.certificates import CheckedCertificate
 from evenkeel.core.control import Change
 from evenkeel.core.errors import NotFound
@@ -68,7 +68,7 @@ def update_child(
     :class:`NotFound` for a pool of another load balancer.
     """
     target = Target(KINDS[kind], child_id, project_id, parent_id)
-    check_changes(changes, CHANGEABLE[kind])
+    check_changes(changes, STORABLE[kind])
     values = columns_of(changes)
 
     def op(connection: Connection) -> Change:

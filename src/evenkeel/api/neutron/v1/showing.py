@@ -75,7 +75,7 @@ def member_view(row: Member) -> views.V1MemberView:
         id=row.id,
         tenant_id=row.project_id,
         pool_id=row.pool_id,
-        address=row.address,
+        address=row.given_address or row.address,
         protocol_port=row.protocol_port,
         weight=row.weight,
         admin_state_up=row.admin_state_up,

@@ -114,7 +114,7 @@ def member_view(row: Member) -> views.V2MemberView:
         id=row.id,
         tenant_id=row.project_id,
         name=row.name,
-        address=row.address,
+        address=row.given_address or row.address,
         protocol_port=row.protocol_port,
         weight=row.weight,
         subnet_id=row.subnet_id,
