@@ -200,6 +200,7 @@ def answers(url: str) -> list[tuple[str, str]]:
             "/evenkeel/v1/status",
             "/evenkeel/v1/topology",
             "/evenkeel/v1/agents",
+            "/evenkeel/v1/activity",
             "/v2/lbaas/loadbalancers?limit=50",
         ):
 
@@ -221,7 +222,7 @@ def first_paint(browser: Browser, url: str) -> str:
         page = context.new_page()
         began = time.perf_counter()
         page.goto(f"{url}/ui/")
-        expect(page.locator(".cards")).to_be_visible(timeout=60_000)
+        expect(page.locator(".cards").first).to_be_visible(timeout=60_000)
         counts.append((time.perf_counter() - began) * 1000)
         paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         context.close()

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,8 +33,8 @@ from evenkeel.devices.noop import NoopGroup, NoopMemory
 ENVIRONMENT = "lab"
 AGENTS_PER_GROUP = 4
 CONTROLLERS = 2
-SETTLE_SECONDS = 15.0
-"""From the last registration to the first measurement."""
+SETTLE_SECONDS = 45.0
+"""From the last registration to the first measurement: until then controllers look at new sessions more closely."""
 CONTROLLER = """[DEFAULT]
 transport_url = {bus}
 environments = lab:noop
@@ -47,8 +47,8 @@ endpoint_file = {folder}/{name}.endpoint
 GROUPS = ("controllers", "agents", "RabbitMQ", "PostgreSQL")
 
 
-async def agents(bus_url: str, count: int) -> None:
-    """So many agents of the ``noop`` driver in this process, until it is killed."""
+async def agents(bus_url: str, numbers: Iterable[int], group: Callable[[], NoopGroup]) -> None:
+    """Agents of the ``noop`` driver with these numbers in this process, until it is killed."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
 
     async def agent(number: int) -> None:
@@ -63,7 +63,7 @@ async def agents(bus_url: str, count: int) -> None:
         )
         service = AgentService(
             bus=bus,
-            device=NoopGroup(NoopMemory()),
+            device=group(),
             clock=SystemClock(),
             settings=settings,
             new_id=lambda: str(uuid.uuid4()),
@@ -71,7 +71,7 @@ async def agents(bus_url: str, count: int) -> None:
         )
         await service.run()
 
-    await asyncio.gather(*map(agent, range(count)))
+    await asyncio.gather(*map(agent, numbers))
 
 
 def family(pid: int) -> list[int]:
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--agents-of", metavar="URL", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.agents_of:
-        asyncio.run(agents(arguments.agents_of, arguments.agents[0]))
+        asyncio.run(agents(arguments.agents_of, range(arguments.agents[0]), lambda: NoopGroup(NoopMemory())))
         return
     print(f"| agents | {' | '.join(GROUPS)} | all, ms of CPU for each agent and second |\n|---|---|---|---|---|---|")
     for count in arguments.agents:

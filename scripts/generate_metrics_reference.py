@@ -15,6 +15,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
 PARTS = {
     "Controllers: the API": "api",
     "Controllers: agents' messages and background work": "controller",
+    "Controllers: several workers": "workers",
     "Agents": "agent",
     "Agents: requests to devices": "device_requests",
     "evenkeel-haproxyd": "haproxyd",
@@ -28,7 +29,7 @@ Made by `scripts/generate_metrics_reference.py`. [How to collect them](../how-to
 
 Every process serves `/metrics` in the formats of Prometheus and OpenMetrics, if `bind_port` of `[metrics]` is set. The
 metrics of its Python process (`process_*`, `python_*`) are there as well. A histogram `x` has the series `x_bucket`,
-`x_sum` and `x_count`.
+`x_sum` and `x_count`. A controller with several workers adds the label `worker` to all.
 """
 SINGLE = "Controllers: single load balancers"
 OPTIONAL = (

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import structlog
@@ -26,6 +27,8 @@ from icontrol_emulator.latency import latency_named
 from icontrol_emulator.rest.dispatch import Dispatcher
 from icontrol_emulator.server import DeviceServer
 from icontrol_emulator.stats.documents import StatsDocuments
+from icontrol_emulator.wiring.cables import Cable
+from icontrol_emulator.wiring.wires import Wires
 from icontrol_emulator.writelog import RequestCounts, WriteLog
 
 RESTARTS = {"mcpd": ("mcpd_lost",), "restjavad": ("restarting", "unregistered")}
@@ -35,7 +38,11 @@ log = structlog.get_logger(__name__)
 
 
 class Emulator:
-    """One or more devices. Use `async with`, or `start` and `stop`."""
+    """One or more devices. Use `async with`, or `start` and `stop`.
+
+    The networks of a device with `cables` (by its name, then by those of its interfaces) are those of its objects; the
+    data plane of one without uses those of this host.
+    """
 
     def __init__(
         self,
@@ -51,6 +58,7 @@ class Emulator:
         open_transactions_max: int = 50,
         monitor_scale: float = 1.0,
         vcmp_host: str = "",
+        cables: Mapping[str, Mapping[str, Cable]] = MappingProxyType({}),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._specs = [DeviceSpec(each) if isinstance(each, str) else each for each in devices]
@@ -69,6 +77,7 @@ class Emulator:
         self._tls_files = tls_files
         self._tasks: set[asyncio.Task[None]] = set()
         self._planes: dict[str, DataPlane] = {}
+        self._cables = cables
         self.faults = FaultBook()
         self.write_log = WriteLog(clock)
         self._counts = RequestCounts(names)
@@ -84,7 +93,8 @@ class Emulator:
         # devices at addresses of their own are found there by their peers
         hosts = {spec.name: spec.host for spec in self._specs}
         addresses = hosts if len(set(hosts.values())) == len(hosts) > 1 else {}
-        planes = DataPlane.family(names, carry=data_plane, monitor_scale=monitor_scale, clock=clock)
+        wires = {name: Wires(each) for name, each in self._cables.items()}
+        planes = DataPlane.family(names, carry=data_plane, monitor_scale=monitor_scale, clock=clock, wires=wires)
         host = self._vcmp_host
         for name in names:
             peers = [other for other in names if other not in (name, host)] if ha != "standalone" else []

@@ -38,6 +38,7 @@ class Controllers:
         self.calls: list[m.AnyMessage] = []
         self.refuses: dict[type[m.AnyMessage], m.Refused] = {}
         self.ttl_seconds = 30.0
+        self.repeats_hints = False
         self.assignments = m.Assignments(revision=1, shards=(), history="h1")
 
     async def start(self) -> None:
@@ -50,7 +51,12 @@ class Controllers:
             return self.refuses[type(call)]
         match call:
             case m.Register() | m.Keepalive():
-                return m.SessionState(ttl_seconds=self.ttl_seconds, assignments_revision=1, history="h1")
+                return m.SessionState(
+                    ttl_seconds=self.ttl_seconds,
+                    assignments_revision=1,
+                    history="h1",
+                    repeats_hints=self.repeats_hints,
+                )
             case m.GetAssignments():
                 return self.assignments
         return m.Done()
@@ -116,6 +122,22 @@ async def test_it_registers_asks_what_is_its_and_tells_its_state() -> None:
         told = bench.controllers.seen(m.ReportState)[0]
         assert told.configurations == {"report_interval": "0.05"}
         assert [device.reachable for device in told.devices] == [True]
+
+
+async def test_an_unchanged_state_is_confirmed_by_keepalives() -> None:
+    async with running() as bench:
+        bench.controllers.repeats_hints = True
+        await soon(lambda: any(call.as_reported for call in bench.controllers.seen(m.Keepalive)))
+        told = len(bench.controllers.seen(m.ReportState))
+        bench.agent.networks_moved(["network"])
+        await soon(lambda: any(call.moved_networks for call in bench.controllers.seen(m.ReportState)[told:]))
+
+
+async def test_controllers_that_do_not_repeat_hints_get_every_report_and_are_asked_each_time() -> None:
+    async with running() as bench:
+        await soon(lambda: len(bench.controllers.seen(m.ReportState)) >= 3)
+        await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) >= 3)
+        assert not any(call.as_reported for call in bench.controllers.seen(m.Keepalive))
 
 
 async def test_controllers_see_its_session_on_the_bus_for_as_long_as_it_lives() -> None:

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from evenkeel.agent.watched_device import watched
 from evenkeel.core.device import PartitionBatch, PartitionOutcome, service_outcome
 from evenkeel.core.model import Vip
+from tests.devices.bigip.networks import balancer, network, subnet
 from tests.devices.services import batch, gone, service
 
 
@@ -27,3 +28,13 @@ async def test_ports_of_what_was_applied_are_told() -> None:
     outcome = await device.apply(batch(*services, gone(4), replace(service(5), vip=None)))
     assert heard == [("port-1", "port-3")] and outcome.writes == 1
     assert device.name == "group"  # type: ignore[attr-defined]
+
+
+async def test_ports_of_addresses_that_devices_have_are_told_too() -> None:
+    heard: list[tuple[str, ...]] = []
+    device = watched(Device(), heard.append)  # type: ignore[arg-type]
+    made = subnet(1, ["device"])
+    addresses = tuple(replace(each, port_id=f"port-{each.use.value}") for each in made.addresses)
+    on_it = balancer(1, network(1, replace(made, addresses=(*addresses, *subnet(2, ["other"]).addresses))))
+    await device.apply(batch(on_it, replace(balancer(2, network(2, made)), load_balancer_id="refused")))
+    assert heard == [("p", "port-self", "port-snat")]

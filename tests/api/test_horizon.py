@@ -15,6 +15,7 @@ from tests.services import keystone as stock_keystone
 from tests.services.horizon import Browser, HorizonServer, Shown
 from tests.services.installation import NotInstallable
 from tests.services.keystone import ADMIN_PASSWORD, Keystone
+from tests.services.openstack import keystone_authtoken
 from tests.waiting import until
 
 with warnings.catch_warnings():
@@ -30,17 +31,6 @@ pytestmark = [
 
 ALICE, ADMIN = "alice", "admin"
 PASSWORD = "alices-secret"
-OPTIONS = """
-[keystone_authtoken]
-www_authenticate_uri = {url}
-auth_url = {url}
-auth_type = password
-username = admin
-password = {password}
-user_domain_id = default
-project_name = admin
-project_domain_id = default
-"""
 BROKEN = {
     "POST FlavorProfiles": "it creates a flavor instead, without a profile",
 }
@@ -60,7 +50,7 @@ def horizon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HorizonServer]
     try:
         identity.start()
         file = folder / "controller.ini"
-        file.write_text(OPTIONS.format(url=identity.url, password=ADMIN_PASSWORD))
+        file.write_text(keystone_authtoken(identity.url, ADMIN_PASSWORD))
         conf = cfg.ConfigOpts()
         conf(["--config-file", str(file)], project="evenkeel")
         with LiveServer.started(folder, keystone.open_keystone(conf)) as live:

@@ -12,29 +12,8 @@ from pathlib import Path
 import pytest
 
 from evenkeel.cmd.service_manager import Heart, ServiceManager
+from tests.cmd.systemd import Systemd
 from tests.waiting import eventually
-
-
-class Systemd:
-    """Listens as systemd does."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(f"\0{address[1:]}" if address.startswith("@") else address)
-        self._socket.setblocking(False)
-        self.told: list[str] = []
-
-    def heard(self) -> list[str]:
-        """All lines so far."""
-        while True:
-            try:
-                self.told += self._socket.recv(4096).decode().splitlines()
-            except BlockingIOError:
-                return self.told
-
-    def close(self) -> None:
-        self._socket.close()
 
 
 @pytest.fixture
@@ -157,3 +136,16 @@ async def test_a_health_file_is_written_while_the_loops_run(tmp_path: Path) -> N
     watching.cancel()
     assert not file.exists()
     await asyncio.wait_for(ServiceManager({}).watch(), 10)
+
+
+async def test_a_worker_tells_its_parent_as_it_would_systemd_and_nobody_once_that_is_gone(tmp_path: Path) -> None:
+    parent, worker = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with worker:
+        manager = ServiceManager({}, parent=worker, watchdog_seconds=0.03)
+        with parent:
+            manager.ready()
+            watching = asyncio.create_task(manager.watch())
+            assert parent.recv(100) == b"READY=1\nSTATUS=serving"
+            assert await asyncio.to_thread(parent.recv, 100) == b"WATCHDOG=1"
+            watching.cancel()
+        manager.stopping()

@@ -34,6 +34,7 @@ class Presences:
         self.says: dict[str, bool | None] = {}
         self.asked: list[str] = []
         self.delivers_wills = delivers_wills
+        self.connection_number = 1
 
     async def present(self, name: str) -> bool | None:
         self.asked.append(name)
@@ -109,6 +110,11 @@ async def test_where_wills_are_delivered_only_sessions_with_a_reason_are_probed(
     clock.now += ALL_SECONDS
     await detector.look()
     assert bus.probed() == set(names)
+    bus.connection_number += 1  # none counts as seen any more
+    await detector.look()
+    assert bus.probed() == set(names)
+    await detector.look()
+    assert bus.probed() == {names[0], names[3]}
 
 
 async def test_a_notice_ends_the_pause_and_the_second_probe_follows_soon() -> None:

@@ -29,7 +29,13 @@ class Store:
         return [None if call.agent_id in self.lost | self.locked else state(ttl_seconds) for call in calls]
 
     async def keepalive(
-        self, agent_id: str, session_id: str, *, ttl_seconds: float, seen: Seen | None = None
+        self,
+        agent_id: str,
+        session_id: str,
+        *,
+        ttl_seconds: float,
+        seen: Seen | None = None,
+        as_reported: bool = False,
     ) -> SessionState:
         self.alone.append(agent_id)
         if agent_id in self.locked:

@@ -11,7 +11,7 @@ from evenkeel.controller import scheduler as room
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler, why_unserved
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import DueWork, Recheck, Shard, ShardOwner
+from evenkeel.core.control import DueWork, Pulse, Recheck, Shard, ShardOwner
 from evenkeel.core.placement import AgentSnapshot, Assign, GroupSnapshot, GroupView, ShardSnapshot
 from evenkeel.metrics.controller import SHARD_TRANSITIONS
 from tests.clock import HandClock
@@ -52,6 +52,14 @@ class Store:
         self.assigned: list[list[Assign]] = []
         self.handovers: list[tuple[str, int, str, bool]] = []
         self.silences = 0
+        self.calm = False
+        self.marks = (1.0,)
+        self.pulses = 0
+
+    async def pulse(self) -> Pulse:
+        self.pulses += 1
+        now = self.clock.now + self.database_ahead_seconds
+        return Pulse(now_seconds=now, calm=self.calm, marks=self.marks)
 
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
         self.homes.append(homes)
@@ -65,6 +73,9 @@ class Store:
 
     async def group_snapshot(self, environment: str, number: int, *, settle_seconds: float) -> GroupSnapshot:
         return self.snapshot
+
+    async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+        return (self.snapshot,)
 
     async def groups(self, environment: str, project_id: str, **_: Any) -> Sequence[GroupView]:
         return self.views.get(project_id, ())
@@ -268,7 +279,32 @@ async def test_homes_are_looked_at_less_often_than_everything_else() -> None:
         at.clock.now += seconds
         await at.scheduler.tick()
     await at.scheduler.check_clock()
-    assert at.store.homes == [True, False, False, True, False, False]
+    assert at.store.homes == [True, False, False, True, False]
+
+
+async def test_uneven_homes_move_one_at_a_time_and_for_good() -> None:
+    at = Bench(balance_interval_seconds=3.0)
+    shards = tuple(ShardSnapshot(id=f"x{n}", home="a", acting="a", epoch=n) for n in range(4))
+    at.store.snapshot = GroupSnapshot(agents=(replace(A, homed=4), B), shards=shards)
+    before = transitions("balance")
+    for _ in range(3):
+        await at.scheduler.tick()
+        assert at.store.handovers == []
+        at.clock.now += 1.0
+    await at.scheduler.tick()
+    await at.scheduler.tick()
+    assert at.store.handovers == [("x0", 0, "b", True)]
+    assert (at.hints.assignments, transitions("balance") - before) == (["x0"], 1)
+
+
+async def test_homes_stay_by_option() -> None:
+    at = Bench()
+    shards = tuple(ShardSnapshot(id=f"x{n}", home="a", acting="a", epoch=n) for n in range(4))
+    at.store.snapshot = GroupSnapshot(agents=(replace(A, homed=4), B), shards=shards)
+    for _ in range(100):
+        await at.scheduler.tick()
+        at.clock.now += 1.0
+    assert at.store.handovers == []
 
 
 async def test_who_observes_a_group_of_other_reach_looks_again() -> None:
@@ -318,3 +354,31 @@ async def test_a_wake_up_ends_this_pause_or_the_next() -> None:
     at.scheduler.wake()
     await asyncio.wait_for(at.scheduler.pause(3600.0), 10.0)
     await at.scheduler.pause(0.001)
+
+
+async def test_while_nothing_changes_only_the_pulse_is_read() -> None:
+    at = Bench()
+    at.store.calm = True
+    await at.scheduler.tick()
+    await at.scheduler.tick()
+    await at.scheduler.tick()
+    assert (at.store.pulses, len(at.store.homes)) == (3, 1)
+    at.store.marks = (2.0,)
+    await at.scheduler.tick()
+    assert len(at.store.homes) == 2
+    at.store.calm = False
+    await at.scheduler.tick()
+    assert len(at.store.homes) == 3
+
+
+async def test_a_calm_pulse_is_not_trusted_after_work_was_found_nor_for_long() -> None:
+    at = Bench()
+    at.store.calm, at.store.due = True, DueWork(now_seconds=0.0, groups=(("lab", 1),))
+    await at.scheduler.tick()
+    at.store.due = DueWork(now_seconds=0.0)
+    await at.scheduler.tick()
+    await at.scheduler.tick()
+    assert len(at.store.homes) == 2
+    at.clock.now += ControllerSettings().homes_interval_seconds
+    await at.scheduler.tick()
+    assert at.store.homes == [True, False, True]

@@ -95,6 +95,15 @@ async def test_creations(site: Client, path: str, body: Any, expected: tuple[int
     assert await site.get("ltm/virtual") == before
 
 
+async def test_snatpool_of_a_translation_that_is_not_there(site: Client) -> None:
+    """Only a member that is an address makes its translation."""
+    body = {"name": "s", "partition": "P", "members": ["/Common/outside"]}
+    expected = (404, 3, "01020036:3: The requested SNAT Translation Address (/Common/outside) was not found.")
+    assert await refused(site, "POST", "ltm/snatpool", body) == expected
+    await site.post("ltm/snat-translation", {"name": "outside", "address": "10.9.0.1"})
+    await site.post("ltm/snatpool", body)
+
+
 async def test_snatpool_in_use(site: Client) -> None:
     await site.post("ltm/snatpool", {"name": "s", "partition": "P", "members": ["10.9.0.1"]})
     await site.patch("ltm/virtual/~P~v", {"sourceAddressTranslation": {"type": "snat", "pool": "s"}})

@@ -14,7 +14,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from evenkeel.haproxyd.api.tls import make_certificates, server_context
-from evenkeel.metrics.server import ScrapeLimits, ScrapeServer
+from evenkeel.metrics.server import ScrapeLimits, ScrapeServer, expose_registry
 from tests.waiting import eventually
 
 LIMITS = ScrapeLimits()
@@ -35,7 +35,7 @@ async def serving(
         if calls is not None:
             calls.append(1)
 
-    server = ScrapeServer(listening, tls=tls, before=before, registry=registry, limits=limits)
+    server = ScrapeServer(listening, tls=tls, expose=expose_registry(registry, before), limits=limits)
     await server.start()
     try:
         yield f"127.0.0.1:{listening.getsockname()[1]}", server

@@ -20,6 +20,7 @@ def slow(le: str, values: str) -> dict[str, str]:
 
 FAILURES = 'evenkeel_controller_loop_failures_total{instance="c:1",loop="sweeper",kind="error"}'
 PROBLEMS = 'evenkeel_haproxyd_partition_problems{instance="h:1"}'
+WORKER = 'evenkeel_controller_worker_up{instance="c:1",worker="2"}'
 CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelApiSlow": (
         [slow("2.5", "0+1x40"), slow("5.0", "0+100x40"), slow("+Inf", "0+100x40")],
@@ -28,6 +29,10 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelBackgroundWorkFails": (
         [{"series": FAILURES, "values": "0+1x40"}],
         [{"series": FAILURES, "values": "0 1 1+0x38"}],
+    ),
+    "EvenKeelControllerDown": (
+        [{"series": WORKER, "values": "1+0x35 0 0 0 0"}],
+        [{"series": WORKER, "values": "1+0x35 0 1 1 1"}],
     ),
     "EvenKeelPartitionProblems": (
         [{"series": PROBLEMS, "values": "0 1+0x39"}],
@@ -48,6 +53,8 @@ def test_an_alert_fires_for_its_cause_only(tmp_path: Path, name: str, fires: boo
     labels = {"severity": "warning", "instance": {"h": "h:1"}.get("h" if "Partition" in name else "", "c:1")}
     if "Background" in name:
         labels["loop"] = "sweeper"
+    if "Controller" in name:
+        labels["worker"] = "2"
     expected: dict[str, Any] = {"eval_time": "40m", "alertname": name}
     expected["exp_alerts"] = [{"exp_labels": labels}] if fires else []
     test = {

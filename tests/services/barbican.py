@@ -3,36 +3,19 @@ without one, the headers that keystonemiddleware would set. It is installed in a
 
 import base64
 import os
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from tests.services.installation import environment
 from tests.services.keystone import ADMIN_PASSWORD, Keystone
-from tests.services.process import Server
+from tests.services.openstack import WSGI_SERVER, OpenStackServer, keystone_authtoken
 
 VERSION = "23.0.0"
 VARIABLE = "EVENKEEL_TEST_BARBICAN"
 
-_SERVE = """
-import os
-from socketserver import ThreadingMixIn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
-
+_PROGRAM = """
 from paste import deploy
 
-
-class Threads(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *words):
-        pass
-
-
-application = deploy.loadapp("config:" + os.environ["HOME"] + "/paste.ini", name="main")
-make_server("127.0.0.1", int(os.environ["PORT"]), application, Threads, Quiet).serve_forever()
+serve(deploy.loadapp("config:" + os.environ["HOME"] + "/paste.ini", name="main"))
 """
 
 _PASTE = """
@@ -73,18 +56,6 @@ kek = {key}
 enable = false
 """
 
-_LOGIN = """
-[keystone_authtoken]
-www_authenticate_uri = {url}
-auth_url = {url}
-auth_type = password
-username = admin
-password = {password}
-user_domain_id = default
-project_name = admin
-project_domain_id = default
-"""
-
 
 def installed() -> Path:
     """The virtual environment that it is in: what the variable names, or our own. Raises :class:`NotInstallable`."""
@@ -98,7 +69,7 @@ def headers(project_id: str) -> dict[str, str]:
     return {"X-Identity-Status": "Confirmed", "X-Project-Id": project_id, **user}
 
 
-class BarbicanServer(Server):
+class BarbicanServer(OpenStackServer):
     """One Barbican; ``keystone``: who says whom it may believe."""
 
     start_seconds = 180.0
@@ -109,14 +80,9 @@ class BarbicanServer(Server):
         self._key = base64.urlsafe_b64encode(os.urandom(32)).decode()
         self._folder = self._home / ".barbican"  # where Barbican looks, whatever it is started with
         self._folder.mkdir()
-        (self._home / "serve.py").write_text(_SERVE)
+        (self._home / "serve.py").write_text(WSGI_SERVER + _PROGRAM)
         (self._home / "paste.ini").write_text(_PASTE.format(login="login" if keystone else ""))
-        self._login = _LOGIN.format(url=keystone.url, password=ADMIN_PASSWORD) if keystone else ""
-
-    @property
-    def url(self) -> str:
-        """Its endpoint."""
-        return f"http://127.0.0.1:{self.port}"
+        self._login = keystone_authtoken(keystone.url, ADMIN_PASSWORD) if keystone else ""
 
     def start(self) -> None:
         """Make its database, start and wait until clients are served; nothing to do if it runs."""
@@ -126,17 +92,3 @@ class BarbicanServer(Server):
         (self._folder / "barbican.conf").write_text(text + self._login)
         self._run(self._programs / "barbican-manage", "db", "upgrade", "-d", f"sqlite:///{self._home}/barbican.db")
         self._begin([self._programs / "python", self._home / "serve.py"])
-
-    def _serves(self) -> bool:
-        try:
-            urllib.request.urlopen(self.url, timeout=5.0).close()
-        except urllib.error.HTTPError as error:
-            error.close()
-            return error.code < 500  # 300: it lists its versions
-        except (urllib.error.URLError, OSError):
-            return False
-        return True
-
-    def _environment(self) -> dict[str, str]:
-        path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
-        return {**path, "HOME": str(self._home), "PORT": str(self.port)}

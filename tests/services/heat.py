@@ -1,34 +1,22 @@
 """A real Heat of our own: its engine and its API, over MariaDB and RabbitMQ. It believes a Keystone, and works for its
 users by trusts, as is the default. It is installed in a virtual environment of its own."""
 
-import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.services.installation import environment
 from tests.services.keystone import ADMIN_PASSWORD, Keystone
-from tests.services.process import Server
+from tests.services.openstack import WSGI_SERVER, OpenStackServer, keystone_authtoken, login
 
 VERSION = "27.0.1"
 REQUIREMENTS = (f"openstack-heat=={VERSION}", "pymysql")
 
-_SERVE = """
+_PROGRAM = """
 import ctypes
-import os
 import signal
 import subprocess
 import sys
-from socketserver import ThreadingMixIn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
-
-
-class Threads(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *words):
-        pass
 
 
 def die_with_parent():
@@ -42,7 +30,7 @@ sys.argv[1:] = configuration
 
 from heat.api.openstack.wsgi import init_application
 
-make_server("127.0.0.1", int(os.environ["PORT"]), init_application(), Threads, Quiet).serve_forever()
+serve(init_application())
 """
 
 _CONFIGURATION = """
@@ -58,20 +46,9 @@ api_paste_config = {venv}/etc/heat/api-paste.ini
 auth_uri = {keystone}
 [oslo_messaging_notifications]
 driver = noop
-[keystone_authtoken]
-www_authenticate_uri = {keystone}
-{login}
-project_name = admin
-project_domain_id = default
 [trustee]
 {login}
 """
-_LOGIN = """\
-auth_url = {keystone}
-auth_type = password
-username = admin
-password = {password}
-user_domain_id = default"""
 
 
 def installed() -> Path:
@@ -79,7 +56,7 @@ def installed() -> Path:
     return environment("heat", VERSION, REQUIREMENTS)
 
 
-class Heat(Server):
+class Heat(OpenStackServer):
     """One engine and one API. ``token``, ``project_id``: of who may ask whether they serve."""
 
     start_seconds = 300.0
@@ -91,7 +68,7 @@ class Heat(Server):
         self._programs = venv / "bin"
         self._token = token
         self._project_id = project_id
-        login = _LOGIN.format(keystone=keystone.url, password=ADMIN_PASSWORD)
+        credentials = (keystone.url, ADMIN_PASSWORD)
         driver_url = database.replace("mysql://", "mysql+pymysql://") + "?charset=utf8mb4"
         values = {
             "bus": bus.replace("amqp://", "rabbit://"),
@@ -100,8 +77,9 @@ class Heat(Server):
             "venv": venv,
             "keystone": keystone.url,
         }
-        (self._home / "heat.conf").write_text(_CONFIGURATION.format(**values, login=login))
-        (self._home / "serve.py").write_text(_SERVE)
+        text = _CONFIGURATION.format(**values, login=login(*credentials))
+        (self._home / "heat.conf").write_text(text + keystone_authtoken(*credentials))
+        (self._home / "serve.py").write_text(WSGI_SERVER + _PROGRAM)
 
     @property
     def url(self) -> str:
@@ -115,18 +93,9 @@ class Heat(Server):
         self._run(self._programs / "heat-manage", "--config-file", str(self._home / "heat.conf"), "db_sync")
         self._begin([self._programs / "python", self._home / "serve.py"])
 
-    def _serves(self) -> bool:
+    def _asked(self) -> urllib.request.Request:
         url = f"http://127.0.0.1:{self.port}/v1/{self._project_id}/build_info"
-        try:
-            asked = urllib.request.Request(url, headers={"X-Auth-Token": self._token})
-            urllib.request.urlopen(asked, timeout=20.0).close()
-        except urllib.error.HTTPError as error:
-            error.close()
-            return False
-        except (urllib.error.URLError, OSError):
-            return False
-        return True
+        return urllib.request.Request(url, headers={"X-Auth-Token": self._token})
 
-    def _environment(self) -> dict[str, str]:
-        path = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "PYTHONWARNINGS": "ignore"}
-        return {**path, "HOME": str(self._home), "PORT": str(self.port)}
+    def _more_environment(self) -> Mapping[str, str]:
+        return {"PYTHONWARNINGS": "ignore"}

@@ -3,7 +3,7 @@ process with threads. It is installed in a virtual environment of its own."""
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from tests.services.installation import environment
-from tests.services.process import Server
+from tests.services.openstack import WSGI_SERVER, OpenStackServer
 
 VERSION = "27.0.0"
 PANEL_VERSION = "18.0.0"
@@ -39,11 +39,8 @@ MIDDLEWARE = ["serve.name_view", *MIDDLEWARE]
 """
 """What an operator sets: Keystone, the panel, and no router without Neutron; the rest is for tests."""
 
-_SERVE = """
+_PROGRAM = """
 import json
-import os
-from socketserver import ThreadingMixIn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 METHODS = ("get", "post", "put", "delete")
 
@@ -56,15 +53,6 @@ def name_view(get_response):
         return answer
 
     return answered
-
-
-class Threads(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *words):
-        pass
 
 
 def views(patterns):
@@ -83,7 +71,7 @@ if __name__ == "__main__":
 
     with open(os.environ["HOME"] + "/views.json", "w") as file:
         json.dump(sorted(views(urls.urlpatterns)), file)
-    make_server("127.0.0.1", int(os.environ["PORT"]), application, Threads, Quiet).serve_forever()
+    serve(application)
 """
 
 
@@ -103,7 +91,7 @@ def installed() -> Path:
     return Path(given) if given else environment("horizon", VERSION, wanted)
 
 
-class HorizonServer(Server):
+class HorizonServer(OpenStackServer):
     """One Horizon."""
 
     start_seconds = 300.0
@@ -113,12 +101,7 @@ class HorizonServer(Server):
         self._programs = venv / "bin"
         self._keystone_url = keystone_url
         (self._home / "horizon_settings.py").write_text(_SETTINGS)
-        (self._home / "serve.py").write_text(_SERVE)
-
-    @property
-    def url(self) -> str:
-        """Where browsers go."""
-        return f"http://127.0.0.1:{self.port}"
+        (self._home / "serve.py").write_text(WSGI_SERVER + _PROGRAM)
 
     def start(self) -> None:
         """Start and wait until browsers are served; nothing to do if it runs."""
@@ -130,18 +113,11 @@ class HorizonServer(Server):
         found: list[str] = json.loads((self._home / "views.json").read_text())
         return found
 
-    def _serves(self) -> bool:
-        try:
-            return httpx.get(f"{self.url}/auth/login/", timeout=10.0).status_code == 200
-        except httpx.HTTPError:
-            return False
+    def _asked(self) -> str:
+        return f"{self.url}/auth/login/"
 
-    def _environment(self) -> dict[str, str]:
+    def _more_environment(self) -> Mapping[str, str]:
         return {
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": str(self._home),
-            "LANG": "C.UTF-8",
-            "PORT": str(self.port),
             "PYTHONPATH": str(self._home),
             "DJANGO_SETTINGS_MODULE": "horizon_settings",
             "KEYSTONE_URL": self._keystone_url,

@@ -3,36 +3,20 @@ of its own, because it needs other versions of what we need too."""
 
 import getpass
 import os
-import urllib.error
-import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.services.installation import environment
-from tests.services.process import Server
+from tests.services.openstack import WSGI_SERVER, OpenStackServer
 
 VERSION = "30.0.0"
 VARIABLE = "EVENKEEL_TEST_KEYSTONE"
 ADMIN_PASSWORD = "bootstrapped"
 
-_SERVE = """
-import os
-from socketserver import ThreadingMixIn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
-
+_PROGRAM = """
 from keystone.server.wsgi import initialize_public_application
 
-
-class Threads(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *words):
-        pass
-
-
-application = initialize_public_application()
-make_server("127.0.0.1", int(os.environ["PORT"]), application, Threads, Quiet).serve_forever()
+serve(initialize_public_application())
 """
 
 _CONFIGURATION = """
@@ -60,7 +44,7 @@ def installed() -> Path:
     return Path(given) if given else environment("keystone", VERSION, [f"keystone=={VERSION}"])
 
 
-class Keystone(Server):
+class Keystone(OpenStackServer):
     """One Keystone with the user ``admin``."""
 
     start_seconds = 300.0
@@ -72,7 +56,7 @@ class Keystone(Server):
         self._file.write_text(_CONFIGURATION.format(home=self._home))
         for name in ("fernet", "credential"):
             (self._home / name).mkdir(mode=0o700)
-        (self._home / "serve.py").write_text(_SERVE)
+        (self._home / "serve.py").write_text(WSGI_SERVER + _PROGRAM)
 
     @property
     def url(self) -> str:
@@ -99,18 +83,5 @@ class Keystone(Server):
         ):
             self._run(self._programs / "keystone-manage", "--config-file", str(self._file), *command)
 
-    def _serves(self) -> bool:
-        try:
-            urllib.request.urlopen(self.url, timeout=5.0).close()
-        except (urllib.error.URLError, OSError):
-            return False
-        return True
-
-    def _environment(self) -> dict[str, str]:
-        return {
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-            "HOME": str(self._home),
-            "LANG": "C.UTF-8",
-            "PORT": str(self.port),
-            "OS_KEYSTONE_CONFIG_FILES": str(self._file),
-        }
+    def _more_environment(self) -> Mapping[str, str]:
+        return {"OS_KEYSTONE_CONFIG_FILES": str(self._file)}

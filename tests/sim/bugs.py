@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from msgspec.structs import replace
-from sqlalchemy import select, text, update
+from sqlalchemy import false, select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
 from evenkeel.agent import shard as agent_shard
@@ -27,6 +27,7 @@ from evenkeel.core import messages as m
 from evenkeel.core import provisioning
 from evenkeel.core.control import Change
 from evenkeel.core.errors import StaleOwner
+from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.model import LoadBalancer
 from evenkeel.devices.bigip.device import BigIpDevice
 from evenkeel.devices.bigip.icontrol import transaction
@@ -37,6 +38,7 @@ from evenkeel.devices.bigip.reconcile.plan import after
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
+from evenkeel.store.networks import common
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.ownership import services as ownership_services
 from evenkeel.store.ownership import shards as ownership_shards
@@ -48,7 +50,7 @@ from evenkeel.store.scheduling import placing as ownership_placing
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
 from tests.sim.device import SimDevice
-from tests.sim.run import BIGIP, LOSSES, run_seed
+from tests.sim.run import BIGIP, LOSSES, NETWORKS, run_seed
 
 SEEDS = 500
 """Within so many each must be found."""
@@ -554,6 +556,38 @@ def _lost_shards_forgotten() -> AbstractContextManager[Any]:
     return patch.object(DatabaseHistory, "lost", lambda self: ())
 
 
+# -- networks that projects share
+
+
+def _shared_network_unused() -> AbstractContextManager[Any]:
+    """A shard that needs a shared network no more gives it up for all."""
+    return patch.object(common, "_used", lambda shard_id: false())
+
+
+@contextmanager
+def _common_guard_not_checked() -> Iterator[None]:
+    """A former owner of the common shard still changes the shared networks."""
+    real = NoopMemory.guarded
+
+    def guarded(self: NoopMemory, project_id: str, epoch: int, session_id: str) -> Partition:
+        partition = self.partitions.get(project_id)
+        if project_id == COMMON_PROJECT and partition is not None:
+            return partition
+        return real(self, project_id, epoch, session_id)
+
+    with patch.object(NoopMemory, "guarded", guarded):
+        yield
+
+
+@contextmanager
+def _shared_networks_kept() -> Iterator[None]:
+    with (
+        patch.object(common, "give_up_unused", lambda connection, networks: None),
+        patch.object(common, "leftovers", lambda connection, limit: ()),
+    ):
+        yield
+
+
 BUGS: dict[str, Bug] = {
     "no guard": Bug("the device refuses nobody", _no_guard, 1),
     "guard never moved": Bug("a takeover leaves the first owner's guard", _guard_never_moved, 1),
@@ -602,6 +636,13 @@ BUGS: dict[str, Bug] = {
     "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 38, LOSSES),
     "lost shards forgotten": Bug("a tenant's shard that was lost stays so", _lost_shards_forgotten, 41),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
+    "shared network unused": Bug(
+        "a shared network is given up while other projects use it", _shared_network_unused, 8, NETWORKS
+    ),
+    "common guard not checked": Bug(
+        "a former owner of the common shard changes shared networks", _common_guard_not_checked, 15, NETWORKS
+    ),
+    "shared networks kept": Bug("shared networks stay after their last user", _shared_networks_kept, 6, NETWORKS),
 }
 
 

@@ -36,6 +36,11 @@ class SimBus:
         """Controllers look for themselves who is present."""
         return False
 
+    @property
+    def connection_number(self) -> int:
+        """Of use with wills only."""
+        return 0
+
     async def start(self) -> None:
         """Connect."""
         await self._request("connect", lambda: None, effect=False)

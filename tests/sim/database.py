@@ -6,6 +6,7 @@ triggers to :class:`tests.sim.watch.Watch` when the transaction commits.
 
 import random
 import sqlite3
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import create_engine
@@ -213,7 +214,8 @@ class SimDatabase(Database):
 
     async def _run(self, op: Op[T], write: bool) -> T:
         server, process = self._server, self._process
-        name = getattr(op, "__qualname__", repr(op)).replace(".<locals>", "").replace(".<lambda>", "")
+        named: Any = op.func if isinstance(op, partial) else op
+        name = str(named.__qualname__).replace(".<locals>", "").replace(".<lambda>", "")
 
         def arrive() -> T:
             server.effects.note("db", process.name, name)

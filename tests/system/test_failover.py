@@ -1,9 +1,12 @@
-"""A failover of one load balancer: another agent serves it for good; where there is none, its device is done again."""
+"""A failover of one load balancer: another agent serves it for good; where there is none, its device is done again. And
+an agent that is added gets its part of what there is."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.statuses import OperatingStatus
 from tests.system.test_operators import never_without_an_owner
@@ -66,3 +69,25 @@ async def test_what_is_on_a_device_without_traffic_stays_offline(world: World) -
     await world.rename(it, "x")
     await eventually(lambda: world.active(it))
     assert (await world.root(it)).operating_status is OperatingStatus.OFFLINE
+
+
+async def test_an_agent_that_is_added_becomes_the_home_of_its_part(world: World) -> None:
+    world.controller_settings = replace(world.controller_settings, balance_interval_seconds=0.2)
+    await world.start(agents=1)
+    made = [await world.create(f"project-{number}") for number in range(8)]
+    for it in made:
+        await eventually(lambda it=it: world.active(it))
+
+    async with never_without_an_owner(world):
+        await world.start_agent("h1")
+
+        async def even() -> bool:
+            shards = await world.store.operators.shards()
+            homes = Counter(shard.home_agent_id for shard in shards)
+            at_home = all(shard.acting_agent_id == shard.home_agent_id for shard in shards)
+            return at_home and len(homes) == 2 and max(homes.values()) - min(homes.values()) < 3
+
+        await eventually(even)
+    for it in made:
+        await world.rename(it, "changed")
+        await eventually(lambda it=it: world.active(it))

@@ -93,8 +93,13 @@ class AttachedWorld(PairWorld):
             )
 
     async def create_in(self, tenant: str, *, shared: bool = False) -> str:
-        place = "s" if shared else tenant
-        address = f"10.{8 if shared else 0}.0.{next(self._addresses) + 20}"
+        return await self.create_at(tenant, "s" if shared else tenant)
+
+    async def create_at(self, tenant: str, place: str) -> str:
+        """A load balancer of the tenant with a VIP in ``sub-<place>``."""
+        subnets = await self.store.operators.subnets()
+        cidr = next(each.cidr for each in subnets if each.id == f"sub-{place}")
+        address = f"{cidr.rpartition('.')[0]}.{next(self._addresses) + 20}"
         vip = Vip(address=address, subnet_id=f"sub-{place}", network_id=f"net-{place}", port_id=str(uuid.uuid4()))
         root = LoadBalancer(id=str(uuid.uuid4()), project_id=tenant, vip=vip, provider=ENVIRONMENT)
         plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=address)

@@ -21,6 +21,12 @@ from tests.waiting import eventually
 
 USER, PASSWORD = "olga", "correct horse battery"
 READER, READER_PASSWORD = "rita", "staple of the reader"
+TENANT, TENANT_PASSWORD = "tom", "battery of the tenant"
+LOGINS = (
+    (USER, PASSWORD, "admin"),
+    (READER, READER_PASSWORD, "evenkeel_agent"),
+    (TENANT, TENANT_PASSWORD, "load-balancer_member"),
+)
 PROJECT = "5f0c7b1e2a3d4c5b8e9f0a1b2c3d4e5f"
 HOSTS = ("host-1", "host-2", "host-3")
 OPERATORS, LBAAS = "/evenkeel/v1", "/v2/lbaas"
@@ -42,7 +48,7 @@ class World:
 
     def __init__(self, directory: Path) -> None:
         users = directory / "users"
-        for name, password, role in ((USER, PASSWORD, "admin"), (READER, READER_PASSWORD, "evenkeel_agent")):
+        for name, password, role in LOGINS:
             command = [sys.executable, "-m", "evenkeel.cmd.users", "--file", str(users), "add", name]
             command += ["--password-stdin", "--project", PROJECT, "--roles", role]
             subprocess.run(command, input=password + "\n", text=True, check=True, capture_output=True)

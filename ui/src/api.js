@@ -4,9 +4,11 @@ export const OPERATORS = "../evenkeel/v1";
 const STORED = "evenkeel-authorization";
 
 export class ApiError extends Error {
-  constructor(status, reason) {
+  /** `roles`: any of them would be allowed to, if the policy says so. */
+  constructor(status, reason, roles = []) {
     super(reason);
     this.status = status;
+    this.roles = roles;
   }
 }
 
@@ -61,7 +63,7 @@ export async function request(method, path, body, timeoutMs = 15000) {
   noteClock(answer);
   const text = await answer.text();
   const content = text ? parsed(text) : null;
-  if (!answer.ok) throw new ApiError(answer.status, reasonOf(content) || `HTTP ${answer.status}`);
+  if (!answer.ok) throw refusal(answer, content);
   return content;
 }
 
@@ -87,7 +89,7 @@ export async function listen(path, lastId, { told, at, signal, silentMs }) {
       cache: "no-store",
       signal: stop.signal,
     });
-    if (!answer.ok) throw new ApiError(answer.status, reasonOf(parsed(await answer.text())) || `HTTP ${answer.status}`);
+    if (!answer.ok) throw refusal(answer, parsed(await answer.text()));
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -114,6 +116,18 @@ export async function listen(path, lastId, { told, at, signal, silentMs }) {
     stop.abort();
   }
 }
+
+function refusal(answer, content) {
+  const roles = (answer.headers.get("X-Needs-Role") || "").split(", ").filter(Boolean);
+  return new ApiError(answer.status, reasonOf(content) || `HTTP ${answer.status}`, roles);
+}
+
+/** What it resolves to; where the login may not read it, `{ refused: error }`. */
+export const orRefused = (asked) =>
+  asked.catch((error) => {
+    if (error.status !== 403) throw error;
+    return { refused: error };
+  });
 
 export const post = (path, body, timeoutMs) => request("POST", path, body, timeoutMs);
 export const get = (path) => request("GET", path);

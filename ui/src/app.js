@@ -9,7 +9,7 @@ import { Environments } from "./views/environments.js";
 import { Events } from "./views/events.js";
 import { LoadBalancer } from "./views/loadbalancer.js";
 import { ChildObject } from "./views/objects.js";
-import { LoadBalancers } from "./views/loadbalancers.js";
+import { LBAAS, LoadBalancers } from "./views/loadbalancers.js";
 import { Login } from "./views/login.js";
 import { Overview } from "./views/overview.js";
 import { Topology } from "./views/topology.js";
@@ -25,6 +25,9 @@ const VIEWS = {
   events: ["Events", Events],
 };
 
+/** Who may read any of these is let in; each view says what it may not show. */
+const READABLE = [`${OPERATORS}/events?limit=1&newest=true`, `${OPERATORS}/activity`, `${LBAAS}/loadbalancers?limit=1&fields=id`];
+
 function useRoute() {
   const read = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   const [route, setRoute] = useState(read);
@@ -39,13 +42,18 @@ function useRoute() {
 function App() {
   const [access, setAccess] = useState({ state: "asking", reason: "" });
   async function ask() {
-    try {
-      await get(`${OPERATORS}/events?limit=1&newest=true`);
-      setAccess({ state: "in", reason: "" });
-    } catch (error) {
-      const login = error.status === 401 || error.status === 403;
-      setAccess({ state: login ? "out" : "away", reason: isLoggedIn() || !login ? error.message : "" });
+    let refused = null;
+    for (const path of READABLE) {
+      try {
+        await get(path);
+        return setAccess({ state: "in", reason: "" });
+      } catch (error) {
+        refused = error;
+        if (error.status !== 403) break; // else the role may read something else
+      }
     }
+    const login = refused.status === 401 || refused.status === 403;
+    setAccess({ state: login ? "out" : "away", reason: isLoggedIn() || !login ? refused.message : "" });
   }
   useEffect(() => {
     ask();
@@ -95,7 +103,7 @@ function Inside({ leave }) {
       ${isLoggedIn() && html`<button type="button" onClick=${() => leave("")}>Log out</button>`}
     </header>
     <${Demo} />
-    ${live.error && live.error.status !== 401 && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
+    ${live.error && live.error.status !== 401 && live.error.status !== 403 && html`<p class="failure banner" role="alert">${live.error.message}: trying again</p>`}
     <main id="main" tabindex="-1" ref=${main}>
       ${shown()}
     </main>`;

@@ -33,6 +33,7 @@ export const clock = (text) => text.replace("T", " ").slice(0, 19);
 /** A number in few digits. */
 export function amount(value) {
   for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) if (value >= size) return `${(value / size).toPrecision(3)} ${unit}`;
+  if (value > 0 && value < 0.001) return "< 0.001";
   return value >= 10 || Number.isInteger(value) ? String(Math.round(value)) : value.toPrecision(2);
 }
 
@@ -52,8 +53,14 @@ export function Also({ command, path, method = "GET" }) {
 
 /** `loading`: there is no answer yet. */
 export function Failure({ error, loading }) {
+  if (error && error.status === 403) return html`<${Refused} error=${error} />`;
   if (error) return html`<p class="failure" role="alert">${error.message}</p>`;
   return loading && html`<p>Loading…</p>`;
+}
+
+/** In the place of what this login may not read. */
+export function Refused({ error }) {
+  return html`<p class="empty">${error.roles.length ? `Needs the role ${error.roles.join(" or ")}.` : error.message}</p>`;
 }
 
 /** `columns`: [title, row => content]. */

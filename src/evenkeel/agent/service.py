@@ -18,7 +18,9 @@ from evenkeel.agent.enhanced_services import EnhancedServiceWatch
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings, interval_problem
+from evenkeel.agent.state_reports import StateReports
 from evenkeel.core import messages as m
+from evenkeel.core.backoff import spread
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription, Will
@@ -37,6 +39,8 @@ from evenkeel.sealing import KeyPair
 log = structlog.get_logger(__name__)
 
 HINT_CONCURRENCY = 4
+REPEATED_HINTS_POLL = 6
+"""Report intervals between two requests for the assignments without a hint, if controllers repeat hints."""
 
 
 class AgentRefused(EvenKeelError):
@@ -79,6 +83,7 @@ class AgentService:
         self._session: Session | None = None
         self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set, on_renewed=self._look_again)
         self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
+        self._state_reports = StateReports()
         self._moved: dict[str, int] = {}
         """How often each network is still to be reported."""
         self._gauge = CapacityGauge(
@@ -275,15 +280,16 @@ class AgentService:
 
     def _follow_history(self, ownership: Ownership) -> None:
         if ownership.follow_history():
+            self._state_reports.forget()
             self._ask.set()
             self._tell.set()
 
     async def _sync(self, session: Session, ownership: Ownership) -> None:
-        """Request the assignments: after a hint, and every report interval in case a hint was lost."""
+        """Request the assignments: after a hint, and now and then in case a hint was lost."""
         ready = False
         while True:
             try:
-                async with asyncio.timeout(self._settings.report_interval_seconds):
+                async with asyncio.timeout(self._poll_seconds(session)):
                     await self._ask.wait()
             except TimeoutError:
                 pass
@@ -313,36 +319,20 @@ class AgentService:
                 self._ask.set()
             await self._clock.sleep(self._settings.sync_spacing_seconds)
 
+    def _poll_seconds(self, session: Session) -> float:
+        """Until assignments are requested without a hint."""
+        seconds = self._settings.report_interval_seconds
+        return spread(seconds * REPEATED_HINTS_POLL, self._rng.uniform) if session.hints_are_repeated else seconds
+
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
             await self._devices.look(observed=ownership.observed_devices is not None)
-            capacity = await self._gauge.measure()
-            enhanced_services = self._enhanced.to_report(session.id)
-            moved = tuple(sorted(self._moved))
-            try:
-                await self._controllers.report_state(
-                    m.ReportState(
-                        agent_id=self._settings.agent_id,
-                        session_id=session.id,
-                        configurations=self._configurations,
-                        devices=ownership.observed_devices or self._devices.states,
-                        queue_depth=ownership.queue_depth,
-                        capacity_score=capacity.score,
-                        capacity=capacity.figures,
-                        capacity_measured_seconds_ago=capacity.seconds_ago,
-                        sent_at_seconds=self._clock.monotonic(),
-                        capacity_unknown=capacity.unknown,
-                        serving=ownership.serving,
-                        enhanced_services=enhanced_services,
-                        moved_networks=moved,
-                    )
-                )
-                self._moved = {
-                    id_: times - (id_ in moved) for id_, times in self._moved.items() if times > (id_ in moved)
-                }
-                self._enhanced.reported(session.id, enhanced_services)
-            except (BusUnavailable, CallRefused) as error:
-                log.warning("state not reported", error=str(error))
+            report = await self._state(session, ownership)
+            if session.hints_are_repeated and self._state_reports.says_the_same(report):
+                self._state_reports.confirmed()
+                session.confirm_report()
+            else:
+                await self._send_report(report)
             await self._clock.sleep(self._settings.report_spacing_seconds)
             try:
                 async with asyncio.timeout(self._settings.report_interval_seconds):
@@ -350,6 +340,36 @@ class AgentService:
             except TimeoutError:
                 pass
             self._tell.clear()
+
+    async def _state(self, session: Session, ownership: Ownership) -> m.ReportState:
+        capacity = await self._gauge.measure()
+        return m.ReportState(
+            agent_id=self._settings.agent_id,
+            session_id=session.id,
+            configurations=self._configurations,
+            devices=ownership.observed_devices or self._devices.states,
+            queue_depth=ownership.queue_depth,
+            capacity_score=capacity.score,
+            capacity=capacity.figures,
+            capacity_measured_seconds_ago=capacity.seconds_ago,
+            sent_at_seconds=self._clock.monotonic(),
+            capacity_unknown=capacity.unknown,
+            serving=ownership.serving,
+            enhanced_services=self._enhanced.to_report(session.id),
+            moved_networks=tuple(sorted(self._moved)),
+        )
+
+    async def _send_report(self, report: m.ReportState) -> None:
+        moved = report.moved_networks
+        self._state_reports.forget()  # without an answer it is unknown which one was taken last
+        try:
+            await self._controllers.report_state(report)
+        except (BusUnavailable, CallRefused) as error:
+            log.warning("state not reported", error=str(error))
+            return
+        self._state_reports.taken(report)
+        self._moved = {id_: times - (id_ in moved) for id_, times in self._moved.items() if times > (id_ in moved)}
+        self._enhanced.reported(report.session_id, report.enhanced_services)
 
     async def _on_hint(self, message: m.AnyMessage) -> None:
         """Handle a controller's hint. It may be old, duplicated, or for a former session."""

@@ -50,6 +50,9 @@ class Session:
         self._lease: Lease | None = None
         self.assignments_revision = -1
         """From the last answer to a keepalive."""
+        self.hints_are_repeated = False
+        """As the controller of the last answer said: :attr:`evenkeel.core.messages.SessionState.repeats_hints`."""
+        self._as_reported = False
 
     @property
     def history(self) -> str:
@@ -126,16 +129,27 @@ class Session:
         """Send one keepalive. Returns a shard that needs a complete pass. Raises :class:`SessionLost`,
         :class:`BusUnavailable`."""
         asked_at = self._clock.monotonic()  # before it is sent: the lease must end before the session in the database
-        call = m.Keepalive(agent_id=self._settings.agent_id, session_id=self.id, seen=self.database_history.seen())
+        as_reported, self._as_reported = self._as_reported, False
+        call = m.Keepalive(
+            agent_id=self._settings.agent_id,
+            session_id=self.id,
+            seen=self.database_history.seen(),
+            as_reported=as_reported,
+        )
         state = await self._controllers.keepalive(call, timeout_seconds=self._keepalive_timeout())
         self._renewed(asked_at, state)
         return state.unknown_in
+
+    def confirm_report(self) -> None:
+        """The next keepalive says that the last state report was made again, and says the same."""
+        self._as_reported = True
 
     def _keepalive_timeout(self) -> float:
         ttl = self._lease.ttl_seconds if self._lease else self._settings.call_timeout_seconds
         return max(self._settings.keepalive_interval_seconds, ttl / 2)
 
     def _renewed(self, asked_at: float, state: m.SessionState) -> None:
+        self.hints_are_repeated = state.repeats_hints
         before = self.database_history.history
         is_current = self.database_history.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
         if self.database_history.history != before:

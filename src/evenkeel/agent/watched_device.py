@@ -1,14 +1,16 @@
 """A device group whose successful changes somebody else hears of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.ports import Device
+from evenkeel.core.service import ServiceDefinition
 
 
 class WatchedDevice:
-    """Everything of the device; ``on_ports`` hears the ids of the VIPs' ports that it serves after a change."""
+    """Everything of the device; ``on_ports`` hears the ids of the ports that it serves after a change: of
+    VIPs, and of addresses of devices."""
 
     def __init__(self, device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> None:
         self._device = device
@@ -21,14 +23,18 @@ class WatchedDevice:
         """Apply the batch, and tell which ports are served. Raises what the device does."""
         outcome = await self._device.apply(batch)
         refused = {each.load_balancer_id for each in outcome.outcomes if each.error}
-        self._on_ports(
-            tuple(
-                service.vip.port_id
-                for service in batch.services
-                if service.vip is not None and not service.deleted and service.load_balancer_id not in refused
-            )
-        )
+        served = (one for one in batch.services if not one.deleted and one.load_balancer_id not in refused)
+        self._on_ports(tuple(port_id for service in served for port_id in _ports(service)))
         return outcome
+
+
+def _ports(service: ServiceDefinition) -> Iterator[str]:
+    """Those of its VIP, and of the addresses that the devices have in its networks."""
+    if service.vip is not None:
+        yield service.vip.port_id
+    for network in service.networks:
+        for subnet in network.subnets:
+            yield from (address.port_id for address in subnet.addresses if address.port_id)
 
 
 def watched(device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> Device:

@@ -34,7 +34,7 @@ from evenkeel.api.operators.routes import OPERATOR_ROUTES
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
-from evenkeel.api.ports import ChangeSink, NoTraffic, TrafficSource
+from evenkeel.api.ports import ActivitySource, ChangeSink, NoActivity, NoTraffic, TrafficSource
 from evenkeel.api.rate_limit import UNLIMITED, RateLimit
 from evenkeel.api.request_log import RequestLog
 from evenkeel.api.routing import Operation, RouteMap
@@ -112,6 +112,7 @@ def create_app(
     new_id: Callable[[], str] | None = None,
     broker_problem: Callable[[], str] = lambda: "",
     traffic: TrafficSource | None = None,
+    activity: ActivitySource | None = None,
 ) -> Application:
     """The API over the given ports; the caller starts and closes them.
 
@@ -121,8 +122,8 @@ def create_app(
     addresses that tenants may use. ``certificates``: the key manager that operators add to; None: none.
     ``key_manager``: reads references of listeners and pools; None: references are not read. ``tls``: the allowed
     versions and ciphers. ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may
-    call it. ``traffic``: load balancers' traffic over time; None: no series are kept. Raises :class:`ValueError` for a
-    route without a policy rule.
+    call it. ``traffic``: load balancers' traffic over time; None: no series are kept. ``activity``: what this
+    process did over time; None: nothing is counted. Raises :class:`ValueError` for a route without a policy rule.
     """
     services = Services(
         store=store,
@@ -138,6 +139,7 @@ def create_app(
         new_id=new_id,
         broker_problem=broker_problem,
         traffic=traffic or NoTraffic(),
+        activity=activity or NoActivity(),
     )
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)

@@ -13,7 +13,7 @@ from evenkeel.api.events.feed import EventFeed
 from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
-from evenkeel.api.ports import ChangeSink, TrafficSource
+from evenkeel.api.ports import ActivitySource, ChangeSink, TrafficSource
 from evenkeel.api.provider_lookup import ProviderLookup
 from evenkeel.api.recent import Coalesced, Recent
 from evenkeel.core.addresses import STRICT, AddressRules
@@ -33,6 +33,8 @@ INQUIRIES_MAX = 16
 """Requests of this process that wait for an agent's answer at a time."""
 READINESS_SECONDS = 2.0
 """For which an answer to ``/healthz/ready`` is given again: anybody may ask."""
+ACTIVITY_SECONDS = 5.0
+"""For which an answer to ``/activity`` is given again: many dashboards ask for it."""
 
 NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. No project has that id, so no tenant's object is accessible."""
@@ -65,6 +67,7 @@ class Services:
         new_id: Callable[[], str] | None = None,
         broker_problem: Callable[[], str] = lambda: "",
         traffic: TrafficSource,
+        activity: ActivitySource,
     ) -> None:
         self.tenants = store.tenants
         self.lbaas_v1 = store.lbaas_v1
@@ -82,6 +85,8 @@ class Services:
         self.providers = ProviderLookup(store.operators, store.tenants, capabilities)
         self.broker_problem = broker_problem
         self.traffic = traffic
+        self.activity = activity
+        self.recent_activity: Recent[Answer] = Recent(ACTIVITY_SECONDS)
         self.problem_kinds: Recent[tuple[str, ...]] = Recent(READINESS_SECONDS)
         # many dashboards read both again when an event happens
         self.status: Coalesced[Answer] = Coalesced()

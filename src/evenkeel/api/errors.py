@@ -38,8 +38,10 @@ class Refusal(RequestError):
 class Forbidden(Refusal):
     """The policy rule does not allow the request."""
 
-    def __init__(self) -> None:
-        super().__init__(403, "Policy does not allow this request to be performed.")
+    def __init__(self, roles: tuple[str, ...] = ()) -> None:
+        """``roles``: those that the rule names; they are sent in a header, because the text is Octavia's."""
+        headers = ((b"x-needs-role", ", ".join(roles).encode()),) if roles else ()
+        super().__init__(403, "Policy does not allow this request to be performed.", headers=headers)
 
 
 def unknown_input(field: str, value: object, allowed: str) -> Invalid:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from evenkeel.core.activity import Activity, ActivityTotals, ChangeTotals
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.traffic import TrafficSeries
@@ -45,3 +46,20 @@ class NoTraffic:
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
         """Without points."""
         return TrafficSeries(interval_seconds=0.0, reason="this process keeps no series")
+
+
+class ActivitySource(Protocol):
+    """What this process did over time."""
+
+    def activity(self) -> Activity:
+        """Totals and points. Any thread may call it."""
+        ...
+
+
+class NoActivity:
+    """Counts nothing."""
+
+    def activity(self) -> Activity:
+        """Without points."""
+        totals = ActivityTotals(routes={}, changes=ChangeTotals())
+        return Activity(since=0.0, interval_seconds=0.0, totals=totals, reason="this process keeps no series")

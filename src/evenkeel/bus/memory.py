@@ -201,6 +201,10 @@ class MemoryBus:
     def delivers_wills(self) -> bool:
         return False
 
+    @property
+    def connection_number(self) -> int:
+        return self.hub.outages
+
     async def present(self, name: str) -> bool | None:
         if self._closed or self._abandoned or self.hub.outage:
             return None

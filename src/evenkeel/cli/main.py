@@ -15,6 +15,7 @@ from cliff.commandmanager import CommandManager
 
 import evenkeel
 from evenkeel.cli import (
+    activity,
     agent_moves,
     agents,
     certificates,
@@ -36,6 +37,7 @@ from evenkeel.cli import (
     shards,
     status,
     subnets,
+    trees,
 )
 from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
@@ -46,6 +48,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
 COMMANDS: dict[str, type[Command]] = {
     "status": status.ShowStatus,
+    "activity": activity.ShowActivity,
     "agent list": agents.ListAgents,
     "agent show": agents.ShowAgent,
     "agent set": agents.SetAgent,
@@ -62,6 +65,7 @@ COMMANDS: dict[str, type[Command]] = {
     "plan": plans.ShowPlan,
     "loadbalancer list": load_balancers.ListLoadBalancers,
     "loadbalancer show": load_balancers.ShowLoadBalancer,
+    "loadbalancer tree": trees.ShowTree,
     "loadbalancer history": load_balancers.ShowHistory,
     "loadbalancer series": series.ShowSeries,
     "loadbalancer list-on-agent": placement.ListOnAgent,

@@ -1,7 +1,7 @@
 """``evenkeel loadbalancer series``: the traffic of a load balancer over the last hours."""
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -66,15 +66,17 @@ class ShowSeries(ListCommand):
             return listed(POINT_COLUMNS, points)
         if points:
             self.app.stderr.write(f"from {points[0]['at']} to {points[-1]['at']} UTC, {len(points)} points\n")
-        return listed(LINE_COLUMNS, lines(points, series["interval"]))
+        return listed(LINE_COLUMNS, figure_lines(points, series["interval"]))
 
 
-def lines(points: Sequence[Point], interval_seconds: float) -> Iterator[dict[str, str]]:
+def figure_lines(
+    points: Sequence[Point], interval_seconds: float, figures: Iterable[FigureLine] = FIGURES
+) -> Iterator[dict[str, str]]:
     """The lines of the table; none without points."""
     if not points:
         return
     places = _places(points, interval_seconds)
-    for title, of in FIGURES:
+    for title, of in figures:
         values = [of(point) for point in points]
         yield {
             "figure": title,

@@ -17,7 +17,7 @@ from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.rate_limit import RateLimit
 from evenkeel.cmd.extras import pip_install
 from evenkeel.cmd.runtime import SystemClock
-from evenkeel.cmd.serving import tls_context
+from evenkeel.cmd.server_tls import api_tls
 from evenkeel.config.problems import Problems
 from evenkeel.core.addresses import is_loopback
 
@@ -35,7 +35,7 @@ class Admission(NamedTuple):
 def open_admission(conf: cfg.ConfigOpts) -> Admission:
     """Open all of it, before requests are served. Raises :class:`ValueError` naming the option."""
     with Problems() as problems:
-        problems.of(lambda: tls_context(conf))
+        problems.of(lambda: api_tls(conf))
         identity = problems.of(lambda: open_identity(conf))
         policy = problems.of(lambda: open_policy(conf))
     return Admission(identity, policy, RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst))

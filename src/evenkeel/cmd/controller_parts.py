@@ -59,8 +59,9 @@ class ControllerParts(NamedTuple):
         await self.store.close()
 
 
-async def open_parts(conf: cfg.ConfigOpts) -> ControllerParts:
-    """Open everything that the options name. Raises :class:`ValueError` with all problems."""
+async def open_parts(conf: cfg.ConfigOpts, *, worker: bool = False) -> ControllerParts:
+    """Open everything that the options name. ``worker``: a parent serves the metrics. Raises
+    :class:`ValueError` with all problems."""
     problems = Problems()
     environments = [problems.of(partial(parse_environment, item)) for item in conf.environments]
     admission = problems.of(lambda: open_admission(conf))
@@ -72,7 +73,7 @@ async def open_parts(conf: cfg.ConfigOpts) -> ControllerParts:
     bus = problems.of(lambda: open_controller_bus(conf))
     store = problems.of(lambda: _open_store(conf))
     network = problems.of(lambda: open_network(conf, store)) if store else None
-    metrics = problems.of(lambda: MetricsEndpoint(conf))
+    metrics = problems.of(lambda: MetricsEndpoint(conf, listens=not worker))
     end_traces = problems.of(lambda: open_tracing(conf, "evenkeel-controller"))
     if problems.found:
         if end_traces is not None:

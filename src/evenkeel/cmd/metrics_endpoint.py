@@ -7,9 +7,10 @@ from ipaddress import ip_address
 
 import structlog
 from oslo_config import cfg
+from prometheus_client import REGISTRY
 
 from evenkeel.cmd.server_tls import server_tls
-from evenkeel.metrics.server import ScrapeServer
+from evenkeel.metrics.server import Expose, ScrapeServer, expose_registry
 
 log = structlog.get_logger(__name__)
 
@@ -22,20 +23,23 @@ async def _nothing() -> None:
 
 class MetricsEndpoint:
     """``/metrics`` as the options say; without a port it does nothing. Listens from the beginning, so that an address
-    that is taken is told at the start. Raises :class:`ValueError`."""
+    that is taken is told at the start. ``listens``: False: a parent serves them. Raises :class:`ValueError`."""
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, *, listens: bool = True) -> None:
         self._conf = conf
         self._server: ScrapeServer | None = None
         self._tls = metrics_tls(conf)
-        self._listening = _listen(conf) if conf.metrics.bind_port else None
+        self._listening = _listen(conf) if conf.metrics.bind_port and listens else None
         if self._listening is not None and self._tls is None and not is_loopback(conf.metrics.bind_host):
             log.warning("metrics are served without TLS", bind_host=conf.metrics.bind_host)
 
-    async def start(self, before: Callable[[], Awaitable[None]] = _nothing) -> None:
-        """Serve. ``before``: awaited before each exposition."""
+    async def start(self, before: Callable[[], Awaitable[None]] = _nothing, *, expose: Expose | None = None) -> None:
+        """Serve. ``before``: awaited before each exposition of this process's registry. ``expose``: what is served in
+        its stead."""
         if self._listening is not None:
-            self._server = ScrapeServer(self._listening, tls=self._tls, before=before)
+            self._server = ScrapeServer(
+                self._listening, tls=self._tls, expose=expose or expose_registry(REGISTRY, before)
+            )
             await self._server.start()
 
     def reload(self, changed: cfg.ConfigOpts) -> None:

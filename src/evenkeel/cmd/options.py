@@ -28,6 +28,14 @@ COMMON = [
 ]
 
 CONTROLLER = [
+    cfg.IntOpt(
+        "workers",
+        default=1,
+        min=1,
+        max=64,
+        help="Processes on the API's one port, each of them a controller: at most as many as there are cores. "
+        "Connections to the database, and limits of connections and rates, count for each. See how-to/deploy.md.",
+    ),
     cfg.ListOpt(
         "environments",
         default=[],
@@ -43,6 +51,13 @@ CONTROLLER = [
     ),
     cfg.IntOpt(
         "handbacks_at_once", default=4, min=1, help="Shards of a device group that are handed back at the same time."
+    ),
+    cfg.FloatOpt(
+        "balance_interval",
+        default=60.0,
+        min=0.0,
+        help="Seconds between two planned moves of a shard in a device group whose agents are home to uneven numbers "
+        "of shards (by 3 or more, and a tenth of the average). 0: homes stay where they are.",
     ),
     cfg.FloatOpt("schedule_interval", default=0.5, min=0.05, help="Seconds between checks for unserved shards."),
     cfg.FloatOpt(
@@ -119,7 +134,12 @@ AGENT = [
     cfg.StrOpt("environment_prefix", default="Project", help="The environment the agent belongs to."),
     cfg.IntOpt("environment_group_number", default=1, min=1, help="The device group in the environment."),
     cfg.StrOpt("device_driver", default="bigip", help="Entry point in evenkeel.devices that configures the devices."),
-    cfg.FloatOpt("report_interval", default=10.0, min=0.5, help="Seconds between full state reports."),
+    cfg.FloatOpt(
+        "report_interval",
+        default=10.0,
+        min=0.5,
+        help="Seconds between full state reports; one that says nothing new is sent every sixth time.",
+    ),
     cfg.FloatOpt("keepalive_interval", default=1.0, min=0.05, help="Seconds between keepalives."),
     cfg.FloatOpt(
         "status_interval", default=5.0, min=0.2, help="Seconds between observations of statuses and statistics."

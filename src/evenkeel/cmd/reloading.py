@@ -51,14 +51,14 @@ class Reloading:
         """Reload at each SIGHUP, in the running loop."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
 
-    def reload(self) -> None:
+    def reload(self) -> bool:
         """Read the configuration, and have the actions make it take effect. What is wrong is logged and changes
-        nothing."""
+        nothing. Whether it could be read."""
         try:
             conf = load(self._command, self._arguments, groups=self._groups)
         except ValueError as error:
             log.error("configuration not reloaded", reason=str(error))
-            return
+            return False
         taken: list[str] = []
         for names, action in self._actions.items():
             try:
@@ -75,6 +75,7 @@ class Reloading:
             changed=[name for name in changed if name in taken],
             needs_restart=[name for name in changed if name not in chain(*self._actions)],
         )
+        return True
 
     def _read(self, conf: cfg.ConfigOpts) -> dict[str, object]:
         return {each.name: each.value for each in option_values(conf, self._groups)}

@@ -2,6 +2,15 @@
 
 import ssl
 
+from oslo_config import cfg
+
+API_CERTIFICATE_OPTIONS = ("api.ssl_cert_file", "api.ssl_key_file", "api.ssl_client_ca_file")
+
+
+def api_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
+    """The API's certificate; None: plain HTTP. Raises :class:`ValueError`."""
+    return server_tls("api", conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file)
+
 
 def server_tls(
     section: str, certificate: str | None, key: str | None, authorities: str | None

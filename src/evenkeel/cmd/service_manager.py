@@ -5,6 +5,7 @@ Fifteen lines of a stable protocol: the libraries for it are not maintained, or 
 """
 
 import asyncio
+import contextlib
 import os
 import socket
 import time
@@ -39,19 +40,30 @@ class Heart:
 
 
 class ServiceManager:
-    """``health_file``: written as often as the watchdog is fed; empty: none.
+    """``health_file``: written as often as the watchdog is fed; empty: none. ``parent``: told in systemd's stead, by a
+    process that a parent of this package started, with ``watchdog_seconds``.
 
     The variables are removed from the environment: child processes, HAProxy for
     one, know the protocol, too."""
 
-    def __init__(self, environment: MutableMapping[str, str] = os.environ, *, health_file: str = "") -> None:
+    def __init__(
+        self,
+        environment: MutableMapping[str, str] = os.environ,
+        *,
+        health_file: str = "",
+        parent: socket.socket | None = None,
+        watchdog_seconds: float = 0.0,
+    ) -> None:
+        self._parent = parent
+        if parent is not None:
+            parent.setblocking(False)
         self._health_file = Path(health_file) if health_file else None
         address = environment.pop("NOTIFY_SOCKET", "")
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         microseconds = environment.pop("WATCHDOG_USEC", "")
         of = environment.pop("WATCHDOG_PID", "")
         mine = of in ("", str(os.getpid()))
-        self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else 0.0
+        self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdigit() and mine else watchdog_seconds
         """0: there is no watchdog."""
 
     def ready(self) -> None:
@@ -66,13 +78,15 @@ class ServiceManager:
         """The process has begun to end."""
         self._tell("STOPPING=1\nSTATUS=stopping")
 
-    async def watch(self, *, hangs: Callable[[float], bool] = lambda _seconds: False) -> None:
+    async def watch(
+        self, *, hangs: Callable[[float], bool] = lambda _seconds: False, problem: str = "an event loop hangs"
+    ) -> None:
         """Feed the watchdog, and write the health file, as long as this loop runs, and ``hangs`` does not say of
-        another one that it does not; until it is cancelled. Returns at once without both."""
+        another one that it does not, which is the ``problem``; until it is cancelled. Returns at once without both."""
         seconds = self.watchdog_seconds or (HEALTH_SECONDS if self._health_file else 0.0)
         while seconds:
             if hangs(seconds):
-                log.error("an event loop hangs; the service manager will restart this process")
+                log.error(f"{problem}; the service manager will restart this process")
             else:
                 self._tell("WATCHDOG=1")
                 self._touch()
@@ -87,6 +101,10 @@ class ServiceManager:
             log.warning("the health file is not written", file=str(self._health_file), error=str(error))
 
     def _tell(self, text: str) -> None:
+        if self._parent is not None:
+            with contextlib.suppress(OSError):  # it is gone, which ends this process
+                self._parent.send(text.encode())
+            return
         if not self._address:
             return
         try:

@@ -13,8 +13,8 @@ import uvloop
 from oslo_config import cfg
 
 from evenkeel.api.protocol import BoundedProtocol, HttpLimits
-from evenkeel.cmd.server_tls import server_tls
-from evenkeel.serving.accepting import Acceptor, fitting
+from evenkeel.cmd.server_tls import api_tls
+from evenkeel.serving.accepting import AT_ONCE, Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
 from evenkeel.serving.peers import Network, networks
 from evenkeel.serving.refusal_log import RefusalLog
@@ -24,7 +24,6 @@ KEEP_ALIVE_SECONDS = 75
 connection that is just being closed.
 """
 
-CERTIFICATE_OPTIONS = ("api.ssl_cert_file", "api.ssl_key_file", "api.ssl_client_ca_file")
 STOP_SECONDS = 5
 """For requests in progress when the process stops."""
 OPEN_FILES_WANTED = 65_536
@@ -48,9 +47,11 @@ class Server(uvicorn.Server):
         limits: HttpLimits,
         tally: RefusalLog,
         tls: ssl.SSLContext | None,
+        accept_at_once: int,
     ) -> None:
         """``tls``: None: plain HTTP."""
         super().__init__(config)
+        self._accept_at_once = accept_at_once
         self._tls = tls
         self._connections = connections
         self._limits = limits
@@ -75,6 +76,7 @@ class Server(uvicorn.Server):
             self._protocol,
             tls=self._tls,
             handshake_seconds=self._limits.header_seconds,
+            at_once=self._accept_at_once,
         )
         self._acceptor.start()
         self.started = True
@@ -97,8 +99,8 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
-    """The server that ``[api]`` describes. Raises :class:`ValueError`."""
+def server_of(app: Any, conf: cfg.ConfigOpts, *, accept_at_once: int = AT_ONCE) -> Server:
+    """The server that ``[api]`` describes. ``accept_at_once``: see :class:`Acceptor`. Raises :class:`ValueError`."""
     shared = proxies_of(conf)
     config = uvicorn.Config(
         app,
@@ -119,7 +121,7 @@ def server_of(app: Any, conf: cfg.ConfigOpts) -> Server:
         shared=shared,
     )
     http = HttpLimits(header_bytes_max=conf.api.max_header_bytes, header_seconds=conf.api.header_seconds)
-    return Server(config, Connections(limits, tally.add), http, tally, tls_context(conf))
+    return Server(config, Connections(limits, tally.add), http, tally, api_tls(conf), accept_at_once)
 
 
 def proxies_of(conf: cfg.ConfigOpts) -> tuple[Network, ...]:
@@ -135,8 +137,3 @@ def open_files_max() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = wanted
     return OPEN_FILES_WANTED if soft == resource.RLIM_INFINITY else soft
-
-
-def tls_context(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
-    """The API's certificate; None: plain HTTP. Raises :class:`ValueError`."""
-    return server_tls("api", conf.api.ssl_cert_file, conf.api.ssl_key_file, conf.api.ssl_client_ca_file)

@@ -204,4 +204,4 @@ def has_findings(report: m.ReportStatus) -> bool:
 
 def _told(state: m.SessionState) -> m.SessionState:
     """The state, with the features of this version's controllers."""
-    return replace(state, takes_keepalives=True, takes_light_keepalives=True)
+    return replace(state, takes_keepalives=True, takes_light_keepalives=True, repeats_hints=True)

@@ -6,8 +6,8 @@ and guards on the devices protect shards that were taken from it meanwhile. Afte
 not end it again until its process was present: else every probe would end a live session whose process cannot be seen.
 
 Where the bus delivers wills, only sessions with a reason are probed: the bus says that its connection has ended, it has
-missed keepalives, or it has not been seen present yet; and every session now and then, so that it is known to have
-been present. Elsewhere all are probed each time.
+missed keepalives, or it has not been seen present over this process's connection yet; and every session now and then,
+because only so many sightings are kept. Elsewhere all are probed each time.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 PROBES_PER_SECOND = 200.0
 """Probes per second in total: with more agents each is probed less often."""
 PROBES_AT_ONCE = 16
-ALL_SECONDS = 5.0
+ALL_SECONDS = 60.0
 """At least this often every session is probed, in total not more than ``PROBES_PER_SECOND``."""
 CONFIRM_SECONDS = 0.15
 """Before the second probe of a session whose connection ended: a process that only lost it has another one by then."""
@@ -52,7 +52,8 @@ class FailureDetector:
         self._clock = clock
         self._sessions: tuple[SessionRef, ...] = ()
         self._seen: set[SessionId] = set()
-        """Present when they were last probed."""
+        """Present when they were last probed, over the current connection."""
+        self._connection_number = bus.connection_number
         self._departed: set[SessionId] = set()
         """Their connections ended, and they have not been probed since."""
         self._gone: set[SessionId] = set()
@@ -120,6 +121,9 @@ class FailureDetector:
         if now >= self._all_due_at:
             self._all_due_at = now + max(ALL_SECONDS, len(self._sessions) / PROBES_PER_SECOND)
             return self._sessions
+        if self._connection_number != self._bus.connection_number:
+            self._connection_number = self._bus.connection_number
+            self._seen.clear()
         doubtful = departed | self._gone
         return [
             session

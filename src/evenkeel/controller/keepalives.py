@@ -77,7 +77,11 @@ class KeepaliveRounds:
         call = waiting.call
         try:
             state = await self._ownership.keepalive(
-                call.agent_id, call.session_id, ttl_seconds=self._ttl_seconds, seen=call.seen
+                call.agent_id,
+                call.session_id,
+                ttl_seconds=self._ttl_seconds,
+                seen=call.seen,
+                as_reported=call.as_reported,
             )
         except Exception as error:  # the caller raises it
             _fail(waiting, error)

@@ -12,7 +12,8 @@ from evenkeel.controller.database_clock import DatabaseClockMonitor
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import DueWork, Recheck, ShardOwner
+from evenkeel.core.backoff import spread
+from evenkeel.core.control import DueWork, Pulse, Recheck, ShardOwner
 from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -24,6 +25,7 @@ from evenkeel.core.placement import (
     assign_unserved,
     choose_group,
     choose_home,
+    plan_balance,
     plan_failover,
     plan_handback,
     plan_leaving,
@@ -62,6 +64,9 @@ class Scheduler:
         self._clock = clock
         self._database_clock = DatabaseClockMonitor(clock, hold_seconds=settings.session_ttl_seconds)
         self._homes_at = 0.0
+        self._balance_at = clock.monotonic() + settings.balance_interval_seconds
+        self._calm_marks: tuple[float, ...] | None = None
+        """Those of the pulse before the last complete look, if that found nothing to do."""
         self._pause = InterruptibleSleep()
 
     def _tie(self, equals: Sequence[T]) -> T:
@@ -131,10 +136,23 @@ class Scheduler:
         self._hints.notify_work(owner, load_balancer_id)
 
     async def tick(self) -> None:
-        """Find unplaced load balancers and shards that must move, once."""
+        """Find unplaced load balancers and shards that must move, once. While nothing changes, this is a single
+        statement, except for one look in each ``homes_interval_seconds``.
+        """
+        asked_at = self._clock.monotonic()
+        pulse = await self._read_pulse()
+        if pulse.calm and self.trusts_clock and pulse.marks == self._calm_marks and asked_at < self._homes_at:
+            return
+        self._calm_marks = None
+        if not await self._look() and self.trusts_clock:
+            self._calm_marks = pulse.marks
+
+    async def _look(self) -> bool:
+        """Whether there was anything to do."""
         due_work = await self._read_due_work()
         if self.trusts_clock:
             await self._schedule(due_work)
+            await self._balance()
         waiting: dict[str, list[tuple[LoadBalancerId, ProjectId]]] = {}
         for load_balancer_id, environment, project_id in await self._scheduling.unplaced(
             limit=self._settings.placements_per_tick
@@ -142,14 +160,21 @@ class Scheduler:
             waiting.setdefault(environment, []).append((load_balancer_id, project_id))
         for environment, unplaced in waiting.items():
             await self._place_waiting(environment, unplaced)
+        return bool(waiting or due_work.groups or due_work.reach or due_work.silence)
 
     async def check_clock(self) -> None:
         """Compare the database's clock with the local one: see :attr:`trusts_clock`."""
-        await self._read_due_work(homes=False)
+        await self._read_pulse()
 
-    async def _read_due_work(self, *, homes: bool = True) -> DueWork:
+    async def _read_pulse(self) -> Pulse:
         before = self._clock.monotonic()
-        homes = homes and before >= self._homes_at
+        pulse = await self._scheduling.pulse()
+        self._database_clock.saw(pulse.now_seconds, asked_at_seconds=before)
+        return pulse
+
+    async def _read_due_work(self) -> DueWork:
+        before = self._clock.monotonic()
+        homes = before >= self._homes_at
         due_work = await self._scheduling.read_due_work(
             settle_seconds=self._settings.settle_seconds,
             breaker_window_seconds=self._settings.breaker_window_seconds,
@@ -167,6 +192,16 @@ class Scheduler:
             await self._schedule_group(environment, number)
         for environment, number in due_work.reach:
             await self._note_reach(environment, number)
+
+    async def _balance(self) -> None:
+        """Move one shard of each device group whose homes are spread unevenly, if it is time to."""
+        interval, now = self._settings.balance_interval_seconds, self._clock.monotonic()
+        if not interval or now < self._balance_at:
+            return
+        self._balance_at = now + spread(interval, self._rng.uniform)
+        for group in await self._scheduling.skewed_groups(settle_seconds=self._settings.settle_seconds):
+            for move in plan_balance(group):
+                await self._start_handover(move, "balance", rebind=True)
 
     async def _note_reach(self, environment: str, number: int) -> None:
         observer = await self._scheduling.note_reach(environment, number)

@@ -10,9 +10,11 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from evenkeel.controller.activity import ActivityRecorder
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
+from evenkeel.controller.device_bindings import DeviceBindings
 from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
@@ -35,6 +37,8 @@ from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 log = structlog.get_logger(__name__)
 
 OVERDUE_PER_SWEEP = 500
+WAITING_PER_LOOK = 500
+"""Load balancers that wait longest, whose owners get another hint."""
 LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 FACTS_LOOKS = 10
@@ -90,6 +94,7 @@ class Controller:
         self._releases: list[PortReleases] = []
         if network is not None:
             self._releases = [PortReleases(each, network) for each in (store.claims, store.device_ports)]
+        self._bindings = None if network is None else DeviceBindings(store.attachments, network)
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._ports = None if network is None else VipPortUpdates(store.ports, store.lost_ports, network)
@@ -102,7 +107,8 @@ class Controller:
             if network is None or self._ports is None
             else VipPortSearch(store.lost_ports, network, self._ports, settings)
         )
-        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic)
+        self.activity = ActivityRecorder(settings.traffic)
+        self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_look=self.activity.note)
         self._presence = presence
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
@@ -121,9 +127,15 @@ class Controller:
         loops.append(
             self._every(self._pause(lambda: LEFTOVERS_SECONDS), self._release_leftovers, "leftovers in networks")
         )
+        loops.append(
+            self._every(self._pause(lambda: settings.hint_repeat_seconds), self._repeat_hints, "hints sent again")
+        )
         for releases in self._releases:
             pause = self._pause(lambda: settings.release_interval_seconds)
             loops.append(self._every(pause, releases.look, "ports to be given back"))
+        if self._bindings is not None:
+            pause = self._pause(lambda: settings.release_interval_seconds)
+            loops.append(self._every(pause, self._bindings.look, "ports of devices' addresses"))
         if self._facts is not None:
             loops.append(self._every(self._until_facts_are_due, self._facts.look, "facts of networks"))
         if self._search is not None:
@@ -180,6 +192,12 @@ class Controller:
 
     async def _release_leftovers(self) -> None:
         await self._attachments.release_leftovers(limit=LEFTOVERS_PER_LOOK)
+
+    async def _repeat_hints(self) -> None:
+        """A hint may have been lost. Agents look for work that nobody hints at only now and then."""
+        waited_seconds = self._settings.hint_repeat_seconds
+        for owner in await self._scheduling.waiting(waited_seconds=waited_seconds, limit=WAITING_PER_LOOK):
+            self._hints.notify_assignments(owner)
 
     async def _sweep(self) -> None:
         await self._scheduler.check_clock()

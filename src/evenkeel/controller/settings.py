@@ -21,6 +21,8 @@ class ControllerSettings(Value):
     """TTL of an agent's session without a keepalive, by the database's clock."""
     schedule_interval_seconds: float = 0.5
     sweep_interval_seconds: float = 5.0
+    hint_repeat_seconds: float = 10.0
+    """Work that waits for its confirmation for so long is hinted at again, and again after this time."""
     release_interval_seconds: float = 1.0
     """Between two checks for VIP ports to delete at the network service."""
     settle_seconds: float = 15.0
@@ -31,6 +33,8 @@ class ControllerSettings(Value):
     """The most shards of one device group in handover from drained agents."""
     homes_interval_seconds: float = 3.0
     """Between two checks for shards away from their home."""
+    balance_interval_seconds: float = 0.0
+    """Between two planned moves of a shard in each device group whose homes are spread unevenly; 0: none."""
     breaker_window_seconds: float = 30.0
     """Agents that fall silent within this window count as silent at once."""
     suspicion_interval_seconds: float = 0.4
@@ -40,7 +44,7 @@ class ControllerSettings(Value):
     """Messages of one environment handled at a time."""
     keepalive_concurrency: int = 400
     """Keepalives of one environment handled at a time, in addition."""
-    keepalive_round_seconds: float = 0.1
+    keepalive_round_seconds: float = 0.25
     """Keepalives that arrive within this time are answered together."""
     renewal_interval_seconds: float = 2.0
     """Between two checks for references to key managers that are due to be read again."""

@@ -8,9 +8,13 @@ listener was deleted), or if a device of the group came back, whose totals of al
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import astuple
 
 from evenkeel.controller.settings import TrafficSettings
 from evenkeel.controller.traffic_rings import TrafficRings
+from evenkeel.core.activity import TrafficSum
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.ports import Clock, ReportStore
@@ -24,6 +28,9 @@ GAP = 2.0
 """A time between two looks of more intervals than this is a gap."""
 AT_ONCE = 500
 """Load balancers between which others get their turn."""
+
+OnLook = Callable[[float, float, TrafficSum | None], None]
+"""When a look ended, seconds since the one before it, and the sum over all load balancers that were observed."""
 
 COUNTERS = ("total_connections", "bytes_in", "bytes_out", "request_errors")
 
@@ -50,6 +57,27 @@ class _Group:
         self.observed = seen.watched and not quiet and now >= self.unsettled_until
 
 
+class _Sum:
+    """The traffic of several load balancers, added up."""
+
+    __slots__ = ("_count", "_sum")
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._sum: list[Any] = [0] * len(TrafficSample.__struct_fields__)
+
+    def add(self, traffic: TrafficSample) -> None:
+        """One more."""
+        self._count += 1
+        self._sum = [total + each for total, each in zip(self._sum, astuple(traffic), strict=True)]
+
+    def value(self) -> TrafficSum | None:
+        """None: nothing was added."""
+        if not self._count:
+            return None
+        return TrafficSum(load_balancers=self._count, traffic=TrafficSample(*self._sum))
+
+
 class TrafficRecorder:
     """Reads totals at intervals and keeps the differences. ``wall``: seconds since the epoch."""
 
@@ -59,11 +87,14 @@ class TrafficRecorder:
         clock: Clock,
         settings: TrafficSettings,
         wall: Callable[[], float] = time.time,
+        on_look: OnLook = lambda at, seconds, traffic: None,
     ) -> None:
+        """``on_look`` is told the sum of every look."""
         self._reports = reports
         self._clock = clock
         self._settings = settings
         self._wall = wall
+        self._on_look = on_look
         self._rings = TrafficRings(max(1, settings.points))
         self._groups: dict[GroupKey, _Group] = {}
         self._before: dict[LoadBalancerId, ListenerStatistics] = {}
@@ -102,8 +133,9 @@ class TrafficRecorder:
             self._before.clear()
         self._left_out = reading.counted - len(reading.load_balancers)
         self._note_groups(reading.groups, now)
-        await self._write(reading.load_balancers, seconds)
+        written = await self._write(reading.load_balancers, seconds)
         self._rings.publish(at)
+        self._on_look(at, seconds, written.value())
 
     def _note_groups(self, seen: Iterable[GroupObservation], now: float) -> None:
         known, self._groups = self._groups, {}
@@ -112,7 +144,9 @@ class TrafficRecorder:
             group.note(each, now, self._settings.interval_seconds + QUIET_SECONDS)
             self._groups[each.group] = group
 
-    async def _write(self, found: tuple[TrafficTotals, ...], seconds: float) -> None:
+    async def _write(self, found: tuple[TrafficTotals, ...], seconds: float) -> "_Sum":
+        """Returns the sum of what was written."""
+        written = _Sum()
         before, self._before = self._before, {}
         self._rings.begin(frozenset(totals.load_balancer_id for totals in found))
         for number, totals in enumerate(found):
@@ -127,6 +161,8 @@ class TrafficRecorder:
             traffic = None if (last := before.get(id_)) is None else _traffic(totals, last, seconds)
             if traffic is not None:
                 self._rings.write(id_, traffic)
+                written.add(traffic)
+        return written
 
 
 def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:

@@ -18,6 +18,7 @@ from evenkeel.core.model import LoadBalancerTree, Subnet
 from evenkeel.core.network import PortClaim
 from evenkeel.core.networks import (
     COMMON_ROUTE_DOMAIN,
+    SEGMENTS_MAX,
     TUNNELS,
     AddressUse,
     DeclaredNetwork,
@@ -243,6 +244,7 @@ def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> N
         raise NotAttachable(
             f"network {network.id} is of type {network.network_type}; the devices are attached to {allowed}"
         )
+    _check_segment(network)
     open_to_all = network.shared or network.external
     if not open_to_all and {network.project_id, each.subnet.project_id} - {None, project_id}:
         # tenants may name any subnet as a member's
@@ -252,6 +254,17 @@ def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> N
             f"network {network.id} is shared by projects of several traffic groups, of which only one can have the"
             " members' gateway: f5_snat_mode True, or one of traffic_groups"
         )
+
+
+def _check_segment(network: DeclaredNetwork) -> None:
+    """A network service may not have chosen one yet."""
+    highest, segment = SEGMENTS_MAX.get(network.network_type), network.segmentation_id
+    if highest is None or (segment is not None and 1 <= segment <= highest):
+        return
+    what = "has no segment" if segment is None else f"has the segment {segment}"
+    raise NotAttachable(
+        f"network {network.id} {what}: one of type {network.network_type} needs a number from 1 to {highest}"
+    )
 
 
 def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:

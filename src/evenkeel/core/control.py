@@ -183,6 +183,19 @@ class SessionRef(Value):
     """Its agent has missed keepalives."""
 
 
+class Pulse(Value):
+    """What the scheduler's tick looks at first, in case that there is nothing else to look at."""
+
+    now_seconds: float
+    """The database's clock."""
+    calm: bool
+    """Every agent's session is live or was ended, none of them changed lately, and no shard or load balancer waits for
+    an agent: only what changes ``marks`` leads to a decision.
+    """
+    marks: tuple[float, ...]
+    """Counts and sums over the agents' rows. Other values: something has changed."""
+
+
 class DueWork(Value):
     """What the scheduler's tick finds."""
 
@@ -212,6 +225,16 @@ class Change(Value):
     """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """Only for the create of a load balancer."""
+
+
+class AgentLife(Value):
+    """Whether an agent is alive, without its load."""
+
+    id: AgentId
+    host: str
+    alive: bool
+    silent: bool
+    """Its session has expired; nobody ended it, nor declared its host dead."""
 
 
 class LoadBalancerSummary(Value):

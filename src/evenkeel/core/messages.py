@@ -89,6 +89,10 @@ class Keepalive(Message, tag="keepalive"):
     agent_id: AgentId
     session_id: SessionId
     seen: "Seen | None" = None
+    as_reported: bool = False
+    """The session's last :class:`ReportState` was made again since the last keepalive, and says the same. Only once a
+    controller has announced :attr:`SessionState.repeats_hints`.
+    """
 
 
 class Seen(Wire):
@@ -111,7 +115,8 @@ class Seen(Wire):
 
 
 class ReportState(Message, tag="report_state"):
-    """The full state report, every ``report_interval``."""
+    """The full state report, every ``report_interval`` if it differs from the last one; else :class:`Keepalive` says
+    so."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -462,6 +467,10 @@ class SessionState(Reply, tag="session_state"):
     """Keepalives may be sent to :func:`keepalive_queue`."""
     takes_light_keepalives: bool = False
     """Keepalives may be sent to :func:`light_keepalive_queue`."""
+    repeats_hints: bool = False
+    """Controllers send hints again while work is not confirmed, and take :attr:`Keepalive.as_reported`: agents need
+    neither ask for assignments nor report their state at each ``report_interval`` without a reason.
+    """
 
 
 class Assignment(Wire):

@@ -120,6 +120,14 @@ class PortClaim(Value):
         return not self.device_owner
 
 
+class DeviceBinding(Value):
+    """A port of an address of devices, and the host that it is to be bound to."""
+
+    claim_id: str
+    port_id: str
+    host: str
+
+
 class DueClaim(Value):
     """A claim to release: what the port was for is gone, or was never stored."""
 

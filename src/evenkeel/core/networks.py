@@ -109,6 +109,8 @@ class DeviceAddress(Wire):
     address: str
     index: int = 0
     """Of several ``SNAT`` addresses, from 0."""
+    port_id: str = ""
+    """Its port at the network service; empty: it has none."""
 
 
 class MemberHost(Wire):

@@ -24,10 +24,12 @@ SHARD_TRANSITIONS = Counter(
     "evenkeel_controller_shard_transitions_total",
     "Shards that this controller gave to another agent, or asked their owner to hand over, by reason. Given: unserved "
     "(by nobody yet, or released), silent, forced_down or stopped (their owner), overdue (a handover). Handed over: "
-    "leaving (their owner is drained, or reaches fewer devices than another), failback, failover (by request).",
+    "leaving (their owner is drained, or reaches fewer devices than another), failback, failover (by request), balance "
+    "(homes are evened out).",
     ["reason"],
 )
-for _reason in ("unserved", "silent", "forced_down", "stopped", "overdue", "leaving", "failback", "failover"):
+_GIVEN, _HANDED_OVER = "unserved silent forced_down stopped overdue", "leaving failback failover balance"
+for _reason in (*_GIVEN.split(), *_HANDED_OVER.split()):
     SHARD_TRANSITIONS.labels(_reason)  # so that the first one is seen as an increase
 LOOP_FAILURES = Counter(
     "evenkeel_controller_loop_failures_total",

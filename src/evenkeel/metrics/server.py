@@ -42,22 +42,37 @@ async def _nothing() -> None:
     """There is nothing to read first."""
 
 
+Expose = Callable[[str], Awaitable[tuple[bytes, str]]]
+"""By a scraper's Accept header: the exposition, and its content type."""
+
+
+def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[None]] = _nothing) -> Expose:
+    """Exposes a registry. ``before``: awaited before each exposition."""
+
+    async def expose(accept: str) -> tuple[bytes, str]:
+        await before()
+        encode, content_type = choose_encoder(accept)
+        # in a thread: some thousand series take tens of milliseconds
+        return await asyncio.to_thread(encode, registry), content_type
+
+    return expose
+
+
 class ScrapeServer:
-    """The listening server. ``before``: awaited before each exposition."""
+    """The listening server."""
 
     def __init__(
         self,
         listening: socket.socket,
         *,
         tls: ssl.SSLContext | None = None,
-        before: Callable[[], Awaitable[None]] = _nothing,
-        registry: CollectorRegistry = REGISTRY,
+        expose: Expose | None = None,
         limits: ScrapeLimits = ScrapeLimits(),  # noqa: B008  # frozen
     ) -> None:
+        """``expose``: None: this process's registry."""
         self._listening = listening
         self._tls = tls
-        self._before = before
-        self._registry = registry
+        self._expose = expose or expose_registry(REGISTRY)
         self._limits = limits
         self._tally = RefusalLog("metrics")
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -102,8 +117,5 @@ class ScrapeServer:
         return BoundedHandler(server, connection, self._limits, self._tally, loop=asyncio.get_running_loop())
 
     async def _metrics(self, request: web.Request) -> web.Response:
-        await self._before()
-        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-        # in a thread: some thousand series take tens of milliseconds
-        body = await asyncio.to_thread(encode, self._registry)
+        body, content_type = await self._expose(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})

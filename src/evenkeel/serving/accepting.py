@@ -54,7 +54,11 @@ class Acceptor:
         *,
         tls: ssl.SSLContext | None,
         handshake_seconds: float,
+        at_once: int = AT_ONCE,
     ) -> None:
+        """``at_once``: connections accepted before the event loop runs other work. 1 on a socket that other processes
+        accept from, too: they are told of every connection at the same time, and the first one would take all."""
+        self._at_once = at_once
         self._listening = listening
         self._connections = connections
         self._factory = factory
@@ -81,7 +85,7 @@ class Acceptor:
         asyncio.get_running_loop().add_reader(self._listening.fileno(), self._accept)
 
     def _accept(self) -> None:
-        for _ in range(AT_ONCE):
+        for _ in range(self._at_once):
             try:
                 accepted, address = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):

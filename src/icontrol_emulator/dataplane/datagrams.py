@@ -16,7 +16,6 @@ from collections.abc import Callable
 import structlog
 
 from icontrol_emulator.config.model import Key, Obj
-from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.counters import Counters
 from icontrol_emulator.dataplane.listener import Carrier
 from icontrol_emulator.dataplane.persist import Addresses
@@ -229,14 +228,14 @@ def _reach(session: Session, pool: str) -> tuple[Obj, socket.socket, tuple[Count
     """The member for a flow, a socket towards it, and the counters of the connection; None if there is none."""
     for member in session.candidates(pool):
         try:
-            source = session.source_of(member)
+            source, network = session.source_of(member), session.network_of(member)
             host, port = session.target_of(member)
-            sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
+            sock = network.make_socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
         except OSError:
             continue
         try:
             sock.setblocking(False)
-            streams.bind_source(sock, source.host)
+            network.bind(sock, source.host)
             sock.connect((host, port))
         except OSError:
             sock.close()

@@ -22,6 +22,7 @@ from icontrol_emulator.dataplane.http_proxy import HttpProxy, NoMember
 from icontrol_emulator.dataplane.http_wire import BadMessage
 from icontrol_emulator.dataplane.idle import ClientSide, IdleLimit
 from icontrol_emulator.dataplane.limits import RateLimits
+from icontrol_emulator.dataplane.networks import Networks
 from icontrol_emulator.dataplane.persist import Addresses, PersistenceTable, masked
 from icontrol_emulator.dataplane.policies.program import Programs
 from icontrol_emulator.dataplane.rules import Rules, Scripts
@@ -53,12 +54,14 @@ class Carrier:
         table: PersistenceTable,
         rates: RateLimits,
         script_counters: ScriptCounters,
+        networks: Networks,
     ) -> None:
         self.engine = engine
         self.balancer = balancer
         self.counters = counters
         self.table = table
         self.rates = rates
+        self.networks = networks
         self.siblings = MemberConnections(engine)
         self.scripts = Scripts(engine, balancer, Programs(engine), script_counters, SessionTable(table.clock))
         self._handovers = Handovers()
@@ -166,7 +169,7 @@ class Carrier:
         profiles = self._profiles_of(virtual)
         plan = profiles.towards_members(self.engine)
         return Session(self.engine, self.balancer, self.counters, self.table, virtual, addresses, profiles, plan,
-                       self.siblings)  # fmt: skip
+                       self.siblings, self.networks)  # fmt: skip
 
     async def _carry(self, session: Session, client: Stream, counters: ClientSide, came: Handed) -> None:
         tls = client.writer.get_extra_info("tls")

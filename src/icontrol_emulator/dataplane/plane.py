@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import ipaddress
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 import structlog
 
@@ -25,12 +26,14 @@ from icontrol_emulator.dataplane.counters import CounterBook
 from icontrol_emulator.dataplane.datagrams import DatagramListener, Flows
 from icontrol_emulator.dataplane.limits import RateLimits
 from icontrol_emulator.dataplane.listener import Carrier, Listener
+from icontrol_emulator.dataplane.networks import ONE_NETWORK, Networks
 from icontrol_emulator.dataplane.persist import PersistenceTable
 from icontrol_emulator.dataplane.probes import ProbeBoard
 from icontrol_emulator.dataplane.script_counters import ScriptCounters
 from icontrol_emulator.dataplane.sockets import SCTP, TCP, UDP, Address, SocketPool
 from icontrol_emulator.dataplane.status import MemberStatus
 from icontrol_emulator.device import Device
+from icontrol_emulator.wiring.wires import Wires
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +55,7 @@ class _Place:
 class DataPlane:
     def __init__(
         self, name: str, *, carry: bool, board: ProbeBoard | None, sockets: SocketPool, monitor_scale: float,
-        clock: Callable[[], float],
+        clock: Callable[[], float], wires: Wires | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.sockets = sockets
@@ -62,6 +65,8 @@ class DataPlane:
         self._board = board
         self._carry = carry
         self._clock = clock
+        self._wires = wires
+        self._networks: Networks = wires or ONE_NETWORK
         self._active: frozenset[str] = frozenset()
         """Traffic groups that this device is active for."""
         self._places: dict[Address, _Place] = {}
@@ -71,23 +76,35 @@ class DataPlane:
 
     @classmethod
     def family(
-        cls, names: Sequence[str], *, carry: bool, monitor_scale: float, clock: Callable[[], float]
-    ) -> dict[str, DataPlane]:
+        cls, names: Sequence[str], *, carry: bool, monitor_scale: float, clock: Callable[[], float],
+        wires: Mapping[str, Wires] = MappingProxyType({}),
+    ) -> dict[str, DataPlane]:  # fmt: skip
         """One data plane per device; probes and listening sockets are shared."""
         board = ProbeBoard(clock) if carry else None
         sockets = SocketPool()
         return {
-            name: cls(name, carry=carry, board=board, sockets=sockets, monitor_scale=monitor_scale, clock=clock)
+            name: cls(
+                name,
+                carry=carry,
+                board=board,
+                sockets=sockets,
+                monitor_scale=monitor_scale,
+                clock=clock,
+                wires=wires.get(name),
+            )
             for name in names
         }
 
     def attach(self, device: Device) -> None:
         self._device = device
-        self.status.attach(device.engine)
+        if self._wires is not None:
+            self._wires.attach(device.engine)
+        self.status.attach(device.engine, self._networks)
         rates = RateLimits(self._clock)
         self.records = PersistenceTable(self._clock)
         self.balancer = Balancer(device.engine, self.status, self.counters, rates)
-        self._carrier = Carrier(device.engine, self.balancer, self.counters, self.records, rates, self.script_counters)
+        self._carrier = Carrier(device.engine, self.balancer, self.counters, self.records, rates, self.script_counters,
+                                self._networks)  # fmt: skip
         self.status.on_down = self._carrier.siblings.went_down
         device.changed_listeners.append(self._configuration_changed)
 
@@ -100,6 +117,9 @@ class DataPlane:
         await self._carrier.stop()
         if self._board is not None:
             await self._board.stop()
+        if self._wires is not None:
+            self._wires.close()
+            self._wires = None
 
     def give_up(self, kept: frozenset[str]) -> None:
         """Release the listening sockets of all traffic groups but these."""
@@ -108,6 +128,7 @@ class DataPlane:
     def set_active(self, traffic_groups: frozenset[str]) -> None:
         """Take or release the listening sockets; the caller closes those that remain unclaimed."""
         self._active = traffic_groups if self._carry else frozenset()
+        self._wire()
         for obj in self._device.engine.store.top(VIRTUAL):
             self._reconcile(obj.key)
 
@@ -124,6 +145,7 @@ class DataPlane:
     def _configuration_changed(self, changes: ChangeSet) -> None:
         if not self._carry:
             return
+        self._wire()
         self.status.follow(changes)
         keys = dict.fromkeys(each for key in changes.before for each in self._virtuals(key))
         for key in keys:
@@ -132,6 +154,10 @@ class DataPlane:
             self._reconcile(key)
         if self._active:
             self.sockets.close_unclaimed()
+
+    def _wire(self) -> None:
+        if self._wires is not None:
+            self._wires.follow(self._active)
 
     def _virtuals(self, key: Key) -> list[Key]:
         if key.type == VIRTUAL:
@@ -229,8 +255,13 @@ class DataPlane:
         group = traffic_group_of(self._device.engine.store, address)
         if group != LOCAL_ONLY and group not in self._active:
             return ()
-        host = strip_domain(str(address.props.get("address", endpoint.host)))
-        return tuple(Address(host, endpoint.port, each) for each in protocols) if is_address(host) else ()
+        text = str(address.props.get("address", endpoint.host))
+        host = strip_domain(text)
+        try:
+            network = self._networks.of(address.partition, text)
+        except OSError:
+            return ()
+        return tuple(Address(host, endpoint.port, each, network) for each in protocols) if is_address(host) else ()
 
 
 def source_network(virtual: Obj) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from icontrol_emulator.dataplane import streams
+from icontrol_emulator.dataplane.networks import HOST, Network
 from icontrol_emulator.dataplane.tls.plan import TlsPlan
 
 UP, DOWN, DISABLED = "up", "down", "disabled"
@@ -32,6 +33,7 @@ class Probe:
     kind: str
     host: str
     port: int
+    network: Network = HOST
     interval: float
     timeout: float
     up_interval: float = 0.0
@@ -79,10 +81,14 @@ def _meaning(probe: Probe, said: str | None) -> Finding:
     return Finding(UP if probe.reverse else DOWN)
 
 
+async def _dial(probe: Probe, port: int) -> socket.socket:
+    return await streams.dial(probe.host, port, network=probe.network)
+
+
 async def _ask(probe: Probe) -> str | None:
     """Over TCP; None if the probe only connects."""
     plan = (probe.tls or BELIEVING) if probe.kind == "https" else None
-    reader, writer = await streams.talk(await streams.dial(probe.host, probe.port), plan)
+    reader, writer = await streams.talk(await _dial(probe, probe.port), plan)
     try:
         if not (probe.send or probe.recv):
             return None
@@ -94,14 +100,14 @@ async def _ask(probe: Probe) -> str | None:
 
 
 async def _connect(probe: Probe) -> str | None:
-    sock = await streams.dial(probe.host, probe.port)
+    sock = await _dial(probe, probe.port)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, streams.LINGER_RESET)
     sock.close()
     return None
 
 
 async def _echo(probe: Probe) -> str | None:
-    reader, writer = await streams.talk(await streams.dial(probe.host, probe.port or ECHO_PORT), None)
+    reader, writer = await streams.talk(await _dial(probe, probe.port or ECHO_PORT), None)
     try:
         writer.write(ECHO)
         if await reader.readexactly(len(ECHO)) != ECHO:
@@ -114,7 +120,8 @@ async def _echo(probe: Probe) -> str | None:
 async def _tell(probe: Probe) -> str | None:
     """Over UDP. Without an expected answer, only the message that nobody listens at the port is a failure."""
     loop = asyncio.get_running_loop()
-    with socket.socket(socket.AF_INET6 if ":" in probe.host else socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    family = socket.AF_INET6 if ":" in probe.host else socket.AF_INET
+    with probe.network.make_socket(family, socket.SOCK_DGRAM) as sock:
         sock.setblocking(False)
         sock.connect((probe.host, probe.port))
         await loop.sock_sendall(sock, unescape(probe.send, ends_line=False))

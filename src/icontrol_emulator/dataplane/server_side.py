@@ -83,7 +83,7 @@ class Chooser:
         if handed and self.came.hops >= HOPS_MAX:
             return None
         try:
-            sock = await streams.dial(host, port)
+            sock = await streams.dial(host, port, network=self.session.network())
         except (OSError, TimeoutError):
             return None
         near, far = sock.getsockname()[:2], sock.getpeername()[:2]

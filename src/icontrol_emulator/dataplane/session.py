@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.rules.virtual import PROFILES, destination
+from icontrol_emulator.config.rules.virtual import ADDRESS, PROFILES, destination
 from icontrol_emulator.dataplane import streams
 from icontrol_emulator.dataplane.balance import Balancer, address_of, member_path
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
 from icontrol_emulator.dataplane.idle import idle_seconds
+from icontrol_emulator.dataplane.networks import ONE_NETWORK, Network, Networks
 from icontrol_emulator.dataplane.persist import Addresses, Persistence, PersistenceTable, PersistKey
 from icontrol_emulator.dataplane.service_down import RESELECT, MemberConnections
 from icontrol_emulator.dataplane.snat import Source, SourceAddresses
@@ -159,6 +160,7 @@ class Session:
     profiles: Profiles
     tls_to_members: TlsPlan | None = None
     siblings: MemberConnections | None = None
+    networks: Networks = ONE_NETWORK
     ends_client: Callable[[str], None] = lambda action: None
     persistence: Persistence = field(init=False)
     sources: SourceAddresses = field(init=False)
@@ -200,11 +202,11 @@ class Session:
         for member in self.candidates(pool or self.pool, cookies, by):
             counted: tuple[Counters, ...] = ()
             try:
-                source = self.source_of(member)
+                source, network = self.source_of(member), self.network_of(member)
                 counted = self.counted(member) + source.counters
                 for counters in counted:
                     counters.opened()
-                sock = await streams.dial(*self.target_of(member), source.host, self._protocol)
+                sock = await streams.dial(*self.target_of(member), source.host, self._protocol, network)
             except (OSError, TimeoutError):
                 for counters in counted:
                     counters.closed()
@@ -252,7 +254,20 @@ class Session:
         return host, port
 
     def source_of(self, member: Obj) -> Source:
-        return self.sources.choose(self.virtual, member.key.parent, self.client, address_of(member)[0])
+        return self.sources.choose(self.virtual, member, self.client)
+
+    def network(self) -> Network:
+        """Where the virtual server is. OSError if its route domain is gone."""
+        place = destination(self.virtual)
+        address = self.engine.store.get(Key(ADDRESS, "", place.host)) if place is not None else None
+        text = str(address.props.get("address", address.name)) if address is not None else ""
+        return self.networks.of(self.virtual.partition, text)
+
+    def network_of(self, member: Obj) -> Network:
+        """Where a member is. OSError if traffic of the virtual server may not go there."""
+        found = self.networks.of(member.partition, str(member.props["address"]))
+        self.networks.check_crossing(self.network(), found)
+        return found
 
     def _plan(self) -> TlsPlan | None:
         if self.tls_to_members is None:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 from icontrol_emulator.config.engine import Engine
 from icontrol_emulator.config.model import Key, Obj
 from icontrol_emulator.config.names import is_v6, strip_domain
+from icontrol_emulator.config.rules import domains
+from icontrol_emulator.config.rules.network import interface_of
 from icontrol_emulator.dataplane.counters import CounterBook, Counters
 
 SNATPOOL = "ltm/snatpool"
@@ -37,32 +39,39 @@ class SourceAddresses:
     engine: Engine
     counters: CounterBook
 
-    def choose(self, virtual: Obj, pool: str, client: str, member_host: str) -> Source:
-        """The source for a connection to a member of the pool. NoTranslation if the SNAT pool is exhausted."""
+    def choose(self, virtual: Obj, member: Obj, client: str) -> Source:
+        """The source for a connection to a member. NoTranslation if the SNAT pool is exhausted."""
         given = virtual.props.get("sourceAddressTranslation")
         settings: Mapping[str, str] = given if isinstance(given, Mapping) else {}
         kind = settings.get("type", "none")
-        owner = self.engine.store.get(Key("ltm/pool", "", pool))
+        owner = self.engine.store.get(Key("ltm/pool", "", member.key.parent))
         if owner is not None and owner.props.get("allowSnat") == "no":
             kind = "none"
-        six = is_v6(member_host)
+        text = str(member.props["address"])
+        target = _Target(strip_domain(text), domains.domain_of(self.engine, member.partition, text))
         if kind == "snat":
-            return self._translation(str(settings.get("pool", "")), six)
+            return self._translation(str(settings.get("pool", "")), target)
         if kind == "automap":
-            return Source(self._self_address(six))
-        return Source(client if is_v6(client) == six else None)
+            return Source(self._self_address(target))
+        return Source(client if is_v6(client) == is_v6(target.host) else None)
 
-    def _translation(self, pool: str, six: bool) -> Source:
+    def _translation(self, pool: str, target: _Target) -> Source:
         found = self.engine.store.get(Key(SNATPOOL, "", pool))
         paths = found.props.get("members") or () if found is not None else ()
         known = (self.engine.store.get(Key(TRANSLATION, "", path)) for path in paths)
-        fitting = [each for each in known if each is not None and is_v6(str(each.props["address"])) == six]
+        fitting = [each for each in known if each is not None and self._fits(each, target)]
         if not fitting:
             return Source()
         free = [each for each in fitting if self._has_room(each)]
         if not free:
             raise NoTranslation(f"no address of {pool} is free")
-        chosen = min(free, key=lambda each: self.counters.peek("snat", each.key.path).current)
+        near = self._near(target)
+
+        def rank(each: Obj) -> tuple[bool, int]:
+            inside = any(_address(each) in network for network in near)
+            return not inside, self.counters.peek("snat", each.key.path).current
+
+        chosen = min(free, key=rank)
         return Source(strip_domain(str(chosen.props["address"])), (self.counters.of("snat", chosen.key.path),))
 
     def _has_room(self, translation: Obj) -> bool:
@@ -70,14 +79,41 @@ class SourceAddresses:
         full = 0 < limit <= self.counters.peek("snat", translation.key.path).current
         return not full and not translation.props.get("disabled")
 
-    def _self_address(self, six: bool) -> str | None:
-        """A floating self IP address if there is one, as devices prefer them."""
-        found = [
-            (each.props.get("floating") != "enabled", str(each.props.get("address", "")).partition("/")[0])
-            for each in self.engine.store.top(SELF)
+    def _self_address(self, target: _Target) -> str | None:
+        """One in the member's own network if there is one, and then a floating one, as devices prefer them."""
+        near = self._near(target)
+        found = sorted(
+            (not any(_address(each) in network for network in near), each.props.get("floating") != "enabled",
+             str(_address(each)))
+            for each in self.engine.store.top(SELF) if self._fits(each, target)
+        )  # fmt: skip
+        return next((address for *_, address in found if _is_unicast(address)), None)
+
+    def _fits(self, owner: Obj, target: _Target) -> bool:
+        """Whether its address is of the target's family and in its route domain."""
+        text = str(owner.props["address"])
+        same = domains.domain_of(self.engine, owner.partition, text) == target.domain
+        return same and is_v6(text.partition("/")[0]) == is_v6(target.host)
+
+    def _near(self, target: _Target) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+        """The networks of the device's self IPs that the target is in."""
+        found = (
+            interface_of(str(each.props["address"])) for each in self.engine.store.top(SELF) if self._fits(each, target)
+        )
+        return [
+            each.network for each in found if each is not None and ipaddress.ip_address(target.host) in each.network
         ]
-        fitting = sorted((fixed, strip_domain(address)) for fixed, address in found if is_v6(address) == six)
-        return next((address for _, address in fitting if _is_unicast(address)), None)
+
+
+class _Target(NamedTuple):
+    """A member's address, and its route domain."""
+
+    host: str
+    domain: str
+
+
+def _address(owner: Obj) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return ipaddress.ip_address(strip_domain(str(owner.props["address"]).partition("/")[0]))
 
 
 def _is_unicast(address: str) -> bool:

@@ -10,6 +10,8 @@ import errno
 import socket
 from typing import NamedTuple
 
+from icontrol_emulator.dataplane.networks import HOST, Network
+
 BACKLOG = 1024
 
 
@@ -21,6 +23,7 @@ class Address(NamedTuple):
     host: str
     port: int
     protocol: str = TCP
+    network: Network = HOST
 
 
 class SocketPool:
@@ -49,7 +52,7 @@ class SocketPool:
 def _listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     kind, number = _TYPES[address.protocol]
-    sock = socket.socket(family, kind, number)
+    sock = address.network.make_socket(family, kind, number)
     try:
         if address.protocol != UDP:  # for datagrams it would let a second socket take the address
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

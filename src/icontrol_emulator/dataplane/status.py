@@ -24,6 +24,7 @@ from icontrol_emulator.config.rules.pool import (
     monitors_needed,
 )
 from icontrol_emulator.config.store import ChangeSet
+from icontrol_emulator.dataplane.networks import ONE_NETWORK, Network, Networks
 from icontrol_emulator.dataplane.probes import CHECKING, UNCHECKED, ProbeBoard
 from icontrol_emulator.dataplane.probing import DISABLED, DOWN, UP, Probe
 from icontrol_emulator.dataplane.tls.plan import TlsPlan, server_side
@@ -38,6 +39,7 @@ class MemberStatus:
         self._board = board
         self._scale = monitor_scale
         self._engine: Engine | None = None
+        self._networks: Networks = ONE_NETWORK
         self._probes: dict[Key, list[Probe]] = {}
         self._overrides: dict[tuple[str, str], str] = {}
         self._users: dict[Probe, set[Key]] = {}
@@ -46,8 +48,8 @@ class MemberStatus:
         if board is not None:
             board.went_down.append(self._went_down)
 
-    def attach(self, engine: Engine) -> None:
-        self._engine = engine
+    def attach(self, engine: Engine, networks: Networks = ONE_NETWORK) -> None:
+        self._engine, self._networks = engine, networks
 
     # -- queries
 
@@ -165,14 +167,19 @@ class MemberStatus:
 
     def _wanted(self, engine: Engine, obj: Obj) -> list[Probe]:
         rule = self.rule_of(obj) if obj.key.type == MEMBERS else self._own_rule(obj)
-        host = strip_domain(str(obj.props.get("address", "")))
+        address = str(obj.props.get("address", ""))
+        host = strip_domain(address)
         if not rule or not is_address(host):
             return []
         port = member_endpoint(obj).port if obj.key.type == MEMBERS else 0
-        probes = (self._probe(engine, path, host, port) for path in monitor_paths(rule))
+        try:
+            network = self._networks.of(obj.partition, address)
+        except OSError:
+            return []
+        probes = (self._probe(engine, path, host, port, network) for path in monitor_paths(rule))
         return [probe for probe in probes if probe is not None]
 
-    def _probe(self, engine: Engine, path: str, host: str, port: int) -> Probe | None:
+    def _probe(self, engine: Engine, path: str, host: str, port: int, network: Network) -> Probe | None:
         monitor = engine.store.find(Target("monitor", path))
         if monitor is None:
             return None
@@ -183,6 +190,7 @@ class MemberStatus:
             port = elsewhere.port or port
         return Probe(
             monitor=path, kind=monitor.key.type.rpartition("/")[2], host=host, port=port,
+            network=network,
             interval=float(props.get("interval", 5)) * self._scale,
             timeout=float(props.get("timeout", 16)) * self._scale,
             up_interval=float(props.get("upInterval", 0)) * self._scale,

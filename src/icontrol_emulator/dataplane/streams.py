@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from typing import NamedTuple
 
+from icontrol_emulator.dataplane.networks import HOST, Network
 from icontrol_emulator.dataplane.tls.contexts import Unusable, client_context
 from icontrol_emulator.dataplane.tls.plan import TlsPlan
 from icontrol_emulator.dataplane.tls.transport import Chooser, TlsTransport, accept, start_client
@@ -16,7 +17,6 @@ from icontrol_emulator.dataplane.tls.transport import Chooser, TlsTransport, acc
 CHUNK_BYTES = 65_536
 CONNECT_SECONDS = 5.0
 HANDSHAKE_SECONDS = 10.0
-IP_BIND_ADDRESS_NO_PORT = 24
 LINGER_RESET = b"\x01\0\0\0\0\0\0\0"
 Count = Callable[[int], None]
 
@@ -38,12 +38,14 @@ async def wrap(sock: socket.socket, chooser: Chooser | None) -> Stream:
     return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
 
-async def dial(host: str, port: int, source: str | None = None, protocol: int = socket.IPPROTO_TCP) -> socket.socket:
-    """A connected socket; from the source address if this host has it."""
-    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, protocol)
+async def dial(
+    host: str, port: int, source: str | None = None, protocol: int = socket.IPPROTO_TCP, network: Network = HOST
+) -> socket.socket:
+    """A connected socket in the network, from the source address."""
+    sock = network.make_socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, protocol)
     try:
         sock.setblocking(False)
-        bind_source(sock, source)
+        network.bind(sock, source)
         async with asyncio.timeout(CONNECT_SECONDS):
             await asyncio.get_running_loop().sock_connect(sock, (host, port))
         if protocol == socket.IPPROTO_TCP:
@@ -52,16 +54,6 @@ async def dial(host: str, port: int, source: str | None = None, protocol: int = 
         sock.close()
         raise
     return sock
-
-
-def bind_source(sock: socket.socket, source: str | None) -> None:
-    """Bind a socket to a source address; one that this host does not have is left out."""
-    if source is None:
-        return
-    # the port is chosen when the socket connects, so that connections to different members may share it
-    sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
-    with contextlib.suppress(OSError):
-        sock.bind((source, 0))
 
 
 async def talk(sock: socket.socket, plan: TlsPlan | None) -> Stream:

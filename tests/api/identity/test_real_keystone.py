@@ -14,6 +14,7 @@ from tests.api.client_process import openstack_process
 from tests.api.live import LiveServer
 from tests.services.installation import NotInstallable
 from tests.services.keystone import ADMIN_PASSWORD, Keystone, installed
+from tests.services.openstack import keystone_authtoken
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # WebOb imports the standard library's cgi
@@ -26,19 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),
 ]
 
-OPTIONS = """
-[keystone_authtoken]
-www_authenticate_uri = {url}
-auth_url = {url}
-auth_type = password
-username = admin
-password = {password}
-user_domain_id = default
-project_name = admin
-project_domain_id = default
-service_token_roles_required = true
-token_cache_time = -1
-"""
+OPTIONS = "service_token_roles_required = true\ntoken_cache_time = -1\n"
 
 
 class Cloud:
@@ -76,7 +65,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     try:
         server.start()
         file = folder / "controller.ini"
-        file.write_text(OPTIONS.format(url=server.url, password=ADMIN_PASSWORD))
+        file.write_text(keystone_authtoken(server.url, ADMIN_PASSWORD) + OPTIONS)
         conf = cfg.ConfigOpts()
         conf(["--config-file", str(file)], project="evenkeel")
         with LiveServer.started(folder, keystone.open_keystone(conf)) as live:

@@ -189,3 +189,13 @@ def test_the_roles_of_agents_and_operators_open_nothing_of_tenants(role: str) ->
         if rule.name.startswith("os_load-balancer_api:"):
             with pytest.raises(Forbidden):
                 policy.admit(rule.name, caller)
+
+
+def test_a_refusal_names_the_roles_of_the_rule_and_of_rules_that_it_refers_to(tmp_path: Path) -> None:
+    event = own("event", "get")
+    assert open_policy().roles_of(event) == ("evenkeel_operator", "admin", "load-balancer_admin")
+    text = f'"{event}": "role:auditor and not role:guest or rule:context_is_admin"\n'
+    assert configured(tmp_path / "policy.yaml", text).roles_of(event) == ("auditor", "admin", "load-balancer_admin")
+    with pytest.raises(Forbidden) as refused:
+        open_policy().admit(event, Caller(project_id="p1", roles=("evenkeel_agent",)))
+    assert refused.value.headers == ((b"x-needs-role", b"evenkeel_operator, admin, load-balancer_admin"),)

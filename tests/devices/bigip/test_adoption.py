@@ -150,3 +150,12 @@ async def test_an_empty_partition_and_one_that_is_not_there_need_no_adoption(sce
     await agent.adopt("elsewhere")
     await scene.rig.hands.call("POST", "auth/partition", {"name": "dev_elsewhere"})
     await agent.take_over("elsewhere", 1, session_of(1))
+
+
+async def test_a_partition_with_route_domains_of_another_program_is_not_adopted(scene: AdoptionScene) -> None:
+    domain = {"name": PARTITION, "partition": PARTITION, "id": 5}
+    await scene.rig.hands.call("POST", "net/route-domain", domain)
+    before = await scene.rig.hands.call("GET", f"auth/partition/{PARTITION}")
+    with pytest.raises(DeviceRejected, match="has route domain 5, which another program numbered"):
+        await scene.owner().adopt(PROJECT)
+    assert await scene.rig.hands.call("GET", f"auth/partition/{PARTITION}") == before

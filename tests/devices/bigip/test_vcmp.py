@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.core.networks import NetworkType
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.vcmp import guest as guests
@@ -13,8 +14,9 @@ from icontrol_emulator import Emulator
 from icontrol_emulator.vcmp import deploy
 from tests.devices.bigip.networks import balancer, hosts_of, network, subnet
 from tests.devices.bigip.rig import PARTITION, BigIpRig, Hands
+from tests.devices.bigip.test_common_networks import errors, left, networks, shared
 from tests.devices.owner import Owner
-from tests.devices.services import batch, gone
+from tests.devices.services import batch, gone, session_of
 
 MAPPINGS = "physnet:1.1:True, flatnet:1.2:False"
 
@@ -207,3 +209,31 @@ async def test_after_a_crash_the_next_owner_takes_back_what_it_deletes(chassis: 
     second = own(chassis.single, chassis)
     await second.apply(batch(gone(), complete=True, epoch=2))
     assert await chassis.vlans() == {}
+
+
+async def test_networks_that_projects_share_are_in_common_of_the_guest(
+    chassis: Chassis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = own(chassis.pair, chassis)
+    definition = shared(1, *hosts_of(chassis.pair))
+    outcome = await owner.apply(networks(definition, complete=True))
+    assert errors(outcome) == {}
+    for number in (1, 2):
+        assert await chassis.given(f"host-{number}", f"bigip-{number}") == ["/Common/vlan-101"]
+        hands = Hands(chassis.pair.emulator, f"bigip-{number}")
+        vlan = (await hands.items("net/vlan", "Common"))["vlan-101"]
+        assert vlan["tag"] == 101 and str(vlan["description"]).startswith("evenkeel:dev/1:net-vlan")
+    # another agent looks after it, who has given nothing itself
+    again = own(chassis.pair, chassis)
+    await again.take_over(COMMON_PROJECT, 2, session_of(2))
+    monkeypatch.setattr(guests, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(guests, "LEFTOVER_SECONDS", 0.0)
+    await again.observe()
+    assert errors(await again.apply(networks(definition, epoch=2, complete=True))) == {}
+    assert await chassis.given("host-1", "bigip-1") == ["/Common/vlan-101"]
+    assert errors(await again.apply(networks(left(1), epoch=2))) == {}
+    for number in (1, 2):
+        assert await chassis.given(f"host-{number}", f"bigip-{number}") == []
+        assert "vlan-101" not in await chassis.vlans(f"host-{number}")
+        hands = Hands(chassis.pair.emulator, f"bigip-{number}")
+        assert "vlan-101" not in await hands.items("net/vlan", "Common")

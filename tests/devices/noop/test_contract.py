@@ -9,7 +9,7 @@ from evenkeel.devices.noop import NoopGroup, NoopMemory, open_group
 from evenkeel.devices.noop.memory import Partition
 from tests.devices.contract import DeviceContract
 from tests.devices.owner import Owner
-from tests.devices.services import PROJECT, batch, service, vip
+from tests.devices.services import PROJECT, batch, gone, service, vip
 
 
 class NoopRig:
@@ -54,6 +54,26 @@ async def test_a_device_out_of_reach_is_unavailable_and_says_so() -> None:
     with pytest.raises(DeviceUnavailable):
         await Owner(group).apply(batch(service()))
     assert [(state.reachable, bool(state.problem)) for state in await group.check()] == [(False, True)]
+
+
+async def test_an_address_is_taken_as_long_as_its_load_balancer_has_it_whoever_changed_that() -> None:
+    memory = NoopMemory()
+    owner = Owner(NoopGroup(memory))
+
+    async def error() -> str:
+        (outcome,) = (await owner.apply(batch(service(2, vip=vip(1))))).outcomes
+        return outcome.error
+
+    await owner.apply(batch(service(1)))
+    assert await error() == f"address {vip(1).address} is held by lb-1"
+    await owner.apply(batch(service(1, vip=vip(3))))
+    assert await error() == ""
+    await owner.apply(batch(gone(2)))
+    memory.partitions[PROJECT].holds["by hand"] = service(4, load_balancer_id="by hand", vip=vip(1))
+    memory.changed_by_hand()
+    assert await error() == f"address {vip(1).address} is held by by hand"
+    memory.partitions[PROJECT].holds.clear()
+    assert await error() == ""
 
 
 async def test_it_carries_no_traffic_and_reports_none() -> None:

@@ -44,6 +44,7 @@ class NeutronWorld(PairWorld):
     """Projects have networks in Neutron."""
 
     client: Away
+    binding_host = ""
 
     def _device_of(self, host: str) -> Device:
         return self.rig.agent(
@@ -53,6 +54,7 @@ class NeutronWorld(PairWorld):
             advertised_tunnel_types="vxlan",
             f5_vtep_selfip_name="vtep",
             full_read_interval="0",
+            port_binding_host=self.binding_host,
         )
 
     async def create_in(self, project_id: str, subnet_id: str, *members: tuple[str, str]) -> str:
@@ -257,6 +259,29 @@ async def test_a_vips_port_is_bound_where_the_devices_are_and_made_again_when_so
     await delete(world, served)
     await eventually(lambda: gone(world, served))
     await eventually(lambda: not list(cloud.neutron.ports(network_id=network)))
+
+
+async def test_ports_follow_the_host_to_which_a_device_group_has_them_bound(world: NeutronWorld, cloud: Cloud) -> None:
+    a = uuid.uuid4().hex
+    network, subnet = cloud.network(a, provider_network_type="vlan", provider_physical_network="physnet1")
+    await world.start(agents=2)
+    served = await world.create_in(a, subnet)
+    await eventually(lambda: world.active(served))
+
+    def hosts() -> set[str]:
+        ports = list(cloud.neutron.ports(network_id=network))
+        assert len(ports) >= 4
+        return {port.binding_host_id for port in ports}
+
+    await eventually(lambda: len(hosts()) == 1 and "" not in hosts(), every_seconds=0.2)
+    world.binding_host = "bigips-1"
+    restarted = list(world.agents)
+    for host in restarted:
+        await world.vanish(host)
+    for host in restarted:
+        await world.start_agent(host)
+    await eventually(lambda: hosts() == {"bigips-1"}, every_seconds=0.2)
+    assert (await world.root(served)).revision == 1, "nothing has changed for the devices"
 
 
 async def no_problem(world: NeutronWorld, load_balancer_id: str) -> bool:

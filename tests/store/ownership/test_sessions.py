@@ -239,6 +239,28 @@ async def test_a_round_of_keepalives_renews_each_session_once(server_world: Worl
 
 
 @pytest.mark.services
+async def test_a_keepalive_that_confirms_the_last_report_makes_it_a_new_one(server_world: World) -> None:
+    world = server_world
+    keepalives = world.store.ownership.keepalives
+    for agent_id in ("a1", "a2"):
+        await world.agent(agent_id)
+        await world.store.ownership.record_state(ReportState(agent_id=agent_id, session_id=f"session-of-{agent_id}"))
+        await world.change(schema.agent, agent_id, reported_at=db_now() - 100.0)
+    before = {row.id: row.reported_at for row in await world.rows(schema.agent)}
+    calls = [
+        Keepalive(agent_id=agent_id, session_id=f"session-of-{agent_id}", as_reported=agent_id == "a1")
+        for agent_id in ("a1", "a2")
+    ]
+    await keepalives(calls, ttl_seconds=TTL_SECONDS)
+    for call in calls:  # as where rounds are not supported
+        await world.store.ownership.keepalive(
+            call.agent_id, call.session_id, ttl_seconds=TTL_SECONDS, as_reported=call.as_reported
+        )
+    after = {row.id: row.reported_at for row in await world.rows(schema.agent)}
+    assert after["a1"] > before["a1"] + 50.0
+    assert after["a2"] == before["a2"]
+
+
 async def test_a_round_does_not_wait_for_a_row_that_another_transaction_holds(server_world: World) -> None:
     world = server_world
     for agent_id in ("a1", "a2", "a3"):

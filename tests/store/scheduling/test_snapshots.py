@@ -15,6 +15,7 @@ from evenkeel.core.placement import (
     GroupSnapshot,
     GroupView,
     assign_unserved,
+    plan_balance,
     plan_handback,
     plan_leaving,
 )
@@ -502,3 +503,43 @@ async def test_reports_of_a_former_owner_are_stale(world: World) -> None:
     receipt = await world.report(applied(load_balancer.id), agent_id="a1")
     assert receipt.stale
     assert (await world.load_balancer_row(load_balancer.id)).applied_revision == 0
+
+
+# -- uneven homes
+
+
+async def skewed(world: World) -> tuple[GroupSnapshot, ...]:
+    return await world.store.scheduling.skewed_groups(settle_seconds=SETTLE)
+
+
+async def test_groups_with_uneven_homes(world: World) -> None:
+    """Each with one shard that may move, and with one in handover."""
+    for agent_id in ("a1", "a2"):
+        await world.agent(agent_id)
+    for number in range(3):  # and the common shard is there, which stays
+        await world.tenant(f"p{number}", home="a1")
+    assert await skewed(world) == ()  # they came a moment ago
+    for agent_id in ("a1", "a2"):
+        await world.settle(agent_id)
+    (group,) = await skewed(world)
+    (shard,) = group.shards
+    assert (shard.home, shard.acting, shard.handover_to) == ("a1", "a1", None)
+    assert (await world.shard(shard.id)).project_id
+    (move,) = plan_balance(group)
+
+    assert await world.store.scheduling.start_handover(move.shard_id, move.seen_epoch, "a2", rebind=True)
+    (group,) = await skewed(world) or (GroupSnapshot(),)
+    assert plan_balance(group) == []
+    await assign_one(world.store, move.shard_id, 1, "a2")
+    assert await skewed(world) == ()
+
+
+async def test_uneven_homes_are_found_with_few_statements(world: World) -> None:
+    for agent_id in ("a1", "a2", "a3"):
+        await world.agent(agent_id)
+        await world.settle(agent_id)
+    for number in range(9):
+        await world.tenant(f"p{number}", home="a1")
+    with watched() as seen:
+        (_,) = await skewed(world)
+    assert len(seen) <= 5

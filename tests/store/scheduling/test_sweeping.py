@@ -1,10 +1,14 @@
-"""Overdue changes and old events."""
+"""Overdue changes, changes that wait, and old events."""
 
 import asyncio
+
+import pytest
+from sqlalchemy import Connection, text
 
 from evenkeel.core.control import Event
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
+from evenkeel.store.scheduling import sweeping
 from tests.store.ownership_world import World, applied, statements, world_fixture
 
 __all__ = ["world_fixture"]
@@ -55,6 +59,21 @@ async def test_those_in_time_active_or_unplaced_are_left(world: World) -> None:
     assert len(seen.sent) == 1
 
 
+async def test_what_is_not_pending_is_not_read(world: World) -> None:
+    if world.db.sync_engines()[0].dialect.name != "postgresql":
+        pytest.skip("its plans name conditions of indexes")
+
+    def plan(connection: Connection) -> str:
+        for way in ("seqscan", "sort"):  # those of a small table
+            connection.execute(text(f"SET LOCAL enable_{way} = off"))
+        sought = sweeping.overdue_ids(100.0, 10).compile(
+            dialect=connection.dialect, compile_kwargs={"literal_binds": True}
+        )
+        return "\n".join(connection.execute(text(f"EXPLAIN {sought}".replace(":", "\\:"))).scalars())
+
+    assert "Index Cond: (pending_deadline IS NOT NULL)" in await world.db.write(plan)
+
+
 async def test_no_more_than_the_limit_at_a_time(world: World) -> None:
     await world.agent("a1")
     for _ in range(3):
@@ -88,3 +107,37 @@ async def test_oldest_events_are_trimmed(world: World) -> None:
     assert await world.store.scheduling.trim_events(keep=2, limit=2) == 1
     assert [event.text for event in await world.events()] == ["3", "4"]
     assert await world.store.scheduling.trim_events(keep=2, limit=2) == 0
+
+
+async def hosts_of_waiting(world: World, waited_seconds: float = 10.0, limit: int = 10) -> list[str]:
+    return sorted(
+        owner.host for owner in await world.store.scheduling.waiting(waited_seconds=waited_seconds, limit=limit)
+    )
+
+
+async def test_owners_of_what_waits_for_long_are_found_with_their_observer(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    await world.agent("b1", group_number=2)
+    first = await world.placed()
+    await world.placed()
+    assert await hosts_of_waiting(world) == []
+    await world.change(schema.load_balancer, first.id, pending_deadline=db_now() + 80.0)  # of 100 s
+    shard = (await world.load_balancer_row(first.id)).shard_id
+    hosts = {row.id: row.host for row in await world.rows(schema.agent)}
+    owners = {row.acting_agent_id for row in await world.rows(schema.shard) if row.id == shard}
+    observers = {
+        row.acting_agent_id for row in await world.rows(schema.shard) if not row.project_id and row.group_number == 1
+    }
+    assert await hosts_of_waiting(world) == sorted(hosts[id_] for id_ in owners | observers)
+
+
+async def test_what_is_confirmed_or_not_placed_waits_for_no_agent(world: World) -> None:
+    await world.agent("a1")
+    confirmed = await world.placed()
+    await world.report(applied(confirmed.id))
+    unplaced = await world.load_balancer()
+    await world.change(schema.load_balancer, unplaced.id, pending_deadline=db_now() - 1.0)
+    with statements() as seen:
+        assert await hosts_of_waiting(world) == []
+    assert len(seen.sent) == 1

@@ -1,5 +1,5 @@
 import { html } from "htm/preact";
-import { OPERATORS, get } from "../api.js";
+import { OPERATORS, get, orRefused } from "../api.js";
 import { useData } from "../live.js";
 import { Action, Also, Facts, Failure, Status, Table, age, seconds, short } from "../parts.js";
 
@@ -53,9 +53,9 @@ export function Agent({ id, live }) {
     const [agent, shards, balancers] = await Promise.all([
       get(`${OPERATORS}/agents/${id}`),
       get(`${OPERATORS}/shards?agent_id=${id}`),
-      get(`${OPERATORS}/agents/${id}/loadbalancers?limit=${SHOWN}`),
+      orRefused(get(`${OPERATORS}/agents/${id}/loadbalancers?limit=${SHOWN}`)),
     ]);
-    return { agent: agent.agent, shards: shards.shards.filter((shard) => shard.project_id), balancers: balancers.loadbalancers };
+    return { agent: agent.agent, shards: shards.shards.filter((shard) => shard.project_id), balancers };
   }
   const { data, error, at, again } = useData(read, live.newest, [id]);
   const agent = data && data.agent;
@@ -115,6 +115,7 @@ export function Agent({ id, live }) {
       />
       ${data.shards.length > SHOWN && html`<p>${data.shards.length - SHOWN} more: <code>evenkeel shard list --agent ${agent.host}</code></p>`}
       <h2>Load balancers</h2>
+      <${Failure} error=${data.balancers.refused} />
       <${Table}
         caption="Load balancers"
         columns=${[
@@ -123,7 +124,7 @@ export function Agent({ id, live }) {
           ["Provisioning", (row) => html`<${Status} value=${row.provisioning_status} />`],
           ["Operating", (row) => html`<${Status} value=${row.operating_status} />`],
         ]}
-        rows=${data.balancers}
+        rows=${data.balancers.loadbalancers}
         empty="None."
       />`}
     <${Also} command="evenkeel agent show ${agent ? agent.host : id}" path="${OPERATORS}/agents/${id}" />`;

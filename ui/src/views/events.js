@@ -1,6 +1,6 @@
 import { html } from "htm/preact";
 import { OPERATORS } from "../api.js";
-import { Also, Failure } from "../parts.js";
+import { Also, Refused } from "../parts.js";
 
 export function EventList({ events }) {
   if (!events.length) return html`<p>No events yet.</p>`;
@@ -14,10 +14,15 @@ export function EventList({ events }) {
   </ol>`;
 }
 
+/** The events of the stream; or why there are none. */
+export function LiveEvents({ live, most }) {
+  if (live.error && live.error.status === 403) return html`<${Refused} error=${live.error} />`;
+  return html`<${EventList} events=${most ? live.events.slice(0, most) : live.events} />`;
+}
+
 export function Events({ live }) {
   return html`<h1>Events</h1>
     <p>New ones appear at the top, times are UTC.</p>
-    <${Failure} error=${live.error} />
-    <div aria-live="polite"><${EventList} events=${live.events} /></div>
+    <div aria-live="polite"><${LiveEvents} live=${live} /></div>
     <${Also} command="evenkeel events --follow" path="${OPERATORS}/events?newest=true" />`;
 }

@@ -1,28 +1,28 @@
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { OPERATORS, get, post } from "../api.js";
+import { OPERATORS, get, orRefused, post } from "../api.js";
 import { useData } from "../live.js";
 import { Also, Facts, Failure, Status, Table, clock, short } from "../parts.js";
 import { EventList } from "./events.js";
 import { LBAAS } from "./loadbalancers.js";
-import { Tree } from "./objects.js";
+import { Tree, withPools } from "./objects.js";
 import { Traffic } from "./traffic.js";
 
 export function LoadBalancer({ id, live }) {
   async function read() {
     const [shown, tree, hosting, history, events] = await Promise.all([
       get(`${LBAAS}/loadbalancers/${id}`),
-      get(`${LBAAS}/loadbalancers/${id}/status`),
-      get(`${OPERATORS}/loadbalancers/${id}/agent`),
-      get(`${OPERATORS}/loadbalancers/${id}/history`),
-      get(`${OPERATORS}/events?object_id=${id}&newest=true&limit=20`),
+      orRefused(get(`${OPERATORS}/loadbalancers/${id}/tree`)),
+      orRefused(get(`${OPERATORS}/loadbalancers/${id}/agent`)),
+      orRefused(get(`${OPERATORS}/loadbalancers/${id}/history`)),
+      orRefused(get(`${OPERATORS}/events?object_id=${id}&newest=true&limit=20`)),
     ]);
     return {
       root: shown.loadbalancer,
-      tree: tree.statuses.loadbalancer,
-      hosting: hosting.hosting,
-      history: history.history,
-      events: events.events.slice().reverse(),
+      tree: tree.refused ? tree : withPools(tree.tree),
+      hosting: hosting.refused ? hosting : hosting.hosting,
+      history,
+      events: events.refused ? events : events.events.slice().reverse(),
     };
   }
   const { data, error } = useData(read, live.newest, [id]);
@@ -33,15 +33,17 @@ export function LoadBalancer({ id, live }) {
     html`<${Summary} data=${data} />
       <${Traffic} id=${id} turn=${data.hosting.applied_revision} />
       <h2>Objects</h2>
-      <${Tree} node=${data.tree} root=${id} />
+      ${data.tree.refused ? html`<${Failure} error=${data.tree.refused} />` : html`<${Tree} node=${data.tree} root=${id} />`}
+      <${Also} command="evenkeel loadbalancer tree ${id}" path="${OPERATORS}/loadbalancers/${id}/tree" />
       <${Difference} id=${id} />
-      <${History} rows=${data.history} id=${id} />
+      <${History} history=${data.history} id=${id} />
       <h2>Events</h2>
-      <${EventList} events=${data.events} />`}
+      ${data.events.refused ? html`<${Failure} error=${data.events.refused} />` : html`<${EventList} events=${data.events} />`}`}
     <${Also} command="evenkeel explain ${id}" path="${OPERATORS}/loadbalancers/${id}/agent" />`;
 }
 
 function Summary({ data: { root, hosting } }) {
+  if (hosting.refused) return html`<${Told} root=${root} /><${Failure} error=${hosting.refused} />`;
   const behind = hosting.revision - hosting.applied_revision;
   return html`<${Facts}
     facts=${[
@@ -54,6 +56,18 @@ function Summary({ data: { root, hosting } }) {
       ["Written by", hosting.acting ? html`<a href="#/agents/${hosting.acting.id}">${hosting.acting.host}</a>, epoch ${hosting.shard.epoch}` : "no agent"],
       ["Home", hosting.home ? html`<a href="#/agents/${hosting.home.id}">${hosting.home.host}</a>` : "none"],
       ["Before it in line", hosting.ahead],
+    ]}
+  />`;
+}
+
+/** What a tenant may read of it. */
+function Told({ root }) {
+  return html`<${Facts}
+    facts=${[
+      ["VIP", root.vip_address],
+      ["Project", root.project_id],
+      ["Provisioning", html`<${Status} value=${root.provisioning_status} /> ${root.status_reason}`],
+      ["Operating", html`<${Status} value=${root.operating_status} />`],
     ]}
   />`;
 }
@@ -104,7 +118,7 @@ function DevicePlan({ device, host }) {
     ${device.more > 0 && html`<p>${device.more} more objects differ.</p>`}`;
 }
 
-function History({ rows, id }) {
+function History({ history, id }) {
   const columns = [
     ["Revision", (row) => row.revision],
     ["Accepted", (row) => html`<time>${clock(row.accepted_at)}</time>`],
@@ -116,7 +130,8 @@ function History({ rows, id }) {
     ["Epoch", (row) => row.epoch],
   ];
   return html`<h2>History</h2>
-    <${Table} caption="Revisions" columns=${columns} rows=${rows.map((row) => ({ ...row, id: row.revision }))} empty="No revision is known: it was made before revisions were kept." />
+    <${Failure} error=${history.refused} />
+    <${Table} caption="Revisions" columns=${columns} rows=${history.history && history.history.map((row) => ({ ...row, id: row.revision }))} empty="No revision is known: it was made before revisions were kept." />
     <${Also} command="evenkeel loadbalancer history ${id}" path="${OPERATORS}/loadbalancers/${id}/history" />`;
 }
 

@@ -20,6 +20,18 @@ const STATUSES = new Set(["provisioning_status", "operating_status"]);
 
 const addressOf = (root, kind, id, parent) => `#/loadbalancers/${root}/${kind}/${id}${PARENTED.has(kind) ? `/${parent}` : ""}`;
 
+/** The tree as it is drawn: pools below the listeners that send to them; those that no listener uses stay above. */
+export function withPools(tree) {
+  const pools = new Map(tree.pools.map((pool) => [pool.id, pool]));
+  const used = new Set();
+  const listeners = tree.listeners.map((listener) => {
+    const targets = new Set([listener.default_pool_id, ...listener.l7policies.map((policy) => policy.redirect_pool_id)]);
+    for (const id of targets) used.add(id);
+    return { ...listener, pools: [...targets].filter((id) => pools.has(id)).map((id) => pools.get(id)) };
+  });
+  return { ...tree, listeners, pools: tree.pools.filter((pool) => !used.has(pool.id)) };
+}
+
 export function Tree({ node, kind, root, parent }) {
   const children = Object.entries(CHILDREN).flatMap(([key, name]) => (node[key] || []).map((each) => [name, each]));
   if (node.health_monitor) children.push(["healthmonitor", node.health_monitor]);
@@ -29,7 +41,7 @@ export function Tree({ node, kind, root, parent }) {
     <li>
       <span class="kind">${kind ? KINDS[kind][0] : "load balancer"}</span>${" "}
       ${kind ? html`<a href=${addressOf(root, kind, node.id, parent)}>${name}${address}</a>` : name}${" "}
-      <${Status} value=${node.provisioning_status} />${node.operating_status && html` <${Status} value=${node.operating_status} />`}
+      <${Status} value=${node.provisioning_status} />${node.status_reason && ` ${node.status_reason}`}${node.operating_status && html` <${Status} value=${node.operating_status} />`}
       ${children.map(([below, each]) => html`<${Tree} node=${each} kind=${below} root=${root} parent=${node.id} />`)}
     </li>
   </ul>`;

@@ -2,16 +2,19 @@ import { html } from "htm/preact";
 import { OPERATORS, get } from "../api.js";
 import { useData } from "../live.js";
 import { Also, Failure, Status } from "../parts.js";
-import { EventList } from "./events.js";
+import { Activity } from "./activity.js";
+import { LiveEvents } from "./events.js";
 
 export function Overview({ live }) {
   const { data, error } = useData(async () => (await get(`${OPERATORS}/status`)).status, live.newest);
   return html`<h1>Overview</h1>
     <${Failure} error=${error} loading=${!data} />
     ${data && html`<${Problems} problems=${data.problems} /><${Counts} status=${data} />`}
+    <${Also} command="evenkeel status" path="${OPERATORS}/status" />
+    <${Activity} />
     <h2>Latest events</h2>
-    <${EventList} events=${live.events.slice(0, 8)} />
-    <${Also} command="evenkeel status" path="${OPERATORS}/status" />`;
+    <${LiveEvents} live=${live} most=${8} />
+    <${Also} command="evenkeel events" path="${OPERATORS}/events?newest=true" />`;
 }
 
 function Problems({ problems }) {

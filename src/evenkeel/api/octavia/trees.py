@@ -11,6 +11,7 @@ from evenkeel.api.octavia.full_views import FullLoadBalancerView
 from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view
 from evenkeel.api.octavia.views import View
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
+from evenkeel.core.values import Value
 
 
 class MonitorStatus(View, kw_only=True):
@@ -110,19 +111,19 @@ def status_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
     pools = {row.id: row for row in tree.pools}
 
     def pool(row: Pool) -> Iterator[bytes]:
-        yield opened(_pool_status(row, monitors.get(row.id)))
-        yield from joined(encode(_member_status(member)) for member in members.get(row.id, ()))
+        yield opened(pool_status(row, monitors.get(row.id)))
+        yield from joined(encode(member_status(member)) for member in members.get(row.id, ()))
         yield CLOSED
 
     def listener(row: Listener) -> Iterator[bytes]:
         own = policies.get(row.id, [])
         targets = dict.fromkeys((row.default_pool_id, *(policy.redirect_pool_id for policy in own)))
-        yield opened(ListenerStatus(**_statuses(row), pools=[]))
+        yield opened(ListenerStatus(**statuses_of(row), pools=[]))
         yield from listed(pool(pools[pool_id]) for pool_id in targets if pool_id in pools)
         yield CLOSED
 
     yield STATUSES
-    yield opened(LoadBalancerStatus(**_statuses(tree.load_balancer), listeners=[]))
+    yield opened(LoadBalancerStatus(**statuses_of(tree.load_balancer), listeners=[]))
     yield from listed(listener(row) for row in tree.listeners)
     yield CLOSED + b"}}"
 
@@ -132,7 +133,7 @@ CLOSED = b"]}"
 """The end of a view from :func:`opened`."""
 
 
-def opened(view: View) -> bytes:
+def opened(view: Value) -> bytes:
     """A view as JSON up to the inside of its last list, which is empty."""
     return encode(view).removesuffix(CLOSED)
 
@@ -151,7 +152,8 @@ def listed(parts: Iterable[Iterator[bytes]]) -> Iterator[bytes]:
         yield from part
 
 
-def _statuses(row: Any) -> dict[str, str]:
+def statuses_of(row: Any) -> dict[str, str]:
+    """Id, name and statuses of any object."""
     return {
         "id": row.id,
         "name": row.name,
@@ -160,13 +162,15 @@ def _statuses(row: Any) -> dict[str, str]:
     }
 
 
-def _pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
+def pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
+    """A pool without its members."""
     return PoolStatus(
-        **_statuses(row),
-        health_monitor=None if monitor is None else MonitorStatus(**_statuses(monitor), type=monitor.type),
+        **statuses_of(row),
+        health_monitor=None if monitor is None else MonitorStatus(**statuses_of(monitor), type=monitor.type),
         members=[],
     )
 
 
-def _member_status(row: Member) -> MemberStatus:
-    return MemberStatus(**_statuses(row), address=row.address, protocol_port=row.protocol_port)
+def member_status(row: Member) -> MemberStatus:
+    """A member."""
+    return MemberStatus(**statuses_of(row), address=row.address, protocol_port=row.protocol_port)

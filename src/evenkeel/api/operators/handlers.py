@@ -127,7 +127,7 @@ async def _network(services: Services, call: Call) -> DeclaredNetwork:
 
 
 async def _alive(services: Services) -> frozenset[str]:
-    return frozenset(row.id for row in await services.operators.agents() if row.alive)
+    return frozenset(row.id for row in await services.operators.agent_lives() if row.alive)
 
 
 async def shards(services: Services, call: Call) -> Answer:

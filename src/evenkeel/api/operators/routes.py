@@ -6,6 +6,7 @@ from evenkeel.api.lists import PAGE_PARAMETERS
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.views import LoadBalancerView
 from evenkeel.api.operators import (
+    activity,
     agents,
     certificates,
     database,
@@ -18,6 +19,7 @@ from evenkeel.api.operators import (
     requests,
     series,
     status,
+    trees,
     views,
 )
 from evenkeel.api.operators.agent_views import AgentView
@@ -261,11 +263,28 @@ _OTHERS = (
     ),
     Operation(
         method="GET",
+        path="/activity",
+        handle=activity.activity,
+        summary="Show this controller's requests and times to ACTIVE, and the traffic of all load balancers, over time",
+        rule=own("activity", "get"),
+        answer=wrapped("activity", activity.ActivityView),
+    ),
+    Operation(
+        method="GET",
         path="/loadbalancers/{id}/agent",
         handle=handlers.hosting,
         summary="Show the agents of a load balancer",
         rule=own("loadbalancer", "get_agent"),
         answer=wrapped("hosting", views.HostingView),
+        errors=(404,),
+    ),
+    Operation(
+        method="GET",
+        path="/loadbalancers/{id}/tree",
+        handle=trees.tree,
+        summary="Show a load balancer and everything below it, with statuses: also pools that no listener uses",
+        rule=own("loadbalancer", "get_tree"),
+        answer=wrapped("tree", trees.LoadBalancerNode),
         errors=(404,),
     ),
     Operation(

@@ -7,9 +7,8 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
-from evenkeel.core.agent_state import AgentState, agent_state
 from evenkeel.core.certificates import ReferenceQuery
-from evenkeel.core.control import Agent, Environment, GroupReach, LoadBalancerSummary
+from evenkeel.core.control import AgentLife, Environment, GroupReach, LoadBalancerSummary
 from evenkeel.core.reach import ReachKind
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.core.values import Value
@@ -78,7 +77,7 @@ async def _kinds(services: Services) -> tuple[str, ...]:
 
 async def _summary(services: Services) -> StatusView:
     broker = services.broker_problem()
-    agents = await services.operators.agents()
+    agents = await services.operators.agent_lives()
     alive = frozenset(row.id for row in agents if row.alive)
     counts = await services.operators.shard_counts()
     environments = await services.operators.environments()
@@ -145,9 +144,9 @@ def _devices(groups: Iterable[GroupReach]) -> Iterator[SystemProblem]:
             yield SystemProblem("device_group_unusable", group.reach.reason(place), "evenkeel agent list")
 
 
-def _agents(agents: Iterable[Agent]) -> Iterator[SystemProblem]:
+def _agents(agents: Iterable[AgentLife]) -> Iterator[SystemProblem]:
     """Silent ones. Stopped and drained agents are no problem."""
-    silent = sorted(row.host for row in agents if agent_state(row) is AgentState.SILENT)
+    silent = sorted(row.host for row in agents if row.silent)
     if silent:
         named = ", ".join(silent[:NAMED_MAX]) + (" and more" if len(silent) > NAMED_MAX else "")
         yield SystemProblem(

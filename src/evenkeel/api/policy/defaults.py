@@ -101,6 +101,7 @@ _OWN = (
     ("agent", "delete", _OPERATOR, "Delete an agent"),
     ("agent", "get_loadbalancers", _OPERATOR, "List the load balancers of an agent, of all projects"),
     ("loadbalancer", "get_agent", _OPERATOR, "Show the agents of a load balancer"),
+    ("loadbalancer", "get_tree", _OPERATOR, "Show a load balancer and everything below it, with statuses"),
     ("loadbalancer", "get_history", _OPERATOR, "List the last revisions of a load balancer, with who asked for them"),
     ("controller", "get", _WATCHER, "List controllers"),
     ("topology", "get", _WATCHER, "Show agents, devices and the shards between them"),
@@ -137,6 +138,7 @@ _OWN = (
     ("shard", "rebind", _OPERATOR, "Make another agent the home of a shard"),
     ("event", "get", _OPERATOR, "List events"),
     ("id", "get", _OPERATOR, "List ids that begin with a prefix"),
+    ("activity", "get", _WATCHER, "Show requests, times to ACTIVE and traffic over time, as sums"),
     ("status", "get", _WATCHER, "Show a summary of the whole system"),
     ("request", "unlimited", _OPERATOR, "Send requests without a rate limit, which is for tenants"),
 )

@@ -8,6 +8,7 @@ filter or refuse the request.
 Decisions are cached per (rule, caller); files are checked every few seconds, not for every request.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from time import monotonic
@@ -34,6 +35,10 @@ ANOTHER_PROJECT = "\0another"
 """An id that no project has."""
 _DEFAULT_FILE = "policy.yaml"
 """OpenStack's default file name; the file is optional."""
+
+
+_NAMED = re.compile(r"(?<!not )\b(role|rule):([^\s()]+)")
+"""Roles and rules in the text of a check, but for those that it excludes."""
 
 
 class Admitted(Value):
@@ -67,8 +72,25 @@ class Policy:
             if len(self._verdicts) > MAX_REMEMBERED:
                 self._verdicts.popitem(last=False)
         if verdict is None:
-            raise Forbidden
+            raise Forbidden(self.roles_of(rule))
         return verdict
+
+    def roles_of(self, rule: str) -> tuple[str, ...]:
+        """The roles that the rule names, in its order, with those of rules that it refers to."""
+        found: dict[str, None] = {}
+        seen: set[str] = set()
+        waiting = [rule]
+        while waiting:
+            name = waiting.pop(0)
+            if name in seen:
+                continue
+            seen.add(name)
+            for kind, what in _NAMED.findall(str(self._enforcer.rules.get(name, ""))):
+                if kind == "role":
+                    found[what] = None
+                else:
+                    waiting.append(what)
+        return tuple(found)
 
     def allows(self, rule: str, caller: Caller) -> bool:
         """Whether the rule allows the caller for any project."""

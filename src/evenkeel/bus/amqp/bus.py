@@ -70,6 +70,7 @@ class AmqpBus:
         self._subscriptions: list[AmqpSubscription] = []
         self._announcements: list[AmqpAnnouncement] = []
         self._link: AmqpConnection[Publisher] | None = None
+        self._connections = 0
 
     async def start(self) -> None:
         if self._link is not None:
@@ -168,6 +169,10 @@ class AmqpBus:
     def delivers_wills(self) -> bool:
         return True
 
+    @property
+    def connection_number(self) -> int:
+        return self._connections
+
     async def present(self, name: str) -> bool | None:
         publisher = self._current()
         if publisher is None:
@@ -196,6 +201,7 @@ class AmqpBus:
 
     async def _open(self, connection: AbstractConnection) -> Publisher:
         user = self._access.user if isinstance(self._access, AgentAccess) else None
+        self._connections += 1
         return await Publisher.open(connection, self._replied, user)
 
     def _down(self) -> None:

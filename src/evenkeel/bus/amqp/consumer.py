@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 from aio_pika.abc import AbstractConnection, AbstractIncomingMessage, AbstractQueue
+from aiormq.abc import DeliveredMessage
 
 from evenkeel.bus.access import NOT_AUTHORISED, AgentAccess, ControllerAccess
 from evenkeel.bus.amqp.connection import AmqpConnection, translated
@@ -98,15 +99,35 @@ class AmqpSubscription:
         channel.close_callbacks.add(lambda *_: self._restart())
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
-        return _Consumer(queue, await queue.consume(self._received, no_ack=self._is_light))
+        if self._is_light:  # by the lower layer of the client library, whose messages cost less
+            begun = await underlay.basic_consume(queue.name, self._received_light, no_ack=True)
+            return _Consumer(queue, str(begun.consumer_tag))
+        return _Consumer(queue, await queue.consume(self._received))
 
     def _restart(self) -> None:
         if (consumer := self._link.current) is not None and not self._closing.is_set():
             self._link.drop(consumer)
 
+    async def _received_light(self, message: DeliveredMessage) -> None:
+        # without a free worker it is lost: no limit of the channel holds it back, and its sender repeats it
+        if self._workers.free > 0 and not self._closing.is_set():
+            self._workers.start(self._work_light(message))
+
+    async def _work_light(self, message: DeliveredMessage) -> None:
+        """As :meth:`_work`, without any acknowledgement or redelivery."""
+        properties = message.header.properties
+        outcome = await work(
+            message.body,
+            self._handler_for(properties.user_id),
+            queue=self._queue,
+            deliveries=1,
+            max_reply_bytes=self._max_reply_bytes,
+        )
+        if outcome.reply_to and (address := self._reply_address(properties.reply_to, properties.user_id)):
+            for reply in outcome.replies:
+                await self._reply(address, reply)
+
     async def _received(self, message: AbstractIncomingMessage) -> None:
-        if self._is_light and self._workers.free < 1:
-            return  # no limit of the channel holds it back; its sender repeats it
         # in an own task: the library cancels its tasks when the connection is lost
         self._workers.start(self._work(message))
 
@@ -146,24 +167,22 @@ class AmqpSubscription:
         elif outcome.aside:
             await self._settle(lambda: message.reject(requeue=False))
         else:
-            if outcome.reply_to and (address := self._reply_address(message)):
+            if outcome.reply_to and (address := self._reply_address(message.reply_to, message.user_id)):
                 for reply in outcome.replies:
                     await self._reply(address, reply)
             await self._settle(message.ack)
 
-    def _reply_address(self, message: AbstractIncomingMessage) -> str:
+    def _reply_address(self, reply_to: str | None, user: str | None) -> str:
         """The sender's direct reply-to address; empty for any other: a sender without permission to write to a queue
         must not get replies sent to it.
         """
-        address = message.reply_to or ""
+        address = reply_to or ""
         if address and not address.startswith(f"{REPLY_TO}."):
-            log.error("reply dropped: its address is a queue", queue=self._queue, user=message.user_id)
+            log.error("reply dropped: its address is a queue", queue=self._queue, user=user)
             return ""
         return address
 
     async def _settle(self, settle: Callable[[], Awaitable[None]]) -> None:
-        if self._is_light:
-            return
         try:
             with translated("acknowledging"):
                 await settle()

@@ -7,10 +7,14 @@ opened after the next leader's election works. (Seen with 3.10.8.)
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, cast
 
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractMessage
 from aio_pika.exceptions import DeliveryError, PublishError
+from aiormq import spec
+from aiormq.abc import DeliveredMessage
+from aiormq.channel import Channel as UnderlayChannel
 
 MAX_RETIRED = 8
 """Replaced channels that stay open for messages in flight."""
@@ -18,6 +22,7 @@ RENEW_SECONDS = 0.2
 """The least time between two new channels for one queue, for all senders together: it may really be full."""
 
 _Replies = tuple[str, Callable[[AbstractIncomingMessage], Awaitable[None]]]
+_LightReplies = tuple[str, Callable[[DeliveredMessage], Coroutine[Any, Any, None]]]
 
 
 class PublishRefused(Exception):
@@ -87,25 +92,32 @@ class PublishChannel:
 class LightChannel:
     """Publishes without confirms; opened at first use, and again after the broker has closed it. ``replies``: as in
     :class:`PublishChannel`.
+
+    Uses the lower layer of the client library: the upper one's messages cost more than all the rest of a keepalive.
     """
 
-    def __init__(self, connection: AbstractConnection, replies: _Replies) -> None:
+    def __init__(self, connection: AbstractConnection, replies: _LightReplies) -> None:
         self._connection = connection
         self._replies = replies
-        self._channel: AbstractChannel | None = None
+        self._channel: UnderlayChannel | None = None
         self._opening = asyncio.Lock()
 
-    async def publish(self, message: AbstractMessage, routing_key: str, *, exchange: str = "") -> None:
-        """Return when it is written to the connection. Raises the library's errors for a lost connection."""
+    async def publish(
+        self, raw: bytes, routing_key: str, properties: spec.Basic.Properties, *, exchange: str = ""
+    ) -> None:
+        """Return when it is in the connection's queue of frames. Raises the library's errors for a lost connection."""
         channel = self._channel
         if channel is None or channel.is_closed:
             channel = await self._open()
-        await _publish(channel, exchange, message, routing_key, mandatory=False)
+        await channel.basic_publish(raw, exchange=exchange, routing_key=routing_key, properties=properties, wait=False)
 
-    async def _open(self) -> AbstractChannel:
+    async def _open(self) -> UnderlayChannel:
         async with self._opening:
             if self._channel is None or self._channel.is_closed:
-                self._channel = await _channel(self._connection, self._replies, confirms=False)
+                channel = await self._connection.channel(publisher_confirms=False, on_return_raises=False)
+                underlay = cast(UnderlayChannel, await channel.get_underlay_channel())
+                await underlay.basic_consume(self._replies[0], self._replies[1], no_ack=True)
+                self._channel = underlay
             return self._channel
 
 
@@ -116,10 +128,8 @@ async def _publish(
     await through.publish(message, routing_key, mandatory=mandatory)
 
 
-async def _channel(
-    connection: AbstractConnection, replies: _Replies | None, *, confirms: bool = True
-) -> AbstractChannel:
-    channel = await connection.channel(publisher_confirms=confirms, on_return_raises=confirms)
+async def _channel(connection: AbstractConnection, replies: _Replies | None) -> AbstractChannel:
+    channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
     if replies is not None:
         queue = await channel.get_queue(replies[0], ensure=False)
         await queue.consume(replies[1], no_ack=True)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from aio_pika import DeliveryMode, Message
 from aio_pika.abc import AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import PublishError
+from aiormq import spec
+from aiormq.abc import DeliveredMessage
 from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, ChannelPreconditionFailed
 
 from evenkeel.bus.amqp.connection import translated
@@ -58,7 +60,7 @@ class Publisher:
         validated by the broker, and go through the exchange for calls, the only one with write permission.
         """
 
-        async def received(message: AbstractIncomingMessage) -> None:
+        async def received(message: AbstractIncomingMessage | DeliveredMessage) -> None:
             on_reply(message.body)
 
         sends = await PublishChannel.open(connection)
@@ -89,21 +91,23 @@ class Publisher:
 
     async def call_light(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
         """As :meth:`call`, for a message that may get lost: nothing is declared, confirmed or stored."""
-        message = Message(
-            raw,
+        seconds = max(deadline - asyncio.get_running_loop().time(), 0.001)
+        properties = spec.Basic.Properties(
             message_id=message_id,
             reply_to=REPLY_TO,
-            expiration=max(deadline - asyncio.get_running_loop().time(), 0.001),
-            delivery_mode=DeliveryMode.NOT_PERSISTENT,
+            expiration=str(int(seconds * 1000)),
+            delivery_mode=DeliveryMode.NOT_PERSISTENT.value,
             user_id=self._user,
         )
         with translated(f"sending to {queue}"):
-            await self._light.publish(message, "", exchange=calls_exchange(queue))
+            await self._light.publish(raw, "", properties, exchange=calls_exchange(queue))
 
     async def reply(self, address: str, raw: bytes) -> None:
         """Answer a call. Dropped by the broker if the caller is gone; one that does not arrive is asked for again."""
         with translated("replying"):
-            await self._light.publish(Message(raw, delivery_mode=DeliveryMode.NOT_PERSISTENT), address)
+            await self._light.publish(
+                raw, address, spec.Basic.Properties(delivery_mode=DeliveryMode.NOT_PERSISTENT.value)
+            )
 
     async def _publish(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
         with translated(f"sending to {queue}"):

@@ -99,6 +99,10 @@ class EmbeddedBus:
     def delivers_wills(self) -> bool:
         return False  # probes cost next to nothing here
 
+    @property
+    def connection_number(self) -> int:
+        return 0  # there are no connections
+
     async def present(self, name: str) -> bool | None:
         # if this process's socket was removed, those of other processes may have been, too, while they run
         if not self._directory or not self._wake_ups.bound():

@@ -2,7 +2,8 @@
 with compare-and-set.
 
 Two levels: a tenant is placed on a device group and stays there, because its configuration is on those devices
-(:mod:`.groups`); a shard is assigned to an agent of that group (:mod:`.shards`). :mod:`.records` makes snapshots from
+(:mod:`.groups`); a shard is assigned to an agent of that group (:mod:`.shards`), and homes are evened out
+(:mod:`.balance`). :mod:`.records` makes snapshots from
 stored rows. The other modules derive from these rules: :mod:`.candidates` says which shards may need a step,
 :mod:`.guards` what must still hold when a step is committed, :mod:`.outlook` why there is no step, for operators.
 
@@ -10,6 +11,7 @@ stored rows. The other modules derive from these rules: :mod:`.candidates` says 
 """
 
 from evenkeel.core.placement.agents import fit_agents
+from evenkeel.core.placement.balance import plan_balance, skewed_homes
 from evenkeel.core.placement.candidates import Candidates, candidates
 from evenkeel.core.placement.groups import choose_group, choose_home
 from evenkeel.core.placement.guards import may_assign, may_receive, may_start_handover
@@ -68,7 +70,9 @@ __all__ = [
     "may_assign",
     "may_receive",
     "may_start_handover",
+    "plan_balance",
     "plan_failover",
     "plan_handback",
     "plan_leaving",
+    "skewed_homes",
 ]

@@ -151,7 +151,7 @@ def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int)
         chosen = rule.successor(shard)
         if isinstance(chosen, str):
             rule.loads.give(chosen)
-            plan.append(_handover(shard, chosen))
+            plan.append(moved(shard, chosen))
     return plan
 
 
@@ -161,7 +161,7 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     Shards bound to their host are at home already, or were rebuilt elsewhere for good.
     """
     rule = Rule(group, min_id)
-    going = [_handover(shard, shard.home) for shard in group.shards if isinstance(rule.returns_to(shard), str)]
+    going = [moved(shard, shard.home) for shard in group.shards if isinstance(rule.returns_to(shard), str)]
     return going[: max(0, _room(group, at_once))]
 
 
@@ -174,7 +174,7 @@ def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnap
     if rule.fixed() is not None or shard.handover_to is not None or acting is None or not acting.acts:
         return None
     chosen = rule.loads.choose(shard.home, other_than=acting.id)
-    return None if chosen is None else _handover(shard, chosen)
+    return None if chosen is None else moved(shard, chosen)
 
 
 def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
@@ -192,5 +192,6 @@ def _room(group: GroupSnapshot, at_once: int) -> int:
     return at_once - sum(shard.handover_to is not None for shard in group.shards)
 
 
-def _handover(shard: ShardSnapshot, agent_id: AgentId) -> Handover:
+def moved(shard: ShardSnapshot, agent_id: AgentId) -> Handover:
+    """The step that hands the shard over to the agent."""
     return Handover(shard_id=shard.id, seen_epoch=shard.epoch, agent_id=agent_id)

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from evenkeel.core.attachment import DueFacts, KnownSubnet, TakenAddress
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.control import Change
 from evenkeel.core.ids import ShardId
+from evenkeel.core.network import DeviceBinding
 from evenkeel.core.networks import MemberHost
 
 
@@ -29,6 +31,21 @@ class AttachmentStore(Protocol):
         """Release networks that no load balancer uses any more, of at most ``limit`` shards, and at most ``limit``
         networks that projects share; returns how many there were. Where a process died after the last user was removed
         and before this."""
+        ...
+
+    async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
+        """Ids of the claims of ports of devices' addresses that are to be bound to another host, longest due first.
+        Each is returned to one caller only and becomes due again after the delay that ``backoff`` gives for its
+        attempts. One query if none is due."""
+        ...
+
+    async def binding_of(self, claim_id: str) -> DeviceBinding | None:
+        """The host that the port is to be bound to; None: it is gone, bound, or to be bound nowhere."""
+        ...
+
+    async def bound(self, claim_id: str, host: str | None) -> None:
+        """The port was bound to this host (None: there was nothing to do). It stays due if that is another one
+        meanwhile."""
         ...
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:

@@ -64,6 +64,11 @@ class Bus(Protocol):
         """Whether wills are delivered. If not, only probes find that a name has gone."""
         ...
 
+    @property
+    def connection_number(self) -> int:
+        """Changes with each new connection, after which no name counts as seen until it is seen again."""
+        ...
+
     async def present(self, name: str) -> bool | None:
         """Whether an announced name is present. None: unknown.
 

@@ -7,6 +7,7 @@ from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import (
     Agent,
     AgentEnhancedServices,
+    AgentLife,
     Change,
     Environment,
     Event,
@@ -39,6 +40,10 @@ class OperatorStore(Protocol):
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
         """All agents with their load, by environment, group and host. Constant number of queries."""
+        ...
+
+    async def agent_lives(self) -> tuple[AgentLife, ...]:
+        """Which agents are alive, by id; one query, whatever they serve."""
         ...
 
     async def agent(self, agent_id: AgentId) -> Agent:

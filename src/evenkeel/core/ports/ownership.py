@@ -44,10 +44,17 @@ class OwnershipStore(Protocol):
         ...
 
     async def keepalive(
-        self, agent_id: AgentId, session_id: SessionId, *, ttl_seconds: float, seen: Seen | None = None
+        self,
+        agent_id: AgentId,
+        session_id: SessionId,
+        *,
+        ttl_seconds: float,
+        seen: Seen | None = None,
+        as_reported: bool = False,
     ) -> SessionState:
-        """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced. A new history begins if the database
-        does not know what was confirmed to the agent (``seen``).
+        """Renew, one row. ``as_reported``: the last state report counts as made now. Raises :class:`SessionLost` if it
+        was ended or replaced. A new history begins if the database does not know what was confirmed to the agent
+        (``seen``).
 
         An expired session becomes live again: shards taken from it meanwhile have another epoch, and it still owns all
         others. So an outage of the bus or the database alone moves no shard.

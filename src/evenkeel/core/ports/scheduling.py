@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, Pulse, SessionRef, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
@@ -50,6 +50,12 @@ class SchedulingStore(Protocol):
         """Store the reason why they wait; no write if it is unchanged."""
         ...
 
+    async def pulse(self) -> Pulse:
+        """Whether :meth:`read_due_work` and :meth:`unplaced` may find anything that they did not find before. One
+        statement.
+        """
+        ...
+
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
         """Which groups have a shard without a live acting agent, one that must move, a handover to cancel, or (only if
         ``homes``) one to hand back to its home; and whether an agent fell silent. Two small queries and one index scan
@@ -71,6 +77,12 @@ class SchedulingStore(Protocol):
     async def group_snapshot(self, environment: str, group_number: int, *, settle_seconds: float) -> GroupSnapshot:
         """One group: shards that need a decision, as in :meth:`read_due_work`, and all its agents. Ends handovers to
         agents that died."""
+        ...
+
+    async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+        """The groups whose homes are spread unevenly (see :func:`evenkeel.core.placement.skewed_homes`): their agents,
+        one tenant's shard that may move, and one in handover, if there are any. Counts all shards.
+        """
         ...
 
     async def sessions(self) -> tuple[SessionRef, ...]:
@@ -95,6 +107,12 @@ class SchedulingStore(Protocol):
     ) -> ShardOwner | None:
         """Ask the acting agent to release the shard to ``agent_id``, which with ``rebind`` becomes its home too.
         Returns the acting agent, to which a hint must be sent."""
+        ...
+
+    async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
+        """The agents that own load balancers which are PENDING for so long, of the ``limit`` that wait longest; and
+        those that own the common shards of their device groups. One owner for each agent.
+        """
         ...
 
     async def mark_overdue(self, *, limit: int) -> int:

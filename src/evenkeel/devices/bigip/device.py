@@ -135,10 +135,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
-            rendered = await self._with_vlans(await self._attached(rendered), partition)
+            folder = self._names.folder(batch.project_id)
+            rendered = await self._with_vlans(await self._attached(rendered), folder)
             # With no cached state, everything is read first, guards included.
             view = self._views[partition] = self._view_of(partition, mine) or PartitionView(mine, new=False)
-            vlans = await self._vlans_before(view, partition)
+            vlans = await self._vlans_before(view, folder)
             outcome = await PartitionPass(
                 self.icontrol,
                 self._options,
@@ -345,18 +346,18 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         problem = f"device {self.host} has no self IP {place} (f5_vtep_folder, f5_vtep_selfip_name)"
         return replace(at, vtep=self._vtep, vtep_problem=problem)
 
-    async def _with_vlans(self, rendered: tuple[RenderedObjects, ...], partition: str) -> tuple[RenderedObjects, ...]:
+    async def _with_vlans(self, rendered: tuple[RenderedObjects, ...], folder: str) -> tuple[RenderedObjects, ...]:
         """The same, after its vCMP host gave it the VLANs, or with why it cannot."""
         if self._guest is None:
             return rendered
-        problems = await self._guest.provide(vlans_of(rendered).values(), partition)
+        problems = await self._guest.provide(vlans_of(rendered).values(), folder)
         return without_refused(rendered, problems) if problems else rendered
 
-    async def _vlans_before(self, view: PartitionView, partition: str) -> frozenset[int]:
-        """Tags of the VLANs in the partition; on guests of vCMP hosts only, which take back what goes."""
+    async def _vlans_before(self, view: PartitionView, folder: str) -> frozenset[int]:
+        """Tags of the VLANs in the folder; on guests of vCMP hosts only, which take back what goes."""
         if self._guest is None or not self._options.attachment.adjacent:
             return frozenset()
-        return await self._guest.tags_in(partition) if view.observed is None else tags_in(view.observed)
+        return await self._guest.tags_in(folder) if view.observed is None else tags_in(view.observed)
 
     # -- implementation
 

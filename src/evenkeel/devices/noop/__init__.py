@@ -93,7 +93,7 @@ class NoopGroup:
         before = dict(partition.holds)
         # Deletions first: they free addresses.
         ordered = sorted(batch.services, key=lambda service: not service.deleted)
-        outcomes = tuple(self._apply_one(partition, service) for service in ordered)
+        outcomes = tuple(self._apply_one(batch.project_id, partition, service) for service in ordered)
         kept: set[LoadBalancerId] = set()
         if batch.complete:
             named = {service.load_balancer_id for service in batch.services}
@@ -103,12 +103,12 @@ class NoopGroup:
                 del partition.holds[orphan]
         return PartitionOutcome(outcomes=outcomes, writes=int(partition.holds != before), left=tuple(sorted(kept)))
 
-    def _apply_one(self, partition: Partition, service: ServiceDefinition) -> Applied:
+    def _apply_one(self, project_id: ProjectId, partition: Partition, service: ServiceDefinition) -> Applied:
         error = self._problem(partition, service)
         if not error and service.deleted:
             partition.holds.pop(service.load_balancer_id, None)
         elif not error:
-            partition.holds[service.load_balancer_id] = service
+            self._memory.hold(project_id, service)
         return service_outcome(service, error)
 
     def _problem(self, partition: Partition, service: ServiceDefinition) -> str:

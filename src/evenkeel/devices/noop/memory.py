@@ -7,7 +7,7 @@ import msgspec
 
 from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import GuardLost, StaleOwner
-from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.service import ServiceDefinition
 
 
@@ -34,6 +34,8 @@ class NoopMemory:
         """See :attr:`evenkeel.core.messages.DeviceState.incarnation`; set by tests."""
         self.figures: dict[str, float] = {}
         """Utilization by capacity metric, in addition to what the partitions hold; set by tests."""
+        self._holders: dict[str, tuple[ProjectId, LoadBalancerId]] = {}
+        """Who got an address last. It may have left it since."""
 
     def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """Move the guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or of the same epoch and
@@ -111,13 +113,30 @@ class NoopMemory:
         services = (service for _, partition in self.tenants() for service in partition.holds.values())
         return mine & {id_ for each in services for id_ in _subnets(each)}
 
-    def holder(self, address: str) -> str | None:
+    def hold(self, project_id: ProjectId, service: ServiceDefinition) -> None:
+        """Store a definition in the partition, which exists."""
+        self.partitions[project_id].holds[service.load_balancer_id] = service
+        if project_id != COMMON_PROJECT:  # networks have no addresses of clients
+            self._holders |= dict.fromkeys(_addresses(service), (project_id, service.load_balancer_id))
+
+    def holder(self, address: str) -> LoadBalancerId | None:
         """The load balancer that has the address."""
-        for _, partition in self.tenants():
-            for load_balancer_id, service in partition.holds.items():
-                if address in (service.vip.address, *(vip.address for vip in service.additional_vips)):
-                    return load_balancer_id
-        return None
+        project_id, load_balancer_id = self._holders.get(address, (ProjectId(""), LoadBalancerId("")))
+        service = self.partitions.get(project_id, Partition()).holds.get(load_balancer_id)
+        return load_balancer_id if service is not None and address in _addresses(service) else None
+
+    def changed_by_hand(self) -> None:
+        """A test changed what partitions hold: find the addresses again."""
+        self._holders = {
+            address: (project_id, LoadBalancerId(load_balancer_id))
+            for project_id, partition in self.tenants()
+            for load_balancer_id, service in partition.holds.items()
+            for address in _addresses(service)
+        }
+
+
+def _addresses(service: ServiceDefinition) -> set[str]:
+    return {service.vip.address, *(vip.address for vip in service.additional_vips)}
 
 
 def _subnets(service: ServiceDefinition) -> set[str]:

@@ -161,7 +161,7 @@ class NeutronNetwork:
         except NeutronRefused as error:
             if error.kind == "PortNotFound":
                 return True
-            raise Conflict(f"Neutron refuses to change the VIP's port: {error}") from error
+            raise Conflict(f"Neutron refuses to change the port: {error}") from error
 
     async def abandon_vip(self, plan: VipPlan) -> None:
         """The load balancer was not stored: have its port deleted soon. Never raises."""

@@ -25,12 +25,12 @@ from evenkeel.core.attachment import (
     without_route_domains,
 )
 from evenkeel.core.ids import LoadBalancerId, ShardId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, DeviceAddress
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks import common
 from evenkeel.store.networks.claims import hold
 from evenkeel.store.networks.places import ShardPlace
-from evenkeel.store.networks.taking import device_port, take_addresses
+from evenkeel.store.networks.taking import device_port, read_addresses, take_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 from evenkeel.store.writing.steps import insert_all
@@ -80,17 +80,9 @@ def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
             _attached.c.shard_id == shard_id
         )
     ).all()
-    found: dict[str, list[DeviceAddress]] = {}
-    for row in connection.execute(
-        select(_address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address).where(
-            _address.c.shard_id == shard_id
-        )
-    ):
-        address = DeviceAddress(use=AddressUse(row.purpose), owner=row.owner, address=row.address, index=row.number)
-        found.setdefault(row.subnet_id, []).append(address)
     return Attached(
         route_domains={row.network_id: row.route_domain for row in numbers},
-        addresses={subnet_id: tuple(each) for subnet_id, each in found.items()},
+        addresses=read_addresses(connection, _address.c.shard_id == shard_id),
         needed={row.network_id: row.needed_revision for row in numbers},
     )
 

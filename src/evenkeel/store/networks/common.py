@@ -10,7 +10,6 @@ All of this happens with the allocations of the device group locked.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import structlog
 from msgspec.structs import replace
@@ -18,7 +17,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
-    Select,
     and_,
     delete,
     exists,
@@ -39,10 +37,10 @@ from evenkeel.core.attachment import (
     wanted_common_addresses,
 )
 from evenkeel.core.ids import COMMON_PROJECT, ShardId
-from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, DeviceAddress
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.places import ShardPlace
-from evenkeel.store.networks.taking import device_port, take_addresses
+from evenkeel.store.networks.taking import device_port, read_addresses, take_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.writing.steps import insert_all
 
@@ -102,18 +100,9 @@ def with_common(connection: Connection, place: ShardPlace, attached: Attached, n
             for row in states
         },
         common_addresses=read_addresses(
-            connection, select(_address).where(_address.c.shard_id == here, in_list(_address.c.network_id, networks))
+            connection, _address.c.shard_id == here, in_list(_address.c.network_id, networks)
         ),
     )
-
-
-def read_addresses(connection: Connection, statement: Select[Any]) -> dict[str, tuple[DeviceAddress, ...]]:
-    """By subnet id, without those that leave; one query. ``statement``: selects rows of ``device_address``."""
-    found: dict[str, list[DeviceAddress]] = {}
-    for row in connection.execute(statement.where(_address.c.leaving_revision.is_(None))):
-        address = DeviceAddress(use=AddressUse(row.purpose), owner=row.owner, address=row.address, index=row.number)
-        found.setdefault(row.subnet_id, []).append(address)
-    return {subnet_id: tuple(each) for subnet_id, each in found.items()}
 
 
 # -- allocation
@@ -191,8 +180,7 @@ def _lacking(
     connection: Connection, place: ShardPlace, shard_id: ShardId, subnets: Sequence[KnownSubnet]
 ) -> Iterator[tuple[KnownSubnet, list[WantedAddress]]]:
     ids = [each.subnet.id for each in subnets]
-    here = select(_address).where(_address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids))
-    has = read_addresses(connection, here)
+    has = read_addresses(connection, _address.c.shard_id == shard_id, in_list(_address.c.subnet_id, ids))
     for each in subnets:
         there = {(one.use, one.owner, one.index) for one in has.get(each.subnet.id, ())}
         lacking = [one for one in wanted_common_addresses(place.layout) if one not in there]

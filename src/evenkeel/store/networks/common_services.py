@@ -12,8 +12,8 @@ from evenkeel.core.model import Subnet
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, TUNNELS, DeclaredNetwork, MemberHost, ServiceSubnet
 from evenkeel.core.service import ServiceDefinition, network_definition
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.networks.common import read_addresses
 from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.taking import read_addresses
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 
@@ -97,8 +97,8 @@ def _subnets(
     connection: Connection, place: ShardPlace, network_ids: Mapping[str, int]
 ) -> dict[str, list[ServiceSubnet]]:
     """By network id, in the order of their ids; without those that nobody uses any more."""
-    mine = select(_address).where(_address.c.shard_id == place.shard_id, in_list(_address.c.network_id, network_ids))
-    addresses = read_addresses(connection, mine)
+    mine = _address.c.shard_id == place.shard_id, in_list(_address.c.network_id, network_ids)
+    addresses = read_addresses(connection, *mine)
     rows = connection.execute(select(*SUBNET_COLUMNS).where(in_list(_subnet.c.id, addresses)).order_by(_subnet.c.id))
     known: list[Subnet] = [subnet_of(row) for row in rows]
     wanted = tuple(wanted_common_addresses(place.layout))

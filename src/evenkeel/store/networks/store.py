@@ -7,11 +7,13 @@ from functools import partial
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.attachment import DueFacts, KnownSubnet, TakenAddress
+from evenkeel.core.backoff import Backoff
 from evenkeel.core.control import Change
 from evenkeel.core.ids import ShardId
+from evenkeel.core.network import DeviceBinding
 from evenkeel.core.networks import MemberHost
 from evenkeel.store.engine.base import Database
-from evenkeel.store.networks import attaching, common, facts
+from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
 
@@ -45,6 +47,18 @@ class SqlAttachments:
         for each in networks:
             await self._db.write(partial(attaching.give_up, network=each))
         return len(shards) + len(networks)
+
+    async def take_due_bindings(self, *, limit: int, backoff: Backoff) -> tuple[str, ...]:
+        due = await self._db.query(lambda connection: bindings.look_for_due(connection, limit))
+        if not due:
+            return ()
+        return await self._db.write(lambda connection: bindings.take(connection, due, backoff))
+
+    async def binding_of(self, claim_id: str) -> DeviceBinding | None:
+        return await self._db.query(lambda connection: bindings.binding_of(connection, claim_id))
+
+    async def bound(self, claim_id: str, host: str | None) -> None:
+        await self._db.write(lambda connection: bindings.bound(connection, claim_id, host))
 
     async def store_address(self, shard_id: ShardId, taken: TakenAddress) -> bool:
         return await self._db.write(lambda connection: attaching.store_address(connection, shard_id, taken))

@@ -2,16 +2,32 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from evenkeel.core.attachment import DevicePort, KnownSubnet, NotAttachable, WantedAddress, free_addresses
 from evenkeel.core.ids import ShardId
-from evenkeel.core.networks import AddressUse
+from evenkeel.core.networks import AddressUse, DeviceAddress
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.records import schema
 from evenkeel.store.writing.steps import insert_all
 
-_address = schema.device_address
+_address, _port = schema.device_address, schema.device_port
+_ADDRESSES = select(_address, _port.c.port_id).join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
+
+
+def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[str, tuple[DeviceAddress, ...]]:
+    """What devices have, by subnet id, without what leaves; one query. ``where``: which rows of ``device_address``."""
+    found: dict[str, list[DeviceAddress]] = {}
+    for row in connection.execute(_ADDRESSES.where(_address.c.leaving_revision.is_(None), *where)):
+        address = DeviceAddress(
+            use=AddressUse(row.purpose),
+            owner=row.owner,
+            address=row.address,
+            index=row.number,
+            port_id=row.port_id or "",
+        )
+        found.setdefault(row.subnet_id, []).append(address)
+    return {subnet_id: tuple(each) for subnet_id, each in found.items()}
 
 
 def device_port(

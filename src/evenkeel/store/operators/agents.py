@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, select, update
 
-from evenkeel.core.control import Agent
+from evenkeel.core.control import Agent, AgentLife
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.ids import AgentId, ShardId
 from evenkeel.core.placement import GroupSnapshot, Outlook, ShardSnapshot
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.ownership.agent_views import read_agents as read_seen
 from evenkeel.store.ownership.agent_views import view_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
@@ -106,6 +107,19 @@ def read_agents(
     return tuple(
         _agent_of(row, outlooks[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
         for row in rows
+    )
+
+
+def read_lives(connection: Connection) -> tuple[AgentLife, ...]:
+    """All agents, by id. One query."""
+    return tuple(
+        AgentLife(
+            id=seen.view.id,
+            host=seen.host,
+            alive=seen.view.live,
+            silent=seen.view.registered and not seen.view.live and not seen.view.forced_down,
+        )
+        for seen in read_seen(connection, 0.0)
     )
 
 

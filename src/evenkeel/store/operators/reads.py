@@ -7,7 +7,7 @@ from sqlalchemy import Connection, case, false, func, or_, select
 from evenkeel.core.control import Event, ListQuery, LoadBalancerSummary, Page, Shard, ShardCount
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.statuses import PENDING, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.engine.statements import batches
@@ -133,17 +133,28 @@ def read_events(
 
 
 def read_summary(connection: Connection) -> LoadBalancerSummary:
-    """Counts of load balancers. One query."""
+    """Counts of load balancers. One query: it reads an index of all, and the rows of the PENDING ones only."""
     status = _root.c.provisioning_status
-    with_reason = func.sum(case((_root.c.status_reason != "", 1), else_=0))
-    oldest = db_now() - func.min(func.coalesce(_root.c.updated_at, _root.c.created_at))
-    rows = connection.execute(select(status, func.count(), with_reason, oldest).group_by(status)).all()
-    pending = [row for row in rows if row[0].startswith("PENDING")]
+    rows = connection.execute(select(status, func.count(), _WITH_REASON, _OLDEST).group_by(status)).all()
     return LoadBalancerSummary(
         by_status={each.value: 0 for each in ProvisioningStatus} | {row[0]: row[1] for row in rows},
-        waiting=sum(int(row[2]) for row in pending),
-        oldest_pending_seconds=max((0.0, *(float(row[3]) for row in pending))),
+        waiting=int(rows[0][2] or 0) if rows else 0,
+        oldest_pending_seconds=max(0.0, float(rows[0][3] or 0.0)) if rows else 0.0,
     )
+
+
+_pending = _root.alias("pending_one")
+# those that are placed have a deadline, and the others no shard: both by index
+_IS_PENDING = (
+    or_(_pending.c.pending_deadline.is_not(None), _pending.c.shard_id.is_(None)),
+    _pending.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
+)
+_WITH_REASON = select(func.count()).where(*_IS_PENDING, _pending.c.status_reason != "").scalar_subquery()
+_OLDEST = (
+    select(db_now() - func.min(func.coalesce(_pending.c.updated_at, _pending.c.created_at)))
+    .where(*_IS_PENDING)
+    .scalar_subquery()
+)
 
 
 def _must_exist(connection: Connection, agent_id: AgentId) -> None:

@@ -9,6 +9,7 @@ from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
 from evenkeel.core.control import (
     Agent,
     AgentEnhancedServices,
+    AgentLife,
     Change,
     Environment,
     Event,
@@ -70,6 +71,9 @@ class SqlOperators:
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
         return await self._db.read(lambda connection: agents.read_agents(connection, environment))
+
+    async def agent_lives(self) -> tuple[AgentLife, ...]:
+        return await self._db.query(agents.read_lives)
 
     async def enhanced_services(self, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
         return await self._db.query(lambda connection: read_enhanced_services(connection, environment))

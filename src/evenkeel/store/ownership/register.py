@@ -32,6 +32,7 @@ from evenkeel.store.ownership.former_agents import keep_count, take_count
 from evenkeel.store.ownership.renewing import CONFIRMED, Opened, Renewed, opened, renew
 from evenkeel.store.ownership.sql import FREED, live
 from evenkeel.store.records import schema
+from evenkeel.store.vips.port_changes import bind_group
 from evenkeel.store.writing.events import record_event
 
 UNKNOWN_ENVIRONMENT = "unknown_environment"
@@ -309,3 +310,5 @@ def _store_group(connection: Connection, call: Register, group: Any) -> None:
         .where(_group.c.environment == call.environment, _group.c.number == call.group_number)
         .values(**values)
     )
+    if layout_of(group.network_layout).binding_host != call.network_layout.binding_host:
+        bind_group(connection, call.environment, call.group_number)

@@ -12,6 +12,7 @@ from sqlalchemy import (
     BindParameter,
     Connection,
     Double,
+    Integer,
     String,
     Update,
     and_,
@@ -102,6 +103,7 @@ def _renewed_rows(connection: Connection, calls: Sequence[Keepalive], ttl_second
             "b_ids": [call.agent_id for call in calls],
             "b_sessions": [call.session_id for call in calls],
             "b_seens": [seen_keepalives(call.seen) for call in calls],
+            "b_reported": [int(call.as_reported) for call in calls],
             "b_ttl": float(ttl_seconds),
         }
         return {(row.id, row.session_id): row for row in connection.execute(_RENEW_ALL, parameters)}
@@ -114,6 +116,7 @@ def _renewed_rows(connection: Connection, calls: Sequence[Keepalive], ttl_second
                 "b_session": call.session_id,
                 "b_ttl": float(ttl_seconds),
                 "b_seen": seen_keepalives(call.seen),
+                "b_reported": int(call.as_reported),
             },
         )
         if row is not None:
@@ -126,7 +129,7 @@ def seen_keepalives(seen: Seen | None) -> int:
     return seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0
 
 
-def _renewing(statement: Update, seen: Any) -> Update:
+def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
     """``session_started_at`` is set before the expiry that it depends on: MariaDB evaluates assignments from left to
     right.
     """
@@ -137,6 +140,7 @@ def _renewing(statement: Update, seen: Any) -> Update:
         (_agent.c.session_expires_at, db_now() + _TTL),
         (_agent.c.session_ttl_seconds, _TTL),
         (_agent.c.keepalives, counted),
+        (_agent.c.reported_at, case((reported == 1, db_now()), else_=_agent.c.reported_at)),
     )
 
 
@@ -145,6 +149,7 @@ _RENEW = returning(
     _renewing(
         update(_agent).where(_agent.c.id == bindparam("b_id"), _agent.c.session_id == bindparam("b_session")),
         bindparam("b_seen", type_=BigInteger()),
+        bindparam("b_reported", type_=Integer()),
     ),
     *CONFIRMED,
     by=_agent.c.id == bindparam("b_id"),
@@ -154,13 +159,16 @@ _given = (
         bindparam("b_ids", type_=ARRAY(String())),
         bindparam("b_sessions", type_=ARRAY(String())),
         bindparam("b_seens", type_=ARRAY(BigInteger())),
+        bindparam("b_reported", type_=ARRAY(Integer())),
     )
-    .table_valued(column("id", String), column("session_id", String), column("seen", BigInteger))
+    .table_valued(
+        column("id", String), column("session_id", String), column("seen", BigInteger), column("reported", Integer)
+    )
     .render_derived(name="given")
 )
 _free = _agent.alias("free_agent")
 _renewable = (
-    select(_free.c.id, _free.c.session_id, _given.c.seen)
+    select(_free.c.id, _free.c.session_id, _given.c.seen, _given.c.reported)
     .join_from(_given, _free, and_(_free.c.id == _given.c.id, _free.c.session_id == _given.c.session_id))
     .with_for_update(of=_free, skip_locked=True)
     .subquery("renewable")
@@ -168,5 +176,6 @@ _renewable = (
 _RENEW_ALL = _renewing(
     update(_agent).where(_agent.c.id == _renewable.c.id, _agent.c.session_id == _renewable.c.session_id),
     _renewable.c.seen,
+    _renewable.c.reported,
 ).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED)
 """Rows that another transaction holds are left out: it may be that of a suspended process."""

@@ -57,9 +57,15 @@ class SqlOwnership:
         return (await self._in_history([call.agent_id], [opened]))[0]
 
     async def keepalive(
-        self, agent_id: AgentId, session_id: SessionId, *, ttl_seconds: float, seen: Seen | None = None
+        self,
+        agent_id: AgentId,
+        session_id: SessionId,
+        *,
+        ttl_seconds: float,
+        seen: Seen | None = None,
+        as_reported: bool = False,
     ) -> SessionState:
-        call = Keepalive(agent_id=agent_id, session_id=session_id, seen=seen)
+        call = Keepalive(agent_id=agent_id, session_id=session_id, seen=seen, as_reported=as_reported)
         state = (await self._renewed([call], ttl_seconds))[0]
         if state is None:
             raise sessions.session_lost(agent_id)

@@ -596,6 +596,14 @@ def _claims(name: str, *, key: str, holder: str) -> Table:
 vip_claim = _claims("vip_claim", key="load_balancer_id", holder="load_balancer.id")
 device_port = _claims("device_port", key="claim_id", holder="device_address.claim_id")
 
+device_port_binding = Table(  # of them, those that have to be bound to another host: see networks/bindings.py
+    "device_port_binding",
+    metadata,
+    Column("claim_id", ID, ForeignKey("device_port.claim_id", ondelete="CASCADE"), primary_key=True),
+    Column("due_at", Double, nullable=False, index=True),
+    Column("attempts", Integer, nullable=False),
+)
+
 plan_inquiry = Table(  # operators' questions to agents, and the answers, for some minutes
     "plan_inquiry",
     metadata,

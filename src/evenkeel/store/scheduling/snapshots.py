@@ -10,13 +10,14 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import Connection, Select, and_, bindparam, case, exists, false, or_, select, update
 
-from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, ProjectId
 from evenkeel.core.placement import (
     FULL_SCORE,
     GroupSnapshot,
     GroupView,
     ShardSnapshot,
     handover_overdue,
+    skewed_homes,
 )
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -162,18 +163,41 @@ def _shard_views(
     connection: Connection, environment: str, group_number: int, group: GroupSnapshot
 ) -> tuple[ShardSnapshot, ...]:
     place = {"b_environment": environment, "b_group": group_number}
-    rows = connection.execute(_GROUP_SHARDS, place | looked_for([group]))
-    return tuple(
-        ShardSnapshot(
-            id=row.id,
-            home=row.home_agent_id,
-            acting=row.acting_agent_id,
-            epoch=row.epoch,
-            handover_to=row.handover_to,
-            overdue=handover_overdue(row.handover_to, row.handover_at, now=row.now),
-        )
-        for row in rows
+    return tuple(map(_shard_view, connection.execute(_GROUP_SHARDS, place | looked_for([group]))))
+
+
+def _shard_view(row: Any) -> ShardSnapshot:
+    return ShardSnapshot(
+        id=row.id,
+        home=row.home_agent_id,
+        acting=row.acting_agent_id,
+        epoch=row.epoch,
+        handover_to=row.handover_to,
+        overdue=handover_overdue(row.handover_to, row.handover_at, now=row.now),
     )
+
+
+def read_skewed(connection: Connection, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+    """The groups whose homes are spread unevenly. Two statements, and two for each of them."""
+    rules, _ = read_rules(connection, read_agents(connection, settle_seconds, loads=True))
+    found = []
+    for each in rules.values():
+        skewed = skewed_homes(each.group)
+        if skewed is not None:
+            found.append(replace(each.group, shards=_shards_to_move(connection, *skewed)))
+    return tuple(found)
+
+
+def _shards_to_move(connection: Connection, home: AgentId, other: AgentId) -> tuple[ShardSnapshot, ...]:
+    """A tenant's shard that is served at ``home``, and one in handover from or to one of the two."""
+    looked = select(_shard, db_now().label("now"))
+    at_home = and_(_shard.c.home_agent_id == home, _shard.c.acting_agent_id == home)
+    movable = looked.where(at_home, _shard.c.handover_to.is_(None), _shard.c.project_id != COMMON_PROJECT)
+    under_way = looked.where(
+        _shard.c.handover_to.is_not(None), or_(_shard.c.acting_agent_id == home, _shard.c.handover_to == other)
+    )
+    rows = [connection.execute(each.order_by(_shard.c.id).limit(1)).first() for each in (movable, under_way)]
+    return tuple(_shard_view(row) for row in rows if row is not None)
 
 
 def end_dead_handovers(connection: Connection, environment: str, group_number: int) -> None:

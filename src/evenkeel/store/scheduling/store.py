@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import DueWork, Event, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, Pulse, SessionRef, ShardOwner
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
@@ -15,7 +15,18 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.sql import Raced
-from evenkeel.store.scheduling import controllers, due_shards, orphans, placing, reach, silence, snapshots, sweeping
+from evenkeel.store.scheduling import (
+    controllers,
+    due_shards,
+    orphans,
+    placing,
+    reach,
+    silence,
+    snapshots,
+    sweeping,
+    waiting,
+)
+from evenkeel.store.scheduling.pulse import read_pulse
 from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
@@ -58,6 +69,9 @@ class SqlScheduling:
             return snapshot
         await self._db.write(lambda connection: snapshots.end_dead_handovers(connection, environment, group_number))
         return await self._db.read(look)
+
+    async def skewed_groups(self, *, settle_seconds: float) -> tuple[GroupSnapshot, ...]:
+        return await self._db.read(lambda connection: snapshots.read_skewed(connection, settle_seconds))
 
     async def place(
         self,
@@ -104,6 +118,9 @@ class SqlScheduling:
             lambda connection: placing.start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
         )
 
+    async def pulse(self) -> Pulse:
+        return await self._db.query(read_pulse)
+
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
         return await self._db.read(
             lambda connection: due_shards.read_due_work(connection, settle_seconds, breaker_window_seconds, homes)
@@ -123,6 +140,12 @@ class SqlScheduling:
             return await self._db.write(lambda connection: reach.note_reach(connection, environment, group_number))
         except Raced:
             return None  # another controller recorded it first
+
+    async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
+        deadline_seconds = self._options.pending_deadline_seconds
+        return await self._db.query(
+            lambda connection: waiting.read_waiting(connection, waited_seconds, deadline_seconds, limit)
+        )
 
     async def mark_overdue(self, *, limit: int) -> int:
         seconds = self._options.pending_deadline_seconds

@@ -14,6 +14,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Connection,
+    Select,
     and_,
     bindparam,
     delete,
@@ -32,6 +33,7 @@ from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.network import DuePort, LostPort, PortOptions, mark_of, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.networks.bindings import bind_again
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.records import schema
@@ -203,22 +205,7 @@ _BIND = insert(_change).from_select(
     .join(_claim, _claim.c.held_by == _root.c.id)
     .where(_root.c.id == bindparam("root_id"), _claim.c.port_id.is_not(None)),
 )
-_OF_SHARD = select(_root.c.id).where(_root.c.shard_id == bindparam("shard_id"), _root.c.deleted == false())
-_BIND_SHARD_TOO = (
-    update(_change).where(_change.c.load_balancer_id.in_(_OF_SHARD)).values(binding=True, due_at=AT_ONCE, attempts=0)
-)
 _other = _change.alias("other")
-_BIND_SHARD = insert(_change).from_select(
-    ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"],
-    select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
-    .join(_claim, _claim.c.held_by == _root.c.id)
-    .where(
-        _root.c.shard_id == bindparam("shard_id"),
-        _root.c.deleted == false(),
-        _claim.c.port_id.is_not(None),
-        ~exists().where(_other.c.load_balancer_id == _root.c.id),
-    ),
-)
 
 
 def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
@@ -230,7 +217,31 @@ def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
 
 
 def bind_shard(connection: Connection, shard_id: ShardId) -> None:
-    """The same for all load balancers of a shard that got another home. Two statements."""
-    values = {"shard_id": shard_id}
-    connection.execute(_BIND_SHARD_TOO, values)
-    connection.execute(_BIND_SHARD, values)
+    """The same for all load balancers of a shard that got another home, and for the addresses that its devices have.
+    Four statements."""
+    _bind_all(connection, select(_shard.c.id).where(_shard.c.id == shard_id))
+
+
+def bind_group(connection: Connection, environment: str, group_number: int) -> None:
+    """The same for a device group whose ports are to be bound to another host. Four statements."""
+    here = _shard.c.environment == environment, _shard.c.group_number == group_number
+    _bind_all(connection, select(_shard.c.id).where(*here))
+
+
+def _bind_all(connection: Connection, shards: Select[tuple[str]]) -> None:
+    of_shards = select(_root.c.id).where(_root.c.shard_id.in_(shards), _root.c.deleted == false())
+    too = update(_change).where(_change.c.load_balancer_id.in_(of_shards))
+    connection.execute(too.values(binding=True, due_at=AT_ONCE, attempts=0))
+    new = (
+        select(_root.c.id, _root.c.revision, false(), literal(AT_ONCE), literal(0), true())
+        .join(_claim, _claim.c.held_by == _root.c.id)
+        .where(
+            _root.c.shard_id.in_(shards),
+            _root.c.deleted == false(),
+            _claim.c.port_id.is_not(None),
+            ~exists().where(_other.c.load_balancer_id == _root.c.id),
+        )
+    )
+    columns = ["load_balancer_id", "revision", "security_groups", "due_at", "attempts", "binding"]
+    connection.execute(insert(_change).from_select(columns, new))
+    bind_again(connection, shards)

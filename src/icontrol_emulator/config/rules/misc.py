@@ -9,7 +9,7 @@ from typing import Any
 from icontrol_emulator import errors
 from icontrol_emulator.config.db_variables import accepted
 from icontrol_emulator.config.model import Key, Obj, Target
-from icontrol_emulator.config.names import split_path, strip_domain
+from icontrol_emulator.config.names import is_address, split_path, strip_domain
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
 
@@ -37,8 +37,9 @@ class SnatPoolRules(TypeRules):
         if not members:
             raise errors.configuration_error(f"SNAT pool {draft.key.path} must have at least one member")
         for path in members:
-            if ctx.store.get(Key("ltm/snat-translation", "", path)) is None:
-                ctx.create("ltm/snat-translation", None, {"name": path, "address": split_path(path).name})
+            name = split_path(path).name  # a translation that comes into being with its pool is named for its address
+            if is_address(name) and ctx.store.get(Key("ltm/snat-translation", "", path)) is None:
+                ctx.create("ltm/snat-translation", None, {"name": path, "address": name})
 
     def in_use(self, ctx: Context, obj: Obj, user: Obj) -> IControlError:
         text = f"Snatpool {obj.key.path} is still referenced by a virtual server."

@@ -111,16 +111,29 @@ async def _refuse_strangers_partition(device: IControl, partition: str, names: B
 
 async def adopt_partition(device: IControl, partition: str, names: BigIpNames) -> None:
     """Mark a partition without a mark as ours. No effect if it does not exist, or is ours. Raises
-    :class:`DeviceRejected` if it is another owner's.
+    :class:`DeviceRejected` if it is another owner's, or has route domains of another program: all addresses in it would
+    have to be made anew with other numbers, under traffic.
     """
     try:
         mark = await _partition_mark(device, partition, names)
     except Absent:
         return
     if mark is None:
+        await _refuse_route_domains(device, partition)
         body = {"description": names.mark("partition")}
         await device.write("PATCH", f"{_PARTITIONS}/{partition}", body)
         log.warning("partition adopted", device=device.host, partition=partition)
+
+
+async def _refuse_route_domains(device: IControl, partition: str) -> None:
+    found = await device.collection("net/route-domain", partition=partition)
+    numbers = sorted(str(each.get("id")) for each in found)
+    if numbers:
+        raise DeviceRejected(
+            device.host,
+            f"partition {partition} has route domain {', '.join(numbers)}, which another program numbered:"
+            " only partitions without route domains can be adopted",
+        )
 
 
 async def _partition_mark(device: IControl, partition: str, names: BigIpNames) -> Mark | None:

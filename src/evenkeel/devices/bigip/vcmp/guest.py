@@ -9,7 +9,6 @@ import structlog
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.vcmp.host import (
     FoundGuest,
     FoundVlan,
@@ -55,8 +54,10 @@ class VcmpGuest:
         self._left_since: dict[int, float] = {}
 
     async def tags_in(self, partition: str) -> frozenset[int]:
-        """Of the VLANs in the partition of the guest. Raises :class:`DeviceUnavailable`."""
-        return frozenset(each.tag for each in await read_vlans(self._device) if each.partition == partition)
+        """Of the VLANs in the partition of the guest, in /Common of those of networks that projects share. Raises
+        :class:`DeviceUnavailable`."""
+        vlans = await read_vlans(self._device)
+        return frozenset(each.tag for each in vlans if each.partition == partition and each.is_used)
 
     async def provide(self, wanted: Iterable[HostVlan], partition: str) -> dict[int, str]:
         """Have the guest get these VLANs for a partition; returns the reasons by tag for those that it cannot have.
@@ -120,7 +121,7 @@ class VcmpGuest:
                 f"VLAN {wanted.tag} has not appeared on device {self._device.host} yet; its vCMP host {host.name} has"
                 f" given it to guest {guest}"
             )
-        if published.partition == COMMON:
+        if not published.is_used:
             await delete_vlan(self._device, published.path)
         return ""
 
@@ -143,7 +144,7 @@ class VcmpGuest:
 
     async def _take_back(self, tags: set[int]) -> None:
         vlans = await read_vlans(self._device)
-        gone = tags - {each.tag for each in vlans if each.partition != COMMON}
+        gone = tags - {each.tag for each in vlans if each.is_used}
         if not gone:
             return
         host, guest = await self._found()
@@ -154,7 +155,7 @@ class VcmpGuest:
 
     async def _look(self) -> None:
         host, guest = await self._found()
-        used = {each.tag for each in await read_vlans(self._device) if each.partition != COMMON}
+        used = {each.tag for each in await read_vlans(self._device) if each.is_used}
         at_host = await host.vlans()
         guests = await host.guests()
         mine = next((each for each in guests if each.name == guest), None)

@@ -12,7 +12,7 @@ from evenkeel.core.errors import DeviceRejected
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.naming import COMMON, segment
+from evenkeel.devices.bigip.naming import COMMON, parse_mark, segment
 from evenkeel.devices.bigip.options import BigIpOptions
 
 log = structlog.get_logger(__name__)
@@ -39,6 +39,13 @@ class FoundVlan(Value):
     tag: int
     ours: bool = False
     """With :data:`MARK`."""
+    of_network: bool = False
+    """With the mark that it has on a device that is attached by it."""
+
+    @property
+    def is_used(self) -> bool:
+        """On a guest: whether it is somebody's, and not just given by the host."""
+        return self.partition != COMMON or self.of_network
 
     @property
     def partition(self) -> str:
@@ -151,7 +158,13 @@ async def delete_vlan(device: IControl, path: str) -> None:
 
 
 def _vlan(item: Mapping[str, Any]) -> FoundVlan:
-    return FoundVlan(path=str(item["fullPath"]), tag=int(item.get("tag", 0)), ours=item.get("description") == MARK)
+    description = str(item.get("description", ""))
+    return FoundVlan(
+        path=str(item["fullPath"]),
+        tag=int(item.get("tag", 0)),
+        ours=description == MARK,
+        of_network=parse_mark(description) is not None,
+    )
 
 
 def _guest(item: Mapping[str, Any]) -> FoundGuest:

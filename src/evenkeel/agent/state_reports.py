@@ -1,0 +1,40 @@
+"""Which state reports have to be sent: one that says the same as the last one is confirmed by the next keepalive, which
+costs no message.
+"""
+
+from msgspec.structs import replace
+
+from evenkeel.core.messages import ReportState
+
+CONFIRMED_IN_A_ROW = 5
+"""Reports in a row that keepalives confirm; the next one is sent, in case that the database has lost the last one."""
+
+
+class StateReports:
+    """The last report that controllers took."""
+
+    def __init__(self) -> None:
+        self._taken: ReportState | None = None
+        self._confirmed = 0
+
+    def says_the_same(self, report: ReportState) -> bool:
+        """Whether the report need not be sent. Figures of capacity always are: their age counts."""
+        if report.capacity or report.capacity_unknown or report.moved_networks or report.enhanced_services is not None:
+            return False
+        return self._confirmed < CONFIRMED_IN_A_ROW and _lasting(report) == self._taken
+
+    def confirmed(self) -> None:
+        """A keepalive is going to say so."""
+        self._confirmed += 1
+
+    def taken(self, report: ReportState) -> None:
+        """Controllers took it."""
+        self._taken, self._confirmed = _lasting(report), 0
+
+    def forget(self) -> None:
+        """Send the next one."""
+        self._taken = None
+
+
+def _lasting(report: ReportState) -> ReportState:
+    return replace(report, sent_at_seconds=0.0, enhanced_services=None, moved_networks=())

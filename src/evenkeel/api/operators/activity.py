@@ -1,0 +1,159 @@
+"""Handler of the operators' API: what this controller did over time, and the traffic of all load balancers."""
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.timestamps import timestamp
+from evenkeel.core.activity import Activity, ActivityPoint, ActivityTotals
+from evenkeel.core.values import Value
+
+DECIMALS = 3
+SECONDS_DECIMALS = 6
+"""Requests may take less than a millisecond."""
+ROUTES_MAX = 10
+"""Most routes that are shown, those with the most requests."""
+
+
+class RouteView(Value):
+    """Requests to one route since the controller began."""
+
+    method: str
+    route: str
+    count: int
+    failed: int
+    mean_seconds: float
+
+
+class RequestsView(Value):
+    """Requests that this controller answered since it began."""
+
+    count: int
+    failed: int
+    """With a status of 500 or above."""
+    mean_seconds: float | None
+    routes: list[RouteView]
+    """Those with the most requests."""
+
+
+class TimeToActiveView(Value):
+    """From the acceptance of a change to the report that devices have it; of reports that this controller took."""
+
+    count: int
+    mean_seconds: float | None
+    median_seconds: float | None
+    """Interpolated in the histogram, as is ``p95_seconds``."""
+    p95_seconds: float | None
+
+
+class ActivityPointView(Value):
+    """One interval. Rates are averages per second."""
+
+    at: str
+    """Its end."""
+    requests: float
+    failed_requests: float
+    request_seconds: float | None
+    """Mean time to answer; null without requests."""
+    changes: int
+    """That became ACTIVE in the interval."""
+    time_to_active_seconds: float | None
+    """Their mean."""
+    load_balancers: int
+    """Those that were observed, whose sum the following are."""
+    connections: float | None
+    """New ones per second; null, as the others are, if no load balancer was observed."""
+    active_connections: int | None
+    bytes_in: float | None
+    bytes_out: float | None
+    request_errors: float | None
+
+
+class ActivityView(Value):
+    """Requests and times are of this controller only; traffic is of all load balancers with a series."""
+
+    since: str
+    """When this controller began."""
+    interval: float
+    """Seconds between two points."""
+    requests: RequestsView
+    time_to_active: TimeToActiveView
+    points: list[ActivityPointView]
+    reason: str
+    """Why there are no points; else empty."""
+
+
+async def activity(services: Services, call: Call) -> Answer:
+    """What this controller keeps."""
+    options_of(call, ())
+    return await services.recent_activity.get(lambda: _activity(services))
+
+
+async def _activity(services: Services) -> Answer:
+    return json_answer({"activity": _view(services.activity.activity())})
+
+
+def _view(known: Activity) -> ActivityView:
+    return ActivityView(
+        since=timestamp(known.since),
+        interval=known.interval_seconds,
+        requests=_requests(known.totals),
+        time_to_active=_times(known.totals),
+        points=[_point(point) for point in known.points],
+        reason=known.reason,
+    )
+
+
+def _requests(totals: ActivityTotals) -> RequestsView:
+    every = totals.requests()
+    most = sorted(totals.routes.items(), key=lambda item: (-item[1].count, item[0]))[:ROUTES_MAX]
+    return RequestsView(
+        count=every.count,
+        failed=every.failed,
+        mean_seconds=_mean(every.seconds, every.count),
+        routes=[
+            RouteView(
+                method=method,
+                route=route,
+                count=each.count,
+                failed=each.failed,
+                mean_seconds=_mean(each.seconds, each.count) or 0.0,
+            )
+            for (method, route), each in most
+        ],
+    )
+
+
+def _times(totals: ActivityTotals) -> TimeToActiveView:
+    changes = totals.changes
+    return TimeToActiveView(
+        count=changes.count,
+        mean_seconds=_mean(changes.seconds, changes.count),
+        median_seconds=_rounded(changes.quantile(0.5)),
+        p95_seconds=_rounded(changes.quantile(0.95)),
+    )
+
+
+def _point(point: ActivityPoint) -> ActivityPointView:
+    traffic = None if point.traffic is None else point.traffic.traffic
+    return ActivityPointView(
+        at=timestamp(point.at),
+        requests=round(point.requests, DECIMALS),
+        failed_requests=round(point.failed_requests, DECIMALS),
+        request_seconds=_rounded(point.request_seconds),
+        changes=point.changes,
+        time_to_active_seconds=_rounded(point.time_to_active_seconds),
+        load_balancers=0 if point.traffic is None else point.traffic.load_balancers,
+        connections=None if traffic is None else round(traffic.connections, DECIMALS),
+        active_connections=None if traffic is None else traffic.active_connections,
+        bytes_in=None if traffic is None else round(traffic.bytes_in, DECIMALS),
+        bytes_out=None if traffic is None else round(traffic.bytes_out, DECIMALS),
+        request_errors=None if traffic is None else round(traffic.request_errors, DECIMALS),
+    )
+
+
+def _mean(total: float, count: int) -> float | None:
+    return round(total / count, SECONDS_DECIMALS) if count else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, SECONDS_DECIMALS)

@@ -1,0 +1,122 @@
+"""Handler of the operators' API: a load balancer and everything below it, with statuses."""
+
+from collections.abc import Iterable, Iterator
+
+from evenkeel.api.answers import Answer, StreamedAnswer, encode
+from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.octavia.trees import (
+    CLOSED,
+    PoolStatus,
+    below,
+    joined,
+    listed,
+    member_status,
+    opened,
+    policies_of,
+    pool_status,
+    statuses_of,
+)
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.reasons import reason_of
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.model import L7Policy, L7Rule, Listener, LoadBalancerTree, Pool
+from evenkeel.core.values import Value
+
+
+class RuleNode(Value, kw_only=True):
+    """An L7 rule's statuses."""
+
+    id: str
+    type: str
+    operating_status: str
+    provisioning_status: str
+
+
+class PolicyNode(Value, kw_only=True):
+    """An L7 policy's statuses, and its rules."""
+
+    id: str
+    name: str
+    action: str
+    operating_status: str
+    provisioning_status: str
+    redirect_pool_id: str | None
+    rules: list[RuleNode]
+
+
+class ListenerNode(Value, kw_only=True):
+    """A listener's statuses, and its L7 policies."""
+
+    id: str
+    name: str
+    operating_status: str
+    provisioning_status: str
+    default_pool_id: str | None
+    l7policies: list[PolicyNode]
+
+
+class LoadBalancerNode(Value, kw_only=True):
+    """A load balancer's statuses, its listeners, and its pools, each once: also those that no listener uses."""
+
+    id: str
+    name: str
+    operating_status: str
+    provisioning_status: str
+    status_reason: str | None
+    """Why it is PENDING or ERROR."""
+    listeners: list[ListenerNode]
+    pools: list[PoolStatus]
+
+
+async def tree(services: Services, call: Call) -> Answer:
+    """The load balancer and everything below it."""
+    options_of(call, ())
+    id_ = LoadBalancerId(object_id(call, "Load Balancer"))
+    found = await services.tenants.tree(id_, project_id=None, statuses_only=True)
+    return StreamedAnswer(tree_pieces(found))
+
+
+def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
+    """:class:`LoadBalancerNode` below the key ``tree``, as JSON in pieces."""
+    members, monitors = below(tree)
+    policies, rules = policies_of(tree)
+
+    def pool(row: Pool) -> Iterator[bytes]:
+        yield opened(pool_status(row, monitors.get(row.id)))
+        yield from joined(encode(member_status(member)) for member in members.get(row.id, ()))
+        yield CLOSED
+
+    def listener(row: Listener) -> Iterator[bytes]:
+        yield opened(ListenerNode(**statuses_of(row), default_pool_id=row.default_pool_id, l7policies=[]))
+        yield from joined(encode(_policy(policy, rules.get(policy.id, ()))) for policy in policies.get(row.id, ()))
+        yield CLOSED
+
+    root = tree.load_balancer
+    reason = reason_of(root.provisioning_status, root)
+    node = LoadBalancerNode(**statuses_of(root), status_reason=reason, listeners=[], pools=[])
+    yield b'{"tree":' + encode(node).removesuffix(_EMPTY_LISTS) + b'"listeners":['
+    yield from listed(listener(row) for row in tree.listeners)
+    yield b'],"pools":['
+    yield from listed(pool(row) for row in tree.pools)
+    yield CLOSED + b"}"
+
+
+_EMPTY_LISTS = b'"listeners":[],"pools":[]}'
+
+
+def _policy(row: L7Policy, rules: Iterable[L7Rule]) -> PolicyNode:
+    return PolicyNode(
+        **statuses_of(row),
+        action=row.action,
+        redirect_pool_id=row.redirect_pool_id,
+        rules=[
+            RuleNode(
+                id=rule.id,
+                type=rule.type,
+                operating_status=rule.operating_status,
+                provisioning_status=rule.provisioning_status,
+            )
+            for rule in rules
+        ],
+    )

@@ -1,0 +1,73 @@
+"""``evenkeel activity``: requests, times to ACTIVE and traffic over the last hours."""
+
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+
+from evenkeel.cli.base import ListCommand
+from evenkeel.cli.client import API
+from evenkeel.cli.columns import listed
+from evenkeel.cli.series import LINE_COLUMNS, FigureLine, figure_lines
+
+POINT_COLUMNS = (
+    "at",
+    "requests",
+    "failed_requests",
+    "request_seconds",
+    "changes",
+    "time_to_active_seconds",
+    "load_balancers",
+    "connections",
+    "active_connections",
+    "bytes_in",
+    "bytes_out",
+    "request_errors",
+)
+TITLES = {
+    "requests": "requests/s",
+    "failed_requests": "failed requests/s",
+    "request_seconds": "seconds per request",
+    "changes": "changes",
+    "time_to_active_seconds": "seconds to ACTIVE",
+    "connections": "connections/s",
+    "active_connections": "active connections",
+    "bytes_in": "bytes in/s",
+    "bytes_out": "bytes out/s",
+    "request_errors": "request errors/s",
+}
+
+
+class ShowActivity(ListCommand):
+    """Show what the controller that answers did over the last hours, as trends; with -f json and others its points."""
+
+    may_watch = True
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        known = self.client.get(f"{API}/activity")["activity"]
+        if parsed_args.formatter != "table":
+            return listed(POINT_COLUMNS, known["points"])
+        self.app.stderr.write("".join(f"{line}\n" for line in summary(known)))
+        return listed(LINE_COLUMNS, lines(known))
+
+
+def summary(known: Mapping[str, Any]) -> Iterator[str]:
+    """What is known since the controller began, and why there are no points."""
+    requests, times = known["requests"], known["time_to_active"]
+    yield f"since {known['since']} UTC: {requests['count']} requests, {requests['failed']} failed"
+    if times["count"]:
+        yield (
+            f"{times['count']} changes became ACTIVE, half of them within {times['median_seconds']:g} s, "
+            f"95 % within {times['p95_seconds']:g} s"
+        )
+    if known["reason"]:
+        yield f"no points: {known['reason']}"
+
+
+def lines(known: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """A line for each figure that any point knows."""
+    for name, title in TITLES.items():
+        points = [point for point in known["points"] if point[name] is not None]
+        if points:
+            yield from figure_lines(points, known["interval"], [FigureLine(title, itemgetter(name))])

@@ -1,0 +1,63 @@
+"""``evenkeel loadbalancer tree``: everything below a load balancer, with statuses."""
+
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenkeel.cli.base import ListCommand
+from evenkeel.cli.client import API, segment
+from evenkeel.cli.columns import listed
+from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
+
+COLUMNS = ("object", "name", "id", "provisioning_status", "operating_status")
+INDENT = "  "
+
+Node = Mapping[str, Any]
+
+
+class ShowTree(ListCommand):
+    """Show everything below a load balancer, with statuses; pools once, also those that no listener uses."""
+
+    short_ids = frozenset({"id"})
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The load balancer."""
+        parser = super().get_parser(prog_name)
+        add_load_balancer_argument(parser)
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        """Ask and show."""
+        found = load_balancer_id(self.client, parsed_args.loadbalancer)
+        tree = self.client.get(f"{API}/loadbalancers/{segment(found)}/tree")["tree"]
+        if tree["status_reason"]:
+            self.app.stderr.write(f"{tree['status_reason']}\n")
+        return listed(COLUMNS, rows(tree))
+
+
+def rows(tree: Node) -> Iterator[dict[str, str]]:
+    """A line for each object, indented below its parent."""
+    yield _row(0, "load balancer", tree)
+    for listener in tree["listeners"]:
+        yield _row(1, "listener", listener)
+        for policy in listener["l7policies"]:
+            yield _row(2, "L7 policy", policy)
+            for rule in policy["rules"]:
+                yield _row(3, "L7 rule", rule)
+    for pool in tree["pools"]:
+        yield _row(1, "pool", pool)
+        for member in pool["members"]:
+            yield _row(2, "member", member)
+        if pool["health_monitor"]:
+            yield _row(2, "health monitor", pool["health_monitor"])
+
+
+def _row(depth: int, kind: str, node: Node) -> dict[str, str]:
+    address = f"{node['address']}:{node['protocol_port']}" if "address" in node else ""
+    return {
+        "object": INDENT * depth + kind,
+        "name": " ".join(filter(None, (node.get("name") or node.get("type", ""), address))),
+        "id": node["id"],
+        "provisioning_status": node["provisioning_status"],
+        "operating_status": node["operating_status"],
+    }

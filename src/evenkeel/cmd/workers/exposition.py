@@ -1,0 +1,59 @@
+"""Metrics of several processes in one exposition: each adds a label to its own, and their texts are put together."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+LABEL = "worker"
+END = b"# EOF\n"
+"""Of an exposition in OpenMetrics."""
+_FAMILY = re.compile(rb"^(?=# HELP )", re.MULTILINE)
+
+
+class LabelledRegistry(Collector):
+    """A registry whose samples say which process they are of, unless they have the label already."""
+
+    def __init__(self, registry: Collector, process: str) -> None:
+        self._registry = registry
+        self._process = process
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, for one exposition."""
+        for family in self._registry.collect():
+            labelled = Metric(family.name, family.documentation, family.type, family.unit)
+            labelled.samples = [
+                sample._replace(labels={LABEL: self._process, **sample.labels}) for sample in family.samples
+            ]
+            yield labelled
+
+
+def exposition(registry: Collector, process: str, accept: str) -> bytes:
+    """The text in the format that a scraper accepts."""
+    encode, _ = choose_encoder(accept)
+    text: bytes = encode(LabelledRegistry(registry, process))
+    return text
+
+
+def joined(texts: Iterable[bytes]) -> bytes:
+    """One text of those of several processes, all in one format: each family once, with the samples of all."""
+    families: dict[bytes, list[bytes]] = {}
+    end = b""
+    for text in texts:
+        if text.endswith(END):
+            text, end = text[: -len(END)], END
+        for family in _FAMILY.split(text):
+            if family:
+                head, samples = _parts(family)
+                families.setdefault(head, []).append(samples)
+    return b"".join(head + b"".join(samples) for head, samples in families.items()) + end
+
+
+def _parts(family: bytes) -> tuple[bytes, bytes]:
+    """The comments (``HELP``, ``TYPE``, ``UNIT``), which come first, and the samples."""
+    at = 0
+    while family.startswith(b"# ", at):
+        at = family.index(b"\n", at) + 1
+    return family[:at], family[at:]

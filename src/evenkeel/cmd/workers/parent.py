@@ -1,0 +1,248 @@
+"""The parent of several workers.
+
+The first worker starts alone: what it refuses is told once, and ends the parent. The others follow as soon as it
+serves. A worker that ends later is started again, after a back-off; one that hangs is killed. The parent itself
+connects neither to the database nor to the message bus.
+"""
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import Sequence
+from socket import socket
+
+import structlog
+from oslo_config import cfg
+from prometheus_client import REGISTRY
+from prometheus_client.exposition import choose_encoder
+
+from evenkeel.cmd.configuration.refusal import REFUSED
+from evenkeel.cmd.configuration.sections import CONTROLLER
+from evenkeel.cmd.endpoint import announce, listen, url_of
+from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level
+from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
+from evenkeel.cmd.reloading import Reloading
+from evenkeel.cmd.runtime import on_stop_signal
+from evenkeel.cmd.server_tls import API_CERTIFICATE_OPTIONS, api_tls
+from evenkeel.cmd.service_manager import ServiceManager
+from evenkeel.cmd.workers.exposition import exposition, joined
+from evenkeel.cmd.workers.worker import Worker
+from evenkeel.core.backoff import Backoff
+from evenkeel.metrics.workers import WORKER_ENDS, WORKER_UP
+
+log = structlog.get_logger(__name__)
+
+BEAT_SECONDS = 30.0
+"""A worker whose event loops have not run for so long hangs; systemd's watchdog, if there is one, says another time."""
+LOOK_SECONDS = 1.0
+START_AGAIN = Backoff(initial_seconds=0.5, max_seconds=30.0, jitter=(0.8, 1.2))
+STEADY_SECONDS = 60.0
+"""A worker that served for so long has got over the failures before."""
+STOP_SECONDS = 60.0
+"""After which workers that do not end are killed; they wait less for anything themselves."""
+SCRAPE_SECONDS = 5.0
+"""For the workers' metrics; Prometheus waits 10 s for ours."""
+PARENT = "parent"
+
+
+class CannotStart(Exception):
+    """A worker ended before any served."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+
+
+async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
+    """Run the workers until stopped; the exit code. Raises :class:`ValueError`."""
+    systemd = ServiceManager(health_file=conf.health_file)
+    metrics = MetricsEndpoint(conf)
+    try:
+        api_tls(conf)
+        listening = listen(conf)
+    except ValueError:
+        await metrics.stop()
+        raise
+    parent = Parent(name, arguments, listening, conf.workers, beat_seconds=systemd.watchdog_seconds or BEAT_SECONDS)
+    stop = asyncio.Event()
+    on_stop_signal(stop.set)
+    reloading = _reloading(name, arguments, conf, metrics)
+
+    def reload() -> None:
+        if reloading.reload():
+            parent.reloaded()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    await metrics.start(expose=parent.exposition)
+    systemd.status("waiting for the first worker")
+    running = asyncio.create_task(parent.run())
+    telling = asyncio.create_task(_tell(parent, systemd, conf, url_of(listening, conf)))
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        return 0 if stop.is_set() else _exit_code(running)
+    finally:
+        systemd.stopping()
+        listening.close()
+        for task in (running, telling, stopped):
+            task.cancel()
+        await asyncio.gather(running, telling, stopped, return_exceptions=True)
+        await parent.stop()
+        await metrics.stop()
+
+
+def _exit_code(running: asyncio.Task[None]) -> int:
+    error = running.exception()
+    if not isinstance(error, CannotStart):
+        raise error or RuntimeError("the parent's loop has ended")
+    if error.code != REFUSED:  # it has said itself what it refuses
+        log.error("the first worker ended before it served", code=error.code)
+    return error.code if error.code > 0 else 1
+
+
+def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
+    """What a SIGHUP does in the parent, before the workers get one."""
+
+    def check_certificate(changed: cfg.ConfigOpts) -> None:
+        if (api_tls(changed) is None) != (not conf.api.ssl_cert_file):
+            raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
+
+    actions = {
+        LOG_OPTIONS: set_log_level,
+        API_CERTIFICATE_OPTIONS: check_certificate,
+        METRICS_CERTIFICATE_OPTIONS: metrics.reload,
+    }
+    return Reloading(name, arguments, CONTROLLER, conf, actions)
+
+
+async def _tell(parent: "Parent", systemd: ServiceManager, conf: cfg.ConfigOpts, url: str) -> None:
+    """Tell that the API is served as soon as it is, and then that it still is."""
+    await parent.serves.wait()
+    announce(conf.api.endpoint_file, url)
+    systemd.ready()
+    await systemd.watch(hangs=parent.nobody_serves, problem="no worker serves")
+
+
+class Parent:
+    """Keeps ``count`` workers running on one socket."""
+
+    def __init__(
+        self, name: str, arguments: Sequence[str], listening: socket, count: int, *, beat_seconds: float
+    ) -> None:
+        self.serves = asyncio.Event()
+        """Set as soon as one serves."""
+        self._name = name
+        self._arguments = tuple(arguments)
+        self._listening = listening
+        self._numbers = range(1, count + 1)
+        self._beat_seconds = beat_seconds
+        self._workers: dict[int, Worker] = {}
+        self._served_at = time.monotonic()
+        self._reloads = 0
+        for number in self._numbers:
+            WORKER_UP.labels(str(number)).set(0)
+            WORKER_ENDS.labels(str(number))
+
+    async def run(self) -> None:
+        """Start the workers, and start again those that end, until cancelled; :meth:`stop` ends them. Raises
+        :class:`CannotStart`."""
+        tasks = [asyncio.create_task(work) for work in (self._keep(1), self._keep_others(), self._look())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _keep_others(self) -> None:
+        await self.serves.wait()
+        await asyncio.gather(*(self._keep(number) for number in self._numbers[1:]))
+
+    async def _keep(self, number: int) -> None:
+        failures = 0
+        while True:
+            worker = self._workers[number] = await self._start(number)
+            code = await worker.ended()
+            del self._workers[number]
+            WORKER_UP.labels(str(number)).set(0)
+            WORKER_ENDS.labels(str(number)).inc()
+            if not self.serves.is_set():
+                raise CannotStart(code)
+            failures = 1 if worker.served_seconds() >= STEADY_SECONDS else failures + 1
+            pause_seconds = START_AGAIN.delay_seconds(failures, random.uniform)
+            log.error(
+                "worker ended; it is started again",
+                worker=number,
+                pid=worker.pid,
+                code=code,
+                served_seconds=round(worker.served_seconds(), 1),
+                after_seconds=round(pause_seconds, 1),
+            )
+            await asyncio.sleep(pause_seconds)
+
+    async def _start(self, number: int) -> Worker:
+        reloads = self._reloads
+
+        def on_serving(worker: Worker) -> None:
+            log.info("worker serves", worker=number, pid=worker.pid)
+            WORKER_UP.labels(str(number)).set(1)
+            self.serves.set()
+            if reloads != self._reloads:  # it may have read the configuration before
+                worker.send(signal.SIGHUP)
+
+        words = (self._name, *self._arguments)
+        return await Worker.start(
+            number, words, self._listening, beat_seconds=self._beat_seconds, on_serving=on_serving
+        )
+
+    async def _look(self) -> None:
+        """Kill those that hang."""
+        looked_at = time.monotonic()
+        while True:
+            late = time.monotonic() - looked_at > 2 * LOOK_SECONDS
+            looked_at = time.monotonic()
+            for worker in tuple(self._workers.values()):
+                if late:
+                    worker.forgive()  # this process did not run either
+                elif worker.hangs(self._beat_seconds):
+                    log.error("a worker hangs; it is killed", worker=worker.number, pid=worker.pid)
+                    worker.send(signal.SIGKILL)
+                elif worker.serves:
+                    self._served_at = looked_at
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def nobody_serves(self, within_seconds: float) -> bool:
+        """Whether no worker has served for so long."""
+        return time.monotonic() - self._served_at > within_seconds
+
+    def reloaded(self) -> None:
+        """The configuration has changed: tell the workers. Those that do not serve yet are told when they do."""
+        self._reloads += 1
+        for worker in self._workers.values():
+            if worker.serves:
+                worker.send(signal.SIGHUP)
+
+    async def exposition(self, accept: str) -> tuple[bytes, str]:
+        """The metrics of all processes, and the type of their text. A worker that does not answer has none."""
+        lines = [worker.line for _, worker in sorted(self._workers.items()) if worker.serves]
+        theirs = await asyncio.gather(*(line.exposition(accept, within_seconds=SCRAPE_SECONDS) for line in lines))
+        mine = exposition(REGISTRY, PARENT, accept)
+        return await asyncio.to_thread(joined, [mine, *theirs]), choose_encoder(accept)[1]
+
+    async def stop(self) -> None:
+        """End all workers; :meth:`run` has been cancelled."""
+        workers = tuple(self._workers.values())
+        for worker in workers:
+            worker.send(signal.SIGTERM)
+        ending = [asyncio.create_task(worker.ended()) for worker in workers]
+        if not ending:
+            return
+        _, late = await asyncio.wait(ending, timeout=STOP_SECONDS)
+        if late:
+            log.error("workers did not end; they are killed", count=len(late))
+            for worker in workers:
+                worker.send(signal.SIGKILL)
+        await asyncio.gather(*ending)

@@ -1,0 +1,114 @@
+"""A parent's view of one worker: its process, what it said last, and the connection to it."""
+
+import asyncio
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from evenkeel.cmd.workers.line import WorkerLine
+
+ENTRY = "evenkeel.cmd.workers.entry"
+NOTICE_MAX = 4096
+"""Bytes of a notice (sd_notify(3))."""
+
+
+class Descriptors(NamedTuple):
+    """Of a worker: the API's listening socket, notices to the parent (sd_notify(3)), the connection to it."""
+
+    api: int
+    notices: int
+    line: int
+
+
+class Worker:
+    """A running one. Make it with :meth:`start`."""
+
+    def __init__(
+        self,
+        number: int,
+        process: asyncio.subprocess.Process,
+        notices: socket.socket,
+        line: WorkerLine,
+        on_serving: Callable[["Worker"], None],
+    ) -> None:
+        self.number = number
+        self.pid = process.pid
+        self.line = line
+        self._process = process
+        self._notices = notices
+        self._on_serving = on_serving
+        self._served_at: float | None = None
+        self._beat_at = 0.0
+
+    @classmethod
+    async def start(
+        cls,
+        number: int,
+        words: Sequence[str],
+        api: socket.socket,
+        *,
+        beat_seconds: float,
+        on_serving: Callable[["Worker"], None],
+    ) -> "Worker":
+        """A new process. ``words``: the command's name and arguments. ``beat_seconds``: after which it hangs if it has
+        said nothing. ``on_serving``: called as soon as it serves."""
+        notices, its_notices = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        line, its_line = socket.socketpair()
+        passed = Descriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
+        own = (sys.executable, "-m", ENTRY, str(number), str(beat_seconds), *map(str, passed))
+        with its_notices, its_line:
+            process = await asyncio.create_subprocess_exec(
+                *own, *words, stdin=asyncio.subprocess.DEVNULL, pass_fds=passed
+            )
+        notices.setblocking(False)
+        worker = cls(number, process, notices, WorkerLine(line), on_serving)
+        await worker.line.open()
+        asyncio.get_running_loop().add_reader(notices.fileno(), worker.listen)
+        return worker
+
+    @property
+    def serves(self) -> bool:
+        """Whether it has said so."""
+        return self._served_at is not None
+
+    def served_seconds(self) -> float:
+        """Since it said so; 0: it has not."""
+        return 0.0 if self._served_at is None else time.monotonic() - self._served_at
+
+    def listen(self) -> None:
+        """Take what it has said."""
+        while True:
+            try:
+                notice = self._notices.recv(NOTICE_MAX).decode().splitlines()
+            except OSError:
+                return
+            self._beat_at = time.monotonic()
+            if "READY=1" in notice and self._served_at is None:
+                self._served_at = self._beat_at
+                self._on_serving(self)
+
+    def forgive(self) -> None:
+        """Count its silence from now on."""
+        self._beat_at = time.monotonic()
+
+    def hangs(self, beat_seconds: float) -> bool:
+        """Whether it has served, and said nothing for so long. Before, it may wait for the database or the bus."""
+        self.listen()
+        return self.serves and time.monotonic() - self._beat_at > beat_seconds
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal; nothing happens if it is gone."""
+        if self._process.returncode is None:
+            self._process.send_signal(number)
+
+    async def ended(self) -> int:
+        """Its exit code as soon as it has ended; negative: the signal that killed it."""
+        code = await self._process.wait()
+        if self._notices.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._notices.fileno())
+            self._notices.close()
+        await self.line.close()
+        return code

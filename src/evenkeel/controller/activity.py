@@ -1,0 +1,64 @@
+"""What this controller did over time, beside the traffic of all load balancers: a ring of points in memory."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from evenkeel.controller.settings import TrafficSettings
+from evenkeel.core.activity import Activity, ActivityPoint, ActivityTotals, TrafficSum
+from evenkeel.metrics.activity import activity_totals
+
+
+class ActivityRecorder:
+    """Keeps the differences of totals. ``wall``: seconds since the epoch."""
+
+    def __init__(
+        self,
+        settings: TrafficSettings,
+        totals: Callable[[], ActivityTotals] = activity_totals,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings = settings
+        self._totals = totals
+        self._since = wall()
+        self._before: ActivityTotals | None = None
+        self._points: deque[ActivityPoint] = deque(maxlen=max(1, settings.points))
+
+    def activity(self) -> Activity:
+        """Totals of now, and the points. Any thread may call it."""
+        return Activity(
+            since=self._since,
+            interval_seconds=self._settings.interval_seconds,
+            totals=self._totals(),
+            points=tuple(self._points),
+            reason="" if self._points else self._reason(),
+        )
+
+    def _reason(self) -> str:
+        if not self._settings.points:
+            return "this controller keeps no series: series.points is 0"
+        return f"this controller began less than two intervals of {self._settings.interval_seconds:g} s ago"
+
+    def note(self, at: float, seconds: float, traffic: TrafficSum | None) -> None:
+        """A look ended ``at``, so many seconds after the one before it; the first one has no point."""
+        now, before = self._totals(), self._before
+        self._before = now
+        if before is not None:
+            self._points.append(_point(at, seconds, before, now, traffic))
+
+
+def _point(
+    at: float, seconds: float, before: ActivityTotals, now: ActivityTotals, traffic: TrafficSum | None
+) -> ActivityPoint:
+    then, total = before.requests(), now.requests()
+    requests = total.count - then.count
+    changes = now.changes.count - before.changes.count
+    return ActivityPoint(
+        at=at,
+        requests=requests / seconds,
+        failed_requests=(total.failed - then.failed) / seconds,
+        request_seconds=(total.seconds - then.seconds) / requests if requests else None,
+        changes=changes,
+        time_to_active_seconds=(now.changes.seconds - before.changes.seconds) / changes if changes else None,
+        traffic=traffic,
+    )

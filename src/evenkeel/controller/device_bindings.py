@@ -1,0 +1,45 @@
+"""Binds ports of devices' addresses to another host at the network service: see
+:mod:`evenkeel.store.networks.bindings`."""
+
+import structlog
+
+from evenkeel.controller.loops import for_each
+from evenkeel.core.errors import Conflict
+from evenkeel.core.network import RETRY, DeviceBinding, PortOptions
+from evenkeel.core.ports import AttachmentStore, Network
+
+log = structlog.get_logger(__name__)
+
+PORTS_PER_LOOK = 20
+PORTS_AT_ONCE = 4
+
+
+class DeviceBindings:
+    """Finds ports that are to be bound to another host, and binds them."""
+
+    def __init__(self, store: AttachmentStore, network: Network) -> None:
+        self._store = store
+        self._network = network
+
+    async def look(self) -> None:
+        """Bind all due ports once. Raises :class:`NetworkUnavailable` if that prevented some."""
+        due = await self._store.take_due_bindings(limit=PORTS_PER_LOOK, backoff=RETRY)
+        await for_each(due, self._bind, at_once=PORTS_AT_ONCE)
+
+    async def _bind(self, claim_id: str) -> None:
+        latest: DeviceBinding | None = await self._store.binding_of(claim_id)
+
+        async def read() -> PortOptions | None:
+            nonlocal latest
+            latest = await self._store.binding_of(claim_id)
+            return None if latest is None else PortOptions(security_group_ids=None, binding_host=latest.host)
+
+        if latest is not None:
+            try:
+                await self._network.set_options(latest.port_id, read)
+            except Conflict as error:
+                log.warning("port of a device's address not bound; trying again", claim=claim_id, reason=str(error))
+                return
+        if latest is not None:
+            log.info("port of a device's address bound", port=latest.port_id, host=latest.host)
+        await self._store.bound(claim_id, None if latest is None else latest.host)

@@ -1,0 +1,102 @@
+"""What one controller did, and the traffic of all load balancers: totals since it began, and points over time.
+
+Requests and times to ACTIVE are this controller's own: other controllers answer other requests and take other reports.
+Traffic is that of all load balancers with a series, which every controller makes from the same totals in the database.
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.core.traffic import TrafficSample
+from evenkeel.core.values import Value
+
+RouteKey = tuple[str, str]
+"""Method and route."""
+
+
+class RequestTotals(Value):
+    """Requests answered since the process began."""
+
+    count: int = 0
+    failed: int = 0
+    """With a status of 500 or above."""
+    seconds: float = 0.0
+    """The sum of the times to answer them."""
+
+
+class ChangeTotals(Value):
+    """Changes that devices have, by the reports that this process took since it began."""
+
+    count: int = 0
+    seconds: float = 0.0
+    """The sum of their times to ACTIVE."""
+    buckets: tuple[tuple[float, int], ...] = ()
+    """Upper bound in seconds, and how many took at most so long; ascending, the last bound infinite."""
+
+    def quantile(self, share: float) -> float | None:
+        """The time within which this share of them was, interpolated within its bucket as Prometheus does; None: there
+        are none. Beyond the last finite bound it is that bound."""
+        if not self.count:
+            return None
+        wanted = share * self.count
+        lower, below = 0.0, 0
+        for bound, at_most in self.buckets:
+            if at_most >= wanted:
+                if bound == float("inf"):
+                    return lower
+                return lower + (bound - lower) * (wanted - below) / max(1, at_most - below)
+            lower, below = bound, at_most
+        return lower
+
+
+class ActivityTotals(Value):
+    """Totals since the process began."""
+
+    routes: Mapping[RouteKey, RequestTotals]
+    changes: ChangeTotals
+
+    def requests(self) -> RequestTotals:
+        """Of all routes."""
+        every = self.routes.values()
+        return RequestTotals(
+            count=sum(each.count for each in every),
+            failed=sum(each.failed for each in every),
+            seconds=sum(each.seconds for each in every),
+        )
+
+
+class TrafficSum(Value):
+    """The traffic of several load balancers between two looks."""
+
+    load_balancers: int
+    """Those that were observed; the others are not in it."""
+    traffic: TrafficSample
+
+
+class ActivityPoint(Value):
+    """What happened between two looks."""
+
+    at: float
+    """When it ended, seconds since the epoch."""
+    requests: float
+    """Per second."""
+    failed_requests: float
+    """Per second."""
+    request_seconds: float | None
+    """Mean time to answer; None without requests."""
+    changes: int
+    time_to_active_seconds: float | None
+    """Mean of the changes; None without changes."""
+    traffic: TrafficSum | None
+    """None: no load balancer was observed."""
+
+
+class Activity(Value):
+    """Totals, and the points that are kept, oldest first."""
+
+    since: float
+    """When the process began to count, seconds since the epoch."""
+    interval_seconds: float
+    totals: ActivityTotals
+    points: tuple[ActivityPoint, ...] = ()
+    reason: str = ""
+    """Why there are no points (human-readable)."""

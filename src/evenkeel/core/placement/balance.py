@@ -1,0 +1,42 @@
+"""Homes that are spread unevenly over a device group's agents are evened out by planned handovers, one after the other.
+
+A new shard's home is the agent that is home to the fewest, but many tenants that come at once are placed by several
+controllers from the same counts, and an agent that is added later is home to none.
+"""
+
+from evenkeel.core.ids import AgentId
+from evenkeel.core.placement.shards import Rule, min_id, moved
+from evenkeel.core.placement.views import GroupSnapshot, Handover
+from evenkeel.core.statuses import FailbackMode
+
+DIFFERENCE_MIN = 3
+"""Fewer shards between the most and the least are not worth a handover."""
+SHARE_MIN = 0.1
+"""Nor is a smaller part of what an agent is home to on average."""
+
+
+def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
+    """The agents that are home to the most and to the fewest shards, if one has to move from the first to the second.
+
+    Only agents that could get their own shards back count: of the others, which may be on their way back, nothing is
+    taken. Where shards never go home by themselves an operator decides about homes.
+    """
+    rule = Rule(group, min_id)
+    if rule.fixed() is not None or group.failback is not FailbackMode.AUTO:
+        return None
+    settled = sorted((agent for agent in rule.loads.fit.values() if agent.settled), key=lambda agent: agent.id)
+    if len(settled) < 2:
+        return None
+    most, least = max(settled, key=lambda agent: agent.homed), min(settled, key=lambda agent: agent.homed)
+    average = sum(agent.homed for agent in settled) / len(settled)
+    return (most.id, least.id) if most.homed - least.homed >= max(DIFFERENCE_MIN, SHARE_MIN * average) else None
+
+
+def plan_balance(group: GroupSnapshot) -> list[Handover]:
+    """A handover of the group's first shard that is served at the home that has the most; none while another one is in
+    progress."""
+    skewed = skewed_homes(group)
+    if skewed is None or any(shard.handover_to is not None for shard in group.shards):
+        return []
+    most, least = skewed
+    return [moved(shard, least) for shard in group.shards if shard.home == shard.acting == most][:1]

@@ -1,0 +1,42 @@
+"""Totals of this process, read from its metrics."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from prometheus_client import Counter, Histogram
+from prometheus_client.samples import Sample
+
+from evenkeel.core.activity import ActivityTotals, ChangeTotals, RequestTotals, RouteKey
+from evenkeel.metrics.api import REQUEST_DURATION, REQUESTS
+from evenkeel.metrics.controller import TIME_TO_ACTIVE
+
+FAILED = 500
+
+
+def activity_totals() -> ActivityTotals:
+    """Requests by route, and times to ACTIVE, since the process began. Its work grows with the routes that were asked
+    for, so callers keep what it returns for some seconds."""
+    counts: dict[RouteKey, int] = defaultdict(int)
+    failed: dict[RouteKey, int] = defaultdict(int)
+    seconds: dict[RouteKey, float] = defaultdict(float)
+    for sample in _samples(REQUESTS, "_total"):
+        place = sample.labels["method"], sample.labels["route"]
+        counts[place] += int(sample.value)
+        failed[place] += int(sample.value) if int(sample.labels["status"]) >= FAILED else 0
+    for sample in _samples(REQUEST_DURATION, "_sum"):
+        seconds[sample.labels["method"], sample.labels["route"]] = sample.value
+    routes = {
+        place: RequestTotals(count=count, failed=failed[place], seconds=seconds[place])
+        for place, count in counts.items()
+    }
+    return ActivityTotals(routes=routes, changes=_changes())
+
+
+def _changes() -> ChangeTotals:
+    buckets = tuple((float(each.labels["le"]), int(each.value)) for each in _samples(TIME_TO_ACTIVE, "_bucket"))
+    (total,) = _samples(TIME_TO_ACTIVE, "_sum")
+    return ChangeTotals(count=buckets[-1][1], seconds=total.value, buckets=buckets)
+
+
+def _samples(metric: Counter | Histogram, suffix: str) -> Iterator[Sample]:
+    return (sample for family in metric.collect() for sample in family.samples if sample.name.endswith(suffix))

@@ -1,0 +1,14 @@
+"""Metrics of a controller's parent, with ``workers`` of more than 1."""
+
+from prometheus_client import Counter, Gauge
+
+WORKER_UP = Gauge(
+    "evenkeel_controller_worker_up",
+    "Whether a worker of a controller with several serves.",
+    ["worker"],
+)
+WORKER_ENDS = Counter(
+    "evenkeel_controller_worker_ends_total",
+    "Workers that ended, or hung and were killed, while the controller ran. They are started again.",
+    ["worker"],
+)

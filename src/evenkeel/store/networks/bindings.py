@@ -1,0 +1,82 @@
+"""Ports of devices' addresses that have to be bound to another host at the network service: their shard has another
+home, or their device group another ``port_binding_host``.
+
+The transaction that changes the host stores which ports are concerned; a controller binds them, and tries again until
+the network service has accepted it. A row goes with its port.
+"""
+
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, delete, exists, insert, literal, select, update
+
+from evenkeel.core.backoff import Backoff
+from evenkeel.core.network import DeviceBinding
+from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.networks.claims import AT_ONCE
+from evenkeel.store.networks.places import layout_of
+from evenkeel.store.records import schema
+
+_due = schema.device_port_binding
+_other = _due.alias("other")
+_port, _address = schema.device_port, schema.device_address
+_shard, _agent, _group = schema.shard, schema.agent, schema.device_group
+
+_WANTED = (
+    select(_due.c.claim_id, _port.c.port_id, _group.c.network_layout, _agent.c.host)
+    .join(_port, _port.c.claim_id == _due.c.claim_id)
+    .join(_address, _address.c.claim_id == _due.c.claim_id)
+    .join(_shard, _shard.c.id == _address.c.shard_id)
+    .join(_group, and_(_group.c.environment == _shard.c.environment, _group.c.number == _shard.c.group_number))
+    .join(_agent, _agent.c.id == _shard.c.home_agent_id, isouter=True)
+)
+
+
+def bind_again(connection: Connection, shards: Select[tuple[str]]) -> None:
+    """Have the ports of the addresses that devices have for these shards bound once more. Two statements."""
+    claims = select(_address.c.claim_id).where(_address.c.shard_id.in_(shards), _address.c.claim_id.is_not(None))
+    connection.execute(update(_due).where(_due.c.claim_id.in_(claims)).values(due_at=AT_ONCE, attempts=0))
+    new = select(_address.c.claim_id, literal(AT_ONCE), literal(0)).where(
+        _address.c.shard_id.in_(shards),
+        _address.c.claim_id.is_not(None),
+        ~exists().where(_other.c.claim_id == _address.c.claim_id),
+    )
+    connection.execute(insert(_due).from_select(["claim_id", "due_at", "attempts"], new))
+
+
+def binding_of(connection: Connection, claim_id: str) -> DeviceBinding | None:
+    """The host that the port is to be bound to now; None: it is gone, bound, or to be bound nowhere."""
+    row = connection.execute(_WANTED.where(_due.c.claim_id == claim_id)).first()
+    host = None if row is None else layout_of(row.network_layout).binding_host or row.host
+    if row is None or row.port_id is None or not host:
+        return None
+    return DeviceBinding(claim_id=row.claim_id, port_id=row.port_id, host=host)
+
+
+def look_for_due(connection: Connection, limit: int) -> Any:
+    """Rows that are due, longest due first."""
+    return connection.execute(
+        select(_due).where(reached(_due.c.due_at)).order_by(_due.c.due_at).limit(limit)
+    ).fetchall()
+
+
+def take(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
+    """Ids of the claims of those that no other process took since they were read."""
+    taken = []
+    for row in due:
+        pause_seconds = backoff.nominal_seconds(row.attempts + 1)
+        statement = (
+            update(_due)
+            .where(_due.c.claim_id == row.claim_id, _due.c.attempts == row.attempts, reached(_due.c.due_at))
+            .values(attempts=row.attempts + 1, due_at=db_now() + pause_seconds)
+        )
+        if connection.execute(statement).rowcount:
+            taken.append(row.claim_id)
+    return tuple(taken)
+
+
+def bound(connection: Connection, claim_id: str, host: str | None) -> None:
+    """Forget the change of a port that was bound to this host, unless it is to be bound to another one meanwhile.
+    None: it was to be bound nowhere."""
+    wanted = binding_of(connection, claim_id)
+    if wanted is None or wanted.host == host:
+        connection.execute(delete(_due).where(_due.c.claim_id == claim_id))

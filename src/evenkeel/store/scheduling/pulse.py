@@ -1,0 +1,52 @@
+"""One small statement that tells whether anything may have changed that the scheduler's tick decides on."""
+
+from sqlalchemy import ColumnElement, Connection, case, exists, false, func, or_, select
+
+from evenkeel.core.control import Pulse
+from evenkeel.core.reach import UNWATCHED_SECONDS
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.ownership.sql import live
+from evenkeel.store.records import schema
+
+_agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
+
+SETTLED_SECONDS = UNWATCHED_SECONDS + 10.0
+"""After this time since its last change nothing more follows from an agent's row by time alone, but its expiry."""
+
+
+def _number(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+
+_LIVE = live()
+_changed_lately = or_(
+    _agent.c.session_started_at > db_now() - SETTLED_SECONDS,
+    _agent.c.sight_since > db_now() - SETTLED_SECONDS,
+    ~_LIVE & (_agent.c.session_expires_at > db_now() - SETTLED_SECONDS),
+)
+_PULSE = select(
+    db_now().label("now"),
+    # not live though nobody ended its session
+    _number(_changed_lately | (_agent.c.session_id.is_not(None) & ~_LIVE)).label("unsettled"),
+    exists().where(_shard.c.acting_agent_id.is_(None)).label("unserved"),
+    exists().where(_shard.c.handover_to.is_not(None)).label("in_handover"),
+    exists().where(_root.c.shard_id.is_(None), _root.c.deleted == false()).label("unplaced"),
+    func.count(_agent.c.id),
+    _number(_LIVE),
+    _number(_agent.c.admin_state_up),
+    _number(_agent.c.forced_down),
+    _number(_agent.c.failback_asked),
+    func.count(_agent.c.silent_since),
+    func.count(_agent.c.reachable_devices),
+    func.coalesce(func.sum(_agent.c.reachable_devices), 0),
+    func.coalesce(func.sum(_agent.c.assignments_revision), 0),
+    func.coalesce(func.max(_agent.c.session_started_at), 0.0),
+    func.coalesce(func.max(_agent.c.sight_since), 0.0),
+)
+
+
+def read_pulse(connection: Connection) -> Pulse:
+    """One statement: a scan of the agents, and three looks by index."""
+    now, *restless_and_marks = connection.execute(_PULSE).one()
+    restless, marks = restless_and_marks[:4], restless_and_marks[4:]
+    return Pulse(now_seconds=float(now), calm=not any(restless), marks=tuple(float(mark) for mark in marks))

@@ -1,0 +1,56 @@
+"""Changes that their agents have not confirmed for a while: perhaps their hints were lost."""
+
+from sqlalchemy import Connection, Double, Integer, bindparam, select
+
+from evenkeel.core.control import ShardOwner
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.ownership.sql import owner_of
+from evenkeel.store.records import schema
+from evenkeel.store.reports.applied import PENDING_STATUSES
+
+_root, _agent, _shard = schema.load_balancer, schema.agent, schema.shard
+_OWNER = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.label("agent_id"), _agent.c.host
+
+
+def read_waiting(
+    connection: Connection, waited_seconds: float, deadline_seconds: float, limit: int
+) -> tuple[ShardOwner, ...]:
+    """The load balancers that wait are found by the index of their deadlines. Two queries, one if none waits."""
+    # a short deadline leaves no time to wait so long
+    left_seconds = max(deadline_seconds - waited_seconds, deadline_seconds / 2)
+    rows = list(connection.execute(_WAITING, {"b_left": left_seconds, "b_limit": limit}))
+    groups = {(row.environment, row.group_number) for row in rows}
+    if groups:  # what they wait for may be a network that the common shard serves
+        environments = sorted({environment for environment, _ in groups})
+        observers = connection.execute(_COMMON.where(in_list(_shard.c.environment, environments)))
+        rows += [row for row in observers if (row.environment, row.group_number) in groups]
+    return tuple({row.agent_id: owner_of(row, row.host) for row in rows}.values())
+
+
+_longest = (
+    select(_root.c.shard_id)
+    .where(
+        _root.c.pending_deadline < db_now() + bindparam("b_left", type_=Double()),
+        _root.c.provisioning_status.in_(PENDING_STATUSES),
+        _root.c.shard_id.is_not(None),
+    )
+    .order_by(_root.c.pending_deadline)
+    .limit(bindparam("b_limit", type_=Integer()))
+    .subquery("longest")
+)
+_served = select(_longest.c.shard_id).distinct().subquery("served")
+_WAITING = (
+    select(*_OWNER)
+    .select_from(_served)
+    .join(_shard, _shard.c.id == _served.c.shard_id)
+    .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
+    .order_by(_shard.c.id)
+)
+_COMMON = (
+    select(*_OWNER)
+    .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
+    .where(_shard.c.project_id == COMMON_PROJECT)
+    .order_by(_shard.c.id)
+)
