@@ -9,6 +9,7 @@ from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, bare, create, ids, listener, load_balancer, next_moment, placed, tree
+from tests.store.ownership_world import statements
 
 COUNT = 7
 
@@ -259,3 +260,18 @@ async def test_lists_are_filtered_by_what_is_in_them(store: SqlStore) -> None:
     assert await ports("tlsv1") == await ports('"') == await ports("TLSv1%") == []
     with pytest.raises(Invalid, match="tls_versions"):
         await store.tenants.list(Listener, ListQuery(sort=(("tls_versions", False),)))
+
+
+@pytest.mark.parametrize(("attribute", "index"), [("name", "name"), ("vip_address", "vip_address")])
+async def test_one_is_found_by_index_in_all_projects(
+    store: SqlStore, seven: list[LoadBalancer], attribute: str, index: str
+) -> None:
+    if store.database.sync_engines()[0].dialect.name != "sqlite":
+        pytest.skip("a small table is always scanned on PostgreSQL")
+    with statements() as seen:
+        await store.tenants.list(LoadBalancer, ListQuery(filters={attribute: ("x",)}, limit=10))
+    (sent,) = seen.sent
+    plan = await store.database.read(
+        lambda c: c.exec_driver_sql(f"EXPLAIN QUERY PLAN {sent}", ("x",) * sent.count("?")).all()
+    )
+    assert any(f"ix_load_balancer_{index}" in row[3] for row in plan), plan

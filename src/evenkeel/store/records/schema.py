@@ -363,6 +363,9 @@ load_balancer = Table(
     Index("ix_load_balancer_created", "created_at", "id"),
     Index("ix_load_balancer_pending_deadline", "pending_deadline"),
     Index("ix_load_balancer_vip_port_id", "vip_port_id"),
+    # operators look for them in all projects
+    Index("ix_load_balancer_name", "name"),
+    Index("ix_load_balancer_vip_address", "vip_address"),
 )
 
 vip_address = Table(  # all addresses of load balancers, so that they are unique: see vips/addresses.py
