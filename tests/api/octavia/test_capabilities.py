@@ -107,7 +107,7 @@ CASES = {
         "member",
         {"monitor_address": "2001:DB8::0:9"},
         "monitor_address 2001:db8::9",
-        {"monitor_address": "2001:db8::9"},
+        {"monitor_address": "2001:DB8::0:9"},
     ),
     "monitor_port": Case("member", {"monitor_port": 8081}, "monitor_port 8081"),
     "TLS-HELLO": Case("healthmonitor", {"type": "TLS-HELLO"}, "type TLS-HELLO", {"url_path": None}, changeable=False),
@@ -267,9 +267,9 @@ async def test_cidrs_are_of_the_vips_family(api: Client) -> None:
     assert listener["listener"]["allowed_cidrs"] == ["2001:db8::/32"]
     bad = {"allowed_cidrs": ["10.0.0.0/8"]}
     for path in (f"/listeners/{listener['listener']['id']}",):
-        assert "IPv6" in (await api.put(path, {"listener": bad}, 400))["faultstring"]
-    assert "IPv6" in (await api.post("/listeners", {"listener": body | bad}, 400))["faultstring"]
-    case = Case("listener", {"allowed_cidrs": ["2001:db8::/32"]}, "IPv4")
+        assert "IP version" in (await api.put(path, {"listener": bad}, 400))["faultstring"]
+    assert "IP version" in (await api.post("/listeners", {"listener": body | bad}, 400))["faultstring"]
+    case = Case("listener", {"allowed_cidrs": ["2001:db8::/32"]}, "IP version")
     assert case.words in (await api.put(*changing(case, four), 400))["faultstring"]
     assert case.words in (await api.post("/loadbalancers", populated(case, "dev"), 400))["faultstring"]
     nested = populated(case, "dev")
