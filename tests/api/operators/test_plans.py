@@ -123,7 +123,10 @@ async def test_orphans_are_what_devices_hold_and_the_database_does_not_know(
     sink.on_question = answering(store, devices=(DevicePlan(device="a, b", operations=steps, more=1),))
     found = await api.post(f"/evenkeel/v1/shards/{common.id}/orphans", None, status=200)
     assert found == {
-        "orphans": [{"load_balancer_id": name, "devices": "a, b", "seconds": 65} for name in ("gone", "nul\0")],
+        "orphans": [
+            {"load_balancer_id": name, "devices": "a, b", "seconds": 65, "removed_in_seconds": None}
+            for name in ("gone", "nul\0")
+        ],
         "partitions": [],
         "more": 1,
     }

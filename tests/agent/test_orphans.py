@@ -1,0 +1,74 @@
+"""Load balancers on devices that no definition names: without the controllers' word they stay."""
+
+from typing import Any
+
+import pytest
+
+from evenkeel.agent.orphans import NAMED_MAX, after_removal, verdict_on, with_orphans_named
+from evenkeel.core.device import PartitionOutcome, repair
+from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
+from evenkeel.core.messages import Applied, OrphanVerdict
+
+
+class Client:
+    """A shard's calls; answers, or raises, what the test says."""
+
+    shard_id = "x"
+
+    def __init__(self, answer: OrphanVerdict | Exception | None) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, ...]] = []
+
+    async def judge_orphans(self, load_balancer_ids: tuple[str, ...]) -> OrphanVerdict | None:
+        self.asked.append(load_balancer_ids)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+async def verdict(answer: OrphanVerdict | Exception | None) -> OrphanVerdict:
+    client: Any = Client(answer)
+    found = await verdict_on(client, ("lb-1", "lb-2"))
+    assert client.asked == [("lb-1", "lb-2")]
+    return found
+
+
+async def test_the_controllers_decide() -> None:
+    said = OrphanVerdict(remove=("lb-1",), kept={"lb-2": 5.0}, again_seconds=5.0)
+    assert await verdict(said) == said
+
+
+@pytest.mark.parametrize("answer", [None, BusUnavailable("no answer"), CallRefused("unknown", "no such call")])
+async def test_without_an_answer_all_stay(answer: Exception | None) -> None:
+    """None: controllers of the previous version do not answer that."""
+    assert await verdict(answer) == OrphanVerdict(kept={"lb-1": None, "lb-2": None})
+
+
+async def test_who_lost_the_session_decides_nothing() -> None:
+    with pytest.raises(SessionLost):
+        await verdict(SessionLost("it was replaced"))
+
+
+def test_only_what_the_database_knows_is_reported() -> None:
+    before = PartitionOutcome(outcomes=(), writes=2, repaired=(repair("lb", "d", ["a"]),))
+    outcomes = (
+        Applied(load_balancer_id="lb", revision=3),
+        Applied(load_balancer_id="orphan", revision=0, error="in use"),
+    )
+    found = after_removal(before, PartitionOutcome(outcomes=outcomes, writes=1), {"orphan"})
+    assert (found.outcomes, found.writes, found.repaired) == (outcomes[:1], 3, before.repaired)
+
+
+def test_errors_name_the_orphans_that_stay() -> None:
+    outcomes = (
+        Applied(load_balancer_id="lb", revision=3, error="in use"),
+        Applied(load_balancer_id="other", revision=1),
+    )
+    outcome = PartitionOutcome(outcomes=outcomes)
+    assert with_orphans_named(outcome, {}) == outcome
+    kept = {f"orphan-{number}": None if number else 61.7 for number in range(NAMED_MAX + 2)}
+    refused, applied = with_orphans_named(outcome, kept).outcomes
+    assert applied == outcomes[1]
+    assert refused.error.startswith("in use; devices also hold load balancers that the database does not know")
+    assert "orphan-0 (stays for 62 s), orphan-1 (stays), orphan-2 (stays) and 2 more" in refused.error
+    assert "evenkeel orphan remove" in refused.error
