@@ -17,6 +17,7 @@ TENANTS = ("a", "b", "c", "d")
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     made = World(tmp_path)
+    made.controller_settings = msgspec.structs.replace(made.controller_settings, orphan_grace_seconds=0.1)
     await made.start()
     yield made
     await made.close()
