@@ -239,8 +239,12 @@ class ServiceBehaviour:
 
     # -- persistence
 
-    async def test_cookies_keep_clients_with_their_member(self, clients: Clients, servers: tuple[Server, ...]) -> None:
-        await clients.apply(self.one_pool(servers, session_persistence=sticky("HTTP_COOKIE")))
+    @pytest.mark.parametrize("protocol", ["HTTP", "TCP"])
+    async def test_cookies_keep_clients_with_their_member(
+        self, clients: Clients, servers: tuple[Server, ...], protocol: str
+    ) -> None:
+        made = self.one_pool(servers, protocol=protocol, session_persistence=sticky("HTTP_COOKIE"))
+        await clients.apply(replace(made, listeners=(listener(protocol=protocol),)))
         head, body = await clients.ask()
         cookies = re.findall(r"set-cookie: ([^;\r]*)", head, re.IGNORECASE)
         (ours,) = (cookie for cookie in cookies if not cookie.startswith("SESSION="))

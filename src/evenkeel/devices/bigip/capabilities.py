@@ -18,13 +18,13 @@ CAPABILITIES = Capabilities(
         "SCTP": ("SCTP",),
     },
     lb_algorithms=("ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
-    # the http profile reads and inserts cookies, and only virtual servers of HTTP listeners have one
+    # the http profile reads and inserts cookies; a TCP listener gets one for them (render/persistence.py)
     session_persistence={
         "SOURCE_IP": ("HTTP", "TCP", "HTTPS", "TERMINATED_HTTPS", "UDP", "SCTP"),
-        "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
-        "APP_COOKIE": ("HTTP", "TERMINATED_HTTPS"),
+        "HTTP_COOKIE": ("HTTP", "TERMINATED_HTTPS", "TCP"),
+        "APP_COOKIE": ("HTTP", "TERMINATED_HTTPS", "TCP"),
     },
-    cookie_pools=("HTTP",),
+    cookie_pools=("HTTP", "TCP"),
     # a BIG-IP has no monitor of SCTP
     health_monitor_types=("HTTP", "HTTPS", "TCP", "TLS-HELLO", "PING", "UDP-CONNECT"),
     # its https monitor cannot send the PROXY header, which comes before TLS

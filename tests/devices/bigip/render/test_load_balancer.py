@@ -252,8 +252,8 @@ def test_other_timeouts_make_a_transport_profile(client: int, server: int, secon
         (service(listeners=(listener(protocol="TCP", insert_headers={"X-Forwarded-For": "true"}),)), "protocol HTTP"),
         (
             service(
-                listeners=(listener(protocol="TCP"),),
-                pools=(pool(session_persistence=SessionPersistence(type="HTTP_COOKIE")),),
+                listeners=(listener(protocol="HTTPS"),),
+                pools=(pool(protocol="HTTPS", session_persistence=SessionPersistence(type="HTTP_COOKIE")),),
             ),
             "HTTP_COOKIE",
         ),

@@ -154,3 +154,19 @@ def test_every_algorithm_has_a_mode(algorithm: str, weights: tuple[int, ...]) ->
         "loadBalancingMode"
     ]
     assert mode.startswith("ratio-") is (weights == (1, 256))
+
+
+@pytest.mark.parametrize("protocol", ["HTTP", "TCP"])
+@pytest.mark.parametrize(("kind", "name"), [("HTTP_COOKIE", None), ("APP_COOKIE", "sid")])
+def test_a_tcp_listener_whose_pool_keeps_clients_by_a_cookie_reads_requests(
+    protocol: str, kind: str, name: str | None
+) -> None:
+    found = objects(of_pool(protocol, session_persistence=sticky(kind, cookie_name=name)))
+    profiles = [each["name"] for each in found["ltm/virtual dev_listener-1"].attributes["profiles"]]
+    assert profiles == ["/Common/http", "/Common/tcp", "/Common/oneconnect"]
+    assert found["ltm/virtual dev_listener-1"].attributes["persist"]
+
+
+def test_others_are_passed_on() -> None:
+    found = objects(of_pool("TCP", session_persistence=sticky("SOURCE_IP")))
+    assert [each["name"] for each in found["ltm/virtual dev_listener-1"].attributes["profiles"]] == ["/Common/fastL4"]

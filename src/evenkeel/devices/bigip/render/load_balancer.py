@@ -48,7 +48,7 @@ from evenkeel.devices.bigip.render.l7.rendered import render_l7
 from evenkeel.devices.bigip.render.monitor import monitor_objects
 from evenkeel.devices.bigip.render.network.addresses import in_route_domain
 from evenkeel.devices.bigip.render.network.translation import with_translation
-from evenkeel.devices.bigip.render.persistence import persistence_objects
+from evenkeel.devices.bigip.render.persistence import persistence_objects, with_readers_of_cookies
 from evenkeel.devices.bigip.render.pool import pool_object
 from evenkeel.devices.bigip.render.profiles import http_profile
 from evenkeel.devices.bigip.render.rules import listener_rules
@@ -77,7 +77,9 @@ def render(
             raise Unrenderable(problem)
         check_addresses(service, addresses)
         references = References(service, names)
-        found = _objects(in_route_domain(service), names, references, parent_ssl_profile, enhanced)
+        found = _objects(
+            in_route_domain(with_readers_of_cookies(service)), names, references, parent_ssl_profile, enhanced
+        )
         objects = tuple(with_translation(item, service, attachment, names) for item in found)
         settings = digest_of(service.listeners, enhanced)
         return RenderedObjects(service=service, objects=objects, needs=references.needs, settings=settings)

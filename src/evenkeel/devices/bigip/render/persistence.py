@@ -5,7 +5,8 @@ Octavia                      BIG-IP
 ===========================  =====================================================================================
 persistence SOURCE_IP        source-addr: a table; ``persistence_timeout`` is its timeout (180 s if not set),
                              ``persistence_granularity`` its mask
-persistence HTTP_COOKIE      cookie, insert
+persistence HTTP_COOKIE      cookie, insert. A TCP listener in front of such a pool is rendered as an HTTP listener,
+                             as F5's agent did: only with an http profile the device reads and inserts cookies
 persistence APP_COOKIE       universal: a table of the values of the members' cookie, by an iRule of fixed code; the
                              name of the cookie is a record of a data group
 algorithm SOURCE_IP          source-addr with the CARP hash: the same member for an address on every device, without a
@@ -24,6 +25,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
+from evenkeel.core.model import COOKIE_PERSISTENCE as COOKIE_PERSISTENCES
 from evenkeel.core.model import L7_PROTOCOLS
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames
@@ -202,6 +206,22 @@ def _cookie_name(pool: ServicePool) -> str:
 
 
 # -- their use by virtual servers
+
+
+def with_readers_of_cookies(service: ServiceDefinition) -> ServiceDefinition:
+    """The definition with TCP listeners whose default pool keeps clients by a cookie as HTTP listeners."""
+    by_cookie = {
+        pool.id
+        for pool in service.pools
+        if pool.session_persistence is not None and pool.session_persistence.type in COOKIE_PERSISTENCES
+    }
+    listeners = tuple(
+        replace(listener, protocol="HTTP")
+        if listener.protocol == "TCP" and listener.default_pool_id in by_cookie
+        else listener
+        for listener in service.listeners
+    )
+    return replace(service, listeners=listeners) if listeners != service.listeners else service
 
 
 def persistence_attributes(
