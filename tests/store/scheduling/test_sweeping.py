@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, insert, text, update
 
 from evenkeel.core.control import Event
 from evenkeel.store.engine.clock import db_now
@@ -140,4 +140,14 @@ async def test_what_is_confirmed_or_not_placed_waits_for_no_agent(world: World) 
     await world.change(schema.load_balancer, unplaced.id, pending_deadline=db_now() - 1.0)
     with statements() as seen:
         assert await hosts_of_waiting(world) == []
-    assert len(seen.sent) == 1
+    assert len(seen.sent) == 2
+
+
+async def test_networks_that_are_not_as_wanted_wait_for_the_owner_of_the_common_shard(world: World) -> None:
+    await world.agent("a1")
+    (common,) = [row for row in await world.rows(schema.shard) if not row.project_id]
+    network = {"shard_id": common.id, "network_id": "n", "revision": 2, "applied_revision": 1, "reason": ""}
+    await world.db.write(lambda c: c.execute(insert(schema.common_network).values(**network)))
+    assert await hosts_of_waiting(world) == ["host-of-a1"]
+    await world.db.write(lambda c: c.execute(update(schema.common_network).values(applied_revision=2)))
+    assert await hosts_of_waiting(world) == []

@@ -11,16 +11,20 @@ from evenkeel.store.records import schema
 from evenkeel.store.reports.applied import PENDING_STATUSES
 
 _root, _agent, _shard = schema.load_balancer, schema.agent, schema.shard
+_network = schema.common_network
 _OWNER = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.label("agent_id"), _agent.c.host
 
 
 def read_waiting(
     connection: Connection, waited_seconds: float, deadline_seconds: float, limit: int
 ) -> tuple[ShardOwner, ...]:
-    """The load balancers that wait are found by the index of their deadlines. Two queries, one if none waits."""
+    """The load balancers that wait are found by the index of their deadlines. With them, the owners of common shards
+    whose networks are not as wanted: also of networks that nobody uses any more, for which no load balancer waits. Two
+    queries, three if load balancers wait."""
     # a short deadline leaves no time to wait so long
     left_seconds = max(deadline_seconds - waited_seconds, deadline_seconds / 2)
     rows = list(connection.execute(_WAITING, {"b_left": left_seconds, "b_limit": limit}))
+    rows += connection.execute(_OF_NETWORKS, {"b_limit": limit})
     groups = {(row.environment, row.group_number) for row in rows}
     if groups:  # what they wait for may be a network that the common shard serves
         environments = sorted({environment for environment, _ in groups})
@@ -47,6 +51,15 @@ _WAITING = (
     .join(_shard, _shard.c.id == _served.c.shard_id)
     .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
     .order_by(_shard.c.id)
+)
+_OF_NETWORKS = (
+    select(*_OWNER)
+    .join(_agent, _agent.c.id == _shard.c.acting_agent_id)
+    .where(
+        _shard.c.id.in_(select(_network.c.shard_id).where(_network.c.revision != _network.c.applied_revision)),
+    )
+    .order_by(_shard.c.id)
+    .limit(bindparam("b_limit", type_=Integer()))
 )
 _COMMON = (
     select(*_OWNER)
