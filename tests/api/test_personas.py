@@ -113,14 +113,19 @@ def expected(route: Route, persona: Persona) -> set[int]:
         return looked_up(route)
     if CERTIFICATES.fullmatch(route.path):
         return {501}  # no key manager is configured
-    there_are_none = ("/v2/octavia/amphorae/", "/evenkeel/v1/shards/{id}", "/evenkeel/v1/networks/{id}")
-    if route.path.startswith(there_are_none) or route.path.endswith("/{enhanced_service}"):
+    if route.path.startswith(THERE_ARE_NONE) or route.path.endswith("/{enhanced_service}"):
         return {404}
     if str(route) in REFUSED_FOR_OTHER_REASONS:
         return {409}
     return good
 
 
+THERE_ARE_NONE = (
+    "/v2/octavia/amphorae/",
+    "/evenkeel/v1/shards/{id}",
+    "/evenkeel/v1/networks/{id}",
+    "/evenkeel/v1/orphans/{id}",
+)
 REFUSED_FOR_OTHER_REASONS = {
     "POST /evenkeel/v1/loadbalancers/{id}/plan",  # no agent serves it
     "POST /v2/lbaas/healthmonitors",  # the pool has one

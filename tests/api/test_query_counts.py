@@ -92,7 +92,8 @@ def most(route: Route) -> int:
 def right(route: Route) -> set[int]:
     """The statuses that the administrator should get; an agent that is not there does not answer."""
     unanswered = {503} if route.path.endswith("/plan") else set()
-    no_such = {404} if route.path.endswith("/floatingips/{id}") else set()  # the built-in network has none
+    # the built-in network has no floating IPs, and devices hold no orphans
+    no_such = {404} if route.path.endswith(("/floatingips/{id}", "/orphans/{id}")) else set()
     return {*expected(route, ADMIN), route.operation.status, *unanswered, *no_such}
 
 
