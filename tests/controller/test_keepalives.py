@@ -8,6 +8,7 @@ import pytest
 from evenkeel.controller.keepalives import ROUND_MAX, KeepaliveRounds
 from evenkeel.core.errors import Invalid, SessionLost, StoreUnavailable
 from evenkeel.core.messages import Keepalive, Seen, SessionState
+from evenkeel.core.ports.ownership import ArrivedKeepalive
 from tests.waiting import eventually
 
 
@@ -17,13 +18,17 @@ class Store:
     def __init__(self) -> None:
         self.rounds: list[int] = []
         self.alone: list[str] = []
+        self.waited: list[float] = []
+        """For how long the keepalives have been there."""
         self.lost: set[str] = set()
         self.locked: set[str] = set()
         self.unlock = asyncio.Event()
         self.error: Exception | None = None
 
-    async def keepalives(self, calls: Sequence[Keepalive], *, ttl_seconds: float) -> list[SessionState | None]:
-        self.rounds.append(len(calls))
+    async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+        self.rounds.append(len(arrived))
+        self.waited += [each.waited_seconds for each in arrived]
+        calls = [each.call for each in arrived]
         if self.error is not None:
             raise self.error
         return [None if call.agent_id in self.lost | self.locked else state(ttl_seconds) for call in calls]
@@ -36,7 +41,9 @@ class Store:
         ttl_seconds: float,
         seen: Seen | None = None,
         as_reported: bool = False,
+        waited_seconds: float = 0.0,
     ) -> SessionState:
+        self.waited.append(waited_seconds)
         self.alone.append(agent_id)
         if agent_id in self.locked:
             await self.unlock.wait()
@@ -115,3 +122,11 @@ async def test_an_agent_that_gave_up_disturbs_nothing() -> None:
         await gone
     assert await subject.answer(call("a2")) == state(5.0)
     await eventually(lambda: not subject._collecting)
+
+
+async def test_the_store_is_told_for_how_long_a_keepalive_has_waited() -> None:
+    store = Store()
+    made = rounds(store, 0.05)
+    await asyncio.gather(made.answer(call("a")), made.answer(call("b")))
+    await made.answer(call("c"))
+    assert len(store.waited) == 3 and all(0.05 <= seconds < 5.0 for seconds in store.waited)

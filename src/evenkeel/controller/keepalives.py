@@ -11,6 +11,7 @@ from typing import NamedTuple
 from evenkeel.core.errors import RequestError
 from evenkeel.core.messages import Keepalive, SessionState
 from evenkeel.core.ports import OwnershipStore
+from evenkeel.core.ports.ownership import ArrivedKeepalive
 
 ROUND_MAX = 200
 """Keepalives of one round; more are the next one's."""
@@ -19,6 +20,12 @@ ROUND_MAX = 200
 class _Waiting(NamedTuple):
     call: Keepalive
     answer: asyncio.Future[SessionState]
+    came_at: float
+    """By the event loop's clock."""
+
+    def arrived(self) -> ArrivedKeepalive:
+        """The keepalive as it is now."""
+        return ArrivedKeepalive(call=self.call, waited_seconds=asyncio.get_running_loop().time() - self.came_at)
 
 
 class KeepaliveRounds:
@@ -34,7 +41,8 @@ class KeepaliveRounds:
 
     async def answer(self, call: Keepalive) -> SessionState:
         """The session's state. Raises :class:`SessionLost`, :class:`RequestError`, :class:`StoreUnavailable`."""
-        waiting = _Waiting(call, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(call, loop.create_future(), loop.time())
         self._waiting.append(waiting)
         if not self._collecting:
             self._collecting = True
@@ -52,7 +60,7 @@ class KeepaliveRounds:
             self._collecting = False
 
     async def _renew(self, taken: Sequence[_Waiting]) -> None:
-        states = await self._together([waiting.call for waiting in taken])
+        states = await self._together([waiting.arrived() for waiting in taken])
         for waiting, state in zip(taken, states, strict=True):
             if isinstance(state, Exception):
                 _fail(waiting, state)
@@ -61,17 +69,17 @@ class KeepaliveRounds:
             elif not waiting.answer.done():
                 waiting.answer.set_result(state)
 
-    async def _together(self, calls: Sequence[Keepalive]) -> Sequence[SessionState | Exception | None]:
+    async def _together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
         """None: to be renewed alone."""
-        nothing: list[SessionState | None] = [None] * len(calls)
-        if len(calls) == 1:
+        nothing: list[SessionState | None] = [None] * len(arrived)
+        if len(arrived) == 1:
             return nothing
         try:
-            return await self._ownership.keepalives(calls, ttl_seconds=self._ttl_seconds)
+            return await self._ownership.keepalives(arrived, ttl_seconds=self._ttl_seconds)
         except RequestError:  # a value of one of them cannot be stored
             return nothing
         except Exception as error:  # each caller raises it
-            return [error] * len(calls)
+            return [error] * len(arrived)
 
     async def _alone(self, waiting: _Waiting) -> None:
         call = waiting.call
@@ -82,6 +90,7 @@ class KeepaliveRounds:
                 ttl_seconds=self._ttl_seconds,
                 seen=call.seen,
                 as_reported=call.as_reported,
+                waited_seconds=waiting.arrived().waited_seconds,
             )
         except Exception as error:  # the caller raises it
             _fail(waiting, error)

@@ -1,6 +1,8 @@
 """Who may be an agent, and when a life of it ends."""
 
 import asyncio
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from sqlalchemy import update
 from evenkeel.core.control import SessionRef
 from evenkeel.core.errors import CallRefused, SessionLost
 from evenkeel.core.messages import DeviceState, Keepalive, ReportState, Seen, SessionState, ShardEpoch
+from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.statuses import HaType
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
@@ -214,6 +217,11 @@ def keepalive(agent_id: str, session_id: str = "", **seen: Any) -> Keepalive:
     return Keepalive(agent_id=agent_id, session_id=session_id or f"session-of-{agent_id}", seen=found)
 
 
+def arrived(calls: Iterable[Keepalive]) -> list[ArrivedKeepalive]:
+    """Just now."""
+    return [ArrivedKeepalive(call=call) for call in calls]
+
+
 @pytest.mark.services
 async def test_a_round_of_keepalives_renews_each_session_once(server_world: World) -> None:
     world = server_world
@@ -228,7 +236,7 @@ async def test_a_round_of_keepalives_renews_each_session_once(server_world: Worl
         keepalive("a1", history=history, keepalives=0),
         keepalive("nobody"),
     ]
-    states = await world.store.ownership.keepalives(calls, ttl_seconds=TTL_SECONDS)
+    states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
     if states == [None] * len(calls):
         pytest.skip("this database renews each session by itself")
     assert [state is not None for state in states] == [True, True, False, True, False]
@@ -236,6 +244,28 @@ async def test_a_round_of_keepalives_renews_each_session_once(server_world: Worl
     assert states[0] is not None and states[0].keepalives == 1 and states[0].history == history
     assert await world.live("a2")
     assert (await world.row(schema.agent, "a3")).keepalives == 0
+
+
+async def test_a_keepalive_that_came_before_its_session_was_ended_does_not_revive_it(world: World) -> None:
+    """The process had sent it, and then was gone. One that comes later proves that it is there."""
+    await world.agent("a1")
+    keepalive_ = partial(world.store.ownership.keepalive, "a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    session = SessionRef(agent_id="a1", session_id="session-of-a1", environment="east")
+    assert await world.store.scheduling.end_sessions([session]) == 1
+    with pytest.raises(CallRefused, match="ended after this keepalive had come"):
+        await keepalive_(waited_seconds=60.0)
+    late = [ArrivedKeepalive(call=keepalive(id_), waited_seconds=60.0) for id_ in ("a1", "nobody")]
+    assert await world.store.ownership.keepalives(late, ttl_seconds=TTL_SECONDS) == [None, None]
+    assert not await world.live("a1")
+    await keepalive_()
+    assert await world.live("a1")
+
+
+async def test_one_that_came_before_its_session_expired_revives_it(world: World) -> None:
+    await world.agent("a1")
+    await world.expire("a1")
+    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS, waited_seconds=60.0)
+    assert await world.live("a1")
 
 
 @pytest.mark.services
@@ -251,7 +281,7 @@ async def test_a_keepalive_that_confirms_the_last_report_makes_it_a_new_one(serv
         Keepalive(agent_id=agent_id, session_id=f"session-of-{agent_id}", as_reported=agent_id == "a1")
         for agent_id in ("a1", "a2")
     ]
-    await keepalives(calls, ttl_seconds=TTL_SECONDS)
+    await keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
     for call in calls:  # as where rounds are not supported
         await world.store.ownership.keepalive(
             call.agent_id, call.session_id, ttl_seconds=TTL_SECONDS, as_reported=call.as_reported
@@ -270,7 +300,7 @@ async def test_a_round_does_not_wait_for_a_row_that_another_transaction_holds(se
     calls = [keepalive(agent_id) for agent_id in ("a1", "a2", "a3")]
     async with open_transaction(world) as run:
         await run(lambda connection: connection.execute(held))
-        states = await world.store.ownership.keepalives(calls, ttl_seconds=TTL_SECONDS)
+        states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
         alone = asyncio.create_task(world.store.ownership.keepalive("a2", "session-of-a2", ttl_seconds=TTL_SECONDS))
         await eventually(world.somebody_waits_for_a_lock)
     assert (await alone).keepalives == 1
@@ -285,7 +315,7 @@ async def test_a_round_finds_the_one_agent_to_whom_lost_commits_were_confirmed(w
     old = update(schema.history).values(begun_at=db_now() - 3600.0)
     await world.db.write(lambda connection: connection.execute(old))
     calls = [keepalive("a1", history=history), keepalive("a2", history=history, keepalives=9)]
-    states = await world.store.ownership.keepalives(calls, ttl_seconds=TTL_SECONDS)
+    states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
     if states == [None, None]:
         pytest.skip("this database renews each session by itself")
     begun = (await world.operator.history()).id

@@ -30,6 +30,13 @@ class FoundServices(Value):
     """Networks that load balancers of the page wait for, which the group's common shard has to serve."""
 
 
+class ArrivedKeepalive(Value):
+    """A keepalive, and for how many seconds a controller has had it."""
+
+    call: Keepalive
+    waited_seconds: float = 0.0
+
+
 class OwnershipStore(Protocol):
     """Sessions of agents, and ownership of shards. Every write is compare-and-set; sessions expire by the database's
     clock.
@@ -51,18 +58,20 @@ class OwnershipStore(Protocol):
         ttl_seconds: float,
         seen: Seen | None = None,
         as_reported: bool = False,
+        waited_seconds: float = 0.0,
     ) -> SessionState:
-        """Renew, one row. ``as_reported``: the last state report counts as made now. Raises :class:`SessionLost` if it
-        was ended or replaced. A new history begins if the database does not know what was confirmed to the agent
-        (``seen``).
+        """Renew, one row. ``as_reported``: the last state report counts as made now. ``waited_seconds``: since the
+        keepalive came. Raises :class:`SessionLost` if it was ended or replaced, and :class:`CallRefused` if it was
+        ended because its process was gone, after the keepalive had come: a process that is there sends another one. A
+        new history begins if the database does not know what was confirmed to the agent (``seen``).
 
         An expired session becomes live again: shards taken from it meanwhile have another epoch, and it still owns all
         others. So an outage of the bus or the database alone moves no shard.
         """
         ...
 
-    async def keepalives(self, calls: Sequence[Keepalive], *, ttl_seconds: float) -> list[SessionState | None]:
-        """As :meth:`keepalive`, for many sessions in one transaction; the answers in the order of ``calls``.
+    async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+        """As :meth:`keepalive`, for many sessions in one transaction; the answers in the order of ``arrived``.
 
         None: not renewed, because its row is locked, the session was ended, or the database cannot do this.
         :meth:`keepalive` tells.

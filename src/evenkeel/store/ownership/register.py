@@ -22,6 +22,7 @@ from sqlalchemy import (
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT, AgentId
 from evenkeel.core.messages import Keepalive, Register
+from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import insert_if_absent, json_text
@@ -228,7 +229,7 @@ def _duplicate_of(call: Register) -> CallRefused:
 
 def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened:
     keepalive = Keepalive(agent_id=call.agent_id, session_id=call.session_id, seen=call.seen)
-    renewed = renew(connection, [keepalive], ttl_seconds)[0]
+    renewed = renew(connection, [ArrivedKeepalive(call=keepalive)], ttl_seconds)[0]
     if renewed is None:
         raise _duplicate_of(call)
     return renewed

@@ -20,13 +20,15 @@ from sqlalchemy import (
     case,
     column,
     func,
+    or_,
     select,
     update,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from evenkeel.core.ids import AgentId
-from evenkeel.core.messages import Keepalive, Seen, SessionState
+from evenkeel.core.messages import Seen, SessionState
+from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.ownership.histories import Asked, check_all_seen, history_id
@@ -80,35 +82,41 @@ def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: floa
     ]
 
 
-def renew(connection: Connection, calls: Sequence[Keepalive], ttl_seconds: float) -> list[Opened | None]:
-    """Renew sessions, in the order of ``calls``; None for one that was ended or replaced, or, of several, whose row is
-    locked. Several keepalives of one session renew it once.
+def renew(connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float) -> list[Opened | None]:
+    """Renew sessions, in the order of ``arrived``; None for one that was ended or replaced, or, of several, whose row
+    is locked. Several keepalives of one session renew it once.
 
-    An expired session becomes live again, and has to settle again.
+    An expired session becomes live again, and has to settle again. Not so one that was ended, because its process was
+    gone, after its keepalive had come.
     """
-    newest: dict[tuple[str, str], Keepalive] = {}
-    for call in calls:
-        key = (call.agent_id, call.session_id)
-        if key not in newest or seen_keepalives(call.seen) >= seen_keepalives(newest[key].seen):
-            newest[key] = call
-    rows = _renewed_rows(connection, sorted(newest.values(), key=lambda call: call.agent_id), ttl_seconds)
-    found = [Renewed(newest[key].agent_id, row, newest[key].seen) for key, row in rows.items()]
+    newest: dict[tuple[str, str], ArrivedKeepalive] = {}
+    for each in arrived:
+        key = (each.call.agent_id, each.call.session_id)
+        if key not in newest or seen_keepalives(each.call.seen) >= seen_keepalives(newest[key].call.seen):
+            newest[key] = each
+    rows = _renewed_rows(connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds)
+    found = [Renewed(newest[key].call.agent_id, row, newest[key].call.seen) for key, row in rows.items()]
     answers = dict(zip(rows, opened(connection, found, ttl_seconds), strict=True))
-    return [answers.get((call.agent_id, call.session_id)) for call in calls]
+    return [answers.get((each.call.agent_id, each.call.session_id)) for each in arrived]
 
 
-def _renewed_rows(connection: Connection, calls: Sequence[Keepalive], ttl_seconds: float) -> dict[tuple[str, str], Any]:
+def _renewed_rows(
+    connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float
+) -> dict[tuple[str, str], Any]:
+    calls = [each.call for each in arrived]
     if connection.dialect.name == "postgresql" and len(calls) > 1:
         parameters = {
             "b_ids": [call.agent_id for call in calls],
             "b_sessions": [call.session_id for call in calls],
             "b_seens": [seen_keepalives(call.seen) for call in calls],
             "b_reported": [int(call.as_reported) for call in calls],
+            "b_waits": [each.waited_seconds for each in arrived],
             "b_ttl": float(ttl_seconds),
         }
         return {(row.id, row.session_id): row for row in connection.execute(_RENEW_ALL, parameters)}
     rows = {}
-    for call in calls:
+    for each in arrived:
+        call = each.call
         row = _RENEW.first(
             connection,
             {
@@ -117,6 +125,7 @@ def _renewed_rows(connection: Connection, calls: Sequence[Keepalive], ttl_second
                 "b_ttl": float(ttl_seconds),
                 "b_seen": seen_keepalives(call.seen),
                 "b_reported": int(call.as_reported),
+                "b_waited": float(each.waited_seconds),
             },
         )
         if row is not None:
@@ -144,10 +153,20 @@ def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
     )
 
 
+def _not_ended_since(waited: Any) -> Any:
+    """The session was not ended (by :func:`evenkeel.store.scheduling.silence.end_sessions`) after the keepalive came;
+    its process had sent that before it went."""
+    return or_(live(), _agent.c.session_ttl_seconds > 0, _agent.c.session_expires_at < db_now() - waited)
+
+
 # built once: building them costs more than running them, and every agent sends a keepalive every second
 _RENEW = returning(
     _renewing(
-        update(_agent).where(_agent.c.id == bindparam("b_id"), _agent.c.session_id == bindparam("b_session")),
+        update(_agent).where(
+            _agent.c.id == bindparam("b_id"),
+            _agent.c.session_id == bindparam("b_session"),
+            _not_ended_since(bindparam("b_waited", type_=Double())),
+        ),
         bindparam("b_seen", type_=BigInteger()),
         bindparam("b_reported", type_=Integer()),
     ),
@@ -160,21 +179,30 @@ _given = (
         bindparam("b_sessions", type_=ARRAY(String())),
         bindparam("b_seens", type_=ARRAY(BigInteger())),
         bindparam("b_reported", type_=ARRAY(Integer())),
+        bindparam("b_waits", type_=ARRAY(Double())),
     )
     .table_valued(
-        column("id", String), column("session_id", String), column("seen", BigInteger), column("reported", Integer)
+        column("id", String),
+        column("session_id", String),
+        column("seen", BigInteger),
+        column("reported", Integer),
+        column("waited", Double),
     )
     .render_derived(name="given")
 )
 _free = _agent.alias("free_agent")
 _renewable = (
-    select(_free.c.id, _free.c.session_id, _given.c.seen, _given.c.reported)
+    select(_free.c.id, _free.c.session_id, _given.c.seen, _given.c.reported, _given.c.waited)
     .join_from(_given, _free, and_(_free.c.id == _given.c.id, _free.c.session_id == _given.c.session_id))
     .with_for_update(of=_free, skip_locked=True)
     .subquery("renewable")
 )
 _RENEW_ALL = _renewing(
-    update(_agent).where(_agent.c.id == _renewable.c.id, _agent.c.session_id == _renewable.c.session_id),
+    update(_agent).where(
+        _agent.c.id == _renewable.c.id,
+        _agent.c.session_id == _renewable.c.session_id,
+        _not_ended_since(_renewable.c.waited),
+    ),
     _renewable.c.seen,
     _renewable.c.reported,
 ).returning(_agent.c.id, _agent.c.session_id, *CONFIRMED)

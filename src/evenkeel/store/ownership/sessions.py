@@ -4,7 +4,7 @@ live.
 
 from sqlalchemy import Connection, case, select, update
 
-from evenkeel.core.errors import SessionLost
+from evenkeel.core.errors import CallRefused, SessionLost
 from evenkeel.core.ids import AgentId, SessionId
 from evenkeel.core.messages import MOVED_NETWORKS_MAX, ReportState
 from evenkeel.store.engine.clock import db_now
@@ -23,6 +23,16 @@ _shard = schema.shard
 def session_lost(agent_id: AgentId) -> SessionLost:
     """The error for an ended session."""
     return SessionLost(f"the session of agent {agent_id} has ended")
+
+
+def ended_meanwhile(agent_id: AgentId) -> CallRefused:
+    """The error for a keepalive that came before the session was ended, because its process was gone."""
+    return CallRefused("ended_meanwhile", f"the session of agent {agent_id} was ended after this keepalive had come")
+
+
+def session_of(connection: Connection, agent_id: AgentId) -> str | None:
+    """The agent's session, live or not; None: it has none."""
+    return connection.scalar(select(schema.agent.c.session_id).where(schema.agent.c.id == agent_id))
 
 
 def record_state(connection: Connection, call: ReportState) -> None:

@@ -28,7 +28,7 @@ from evenkeel.core.messages import (
     SessionState,
     WantedCertificate,
 )
-from evenkeel.core.ports.ownership import FoundServices
+from evenkeel.core.ports.ownership import ArrivedKeepalive, FoundServices
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import allocate
 from evenkeel.store.ownership import readers, services, sessions, shards
@@ -64,24 +64,26 @@ class SqlOwnership:
         ttl_seconds: float,
         seen: Seen | None = None,
         as_reported: bool = False,
+        waited_seconds: float = 0.0,
     ) -> SessionState:
         call = Keepalive(agent_id=agent_id, session_id=session_id, seen=seen, as_reported=as_reported)
-        state = (await self._renewed([call], ttl_seconds))[0]
+        state = (await self._renewed([ArrivedKeepalive(call=call, waited_seconds=waited_seconds)], ttl_seconds))[0]
         if state is None:
-            raise sessions.session_lost(agent_id)
+            known = await self._db.query(lambda connection: sessions.session_of(connection, agent_id))
+            raise sessions.ended_meanwhile(agent_id) if known == session_id else sessions.session_lost(agent_id)
         return state
 
-    async def keepalives(self, calls: Sequence[Keepalive], *, ttl_seconds: float) -> list[SessionState | None]:
+    async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
         if not self._db.skips_locked:
-            return [None] * len(calls)
-        return await self._renewed(calls, ttl_seconds)
+            return [None] * len(arrived)
+        return await self._renewed(arrived, ttl_seconds)
 
-    async def _renewed(self, calls: Sequence[Keepalive], ttl_seconds: float) -> list[SessionState | None]:
-        renewed = await self._db.write(lambda connection: renew(connection, calls, ttl_seconds), urgent=True)
+    async def _renewed(self, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float) -> list[SessionState | None]:
+        renewed = await self._db.write(lambda connection: renew(connection, arrived, ttl_seconds), urgent=True)
         lives = [at for at, opened in enumerate(renewed) if opened is not None]
-        agents = [calls[at].agent_id for at in lives]
+        agents = [arrived[at].call.agent_id for at in lives]
         states = await self._in_history(agents, [opened for opened in renewed if opened is not None])
-        answers: list[SessionState | None] = [None] * len(calls)
+        answers: list[SessionState | None] = [None] * len(arrived)
         for at, state in zip(lives, states, strict=True):
             answers[at] = state
         return answers

@@ -178,7 +178,8 @@ def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
         changed = connection.execute(
             update(_agent)
             .where(_agent.c.id == session.agent_id, _agent.c.session_id == session.session_id, live())
-            .values(session_expires_at=db_now())
+            # no time to live: not expired, but ended
+            .values(session_expires_at=db_now(), session_ttl_seconds=0.0)
         )
         if changed.rowcount == 1:
             ended += 1
