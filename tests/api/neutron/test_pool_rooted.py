@@ -10,6 +10,8 @@ from evenkeel.api.app import create_app
 from evenkeel.core.capabilities import Capabilities
 from evenkeel.core.control import VipPlan
 from evenkeel.core.ports import Store
+from evenkeel.devices.bigip.capabilities import CAPABILITIES as BIGIP
+from evenkeel.devices.haproxy.capabilities import CAPABILITIES as HAPROXY
 from evenkeel.network.builtin import BuiltinNetwork
 from tests.api import bodies
 from tests.api.client import Client, Sink
@@ -613,6 +615,28 @@ class RecordingNetwork(BuiltinNetwork):
 
     async def abandon_vip(self, plan: VipPlan) -> None:
         self.abandoned.append(plan.port_id)
+
+
+@pytest.mark.parametrize(("table", "status"), [(BIGIP, 201), (HAPROXY, 501)])
+async def test_a_big_ip_reads_cookies_of_tcp_vips(store: Store, table: Capabilities, status: int) -> None:
+    app = create_app(
+        store=store,
+        network=BuiltinNetwork(store.operators),
+        driver=Sink(),
+        default_provider="dev",
+        capabilities={"noop": table},
+    )
+    async with Client.of(app) as api:
+        v1 = V1(api)
+        pool = await v1.pool(protocol="TCP")
+        for kind in ({"type": "HTTP_COOKIE"}, {"type": "APP_COOKIE", "cookie_name": "sid"}):
+            made = await v1.vip(pool["id"], status, protocol="TCP", session_persistence=kind)
+            if status == 201:
+                assert made["session_persistence"]["type"] == kind["type"]
+                await v1.drop("vip", made["id"])
+                pool = await v1.pool(protocol="TCP")
+            else:
+                assert f"{kind['type']} in a pool of protocol TCP" in made["message"]
 
 
 async def test_what_was_taken_for_a_refused_vip_is_given_back(store: Store) -> None:

@@ -72,8 +72,8 @@ def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
 
 def _check_persistence(served: ServedObject, row: Listener, pool: Pool, persistence: SessionPersistence | None) -> None:
     """Check that protocol and provider support it."""
-    check_pool(replace(pool, session_persistence=persistence))
-    served.refuse(pool_problems(served.table, {"session_persistence": persistence}))
+    check_pool(replace(pool, session_persistence=persistence), any_cookies=True)
+    served.refuse(pool_problems(served.table, {"protocol": pool.protocol, "session_persistence": persistence}))
     served.refuse(pair_problems(served.table, row.protocol, pool.protocol, persistence))
 
 
