@@ -56,6 +56,7 @@ class AmqpConnection(Generic[S]):
         self._session: S | None = None
         self._task: asyncio.Task[None] | None = None
         self._reason = "not connected yet"
+        self._closing = False
 
     def start(self) -> None:
         """Start connecting."""
@@ -86,6 +87,7 @@ class AmqpConnection(Generic[S]):
     async def close(self) -> None:
         """Disconnect for good."""
         task, self._task = self._task, None
+        self._closing = True  # the library may turn a cancellation into an error, after which the loop goes on
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -95,6 +97,8 @@ class AmqpConnection(Generic[S]):
         failures = 0
         while True:
             for node in self._nodes:
+                if self._closing:
+                    return
                 began = loop.time()
                 try:
                     await self._serve(node)
