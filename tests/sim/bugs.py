@@ -629,7 +629,7 @@ BUGS: dict[str, Bug] = {
     ),
     "doubts ignored": Bug("an owner that is told to look does not", _doubts_ignored, 9),
     "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 1),
-    "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 28, LOSSES),
+    "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 62, LOSSES),
     "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 64, LOSSES),
     "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 157, LOSSES),
     "no history": Bug("nobody is told that commits were lost", _no_history, 41),
