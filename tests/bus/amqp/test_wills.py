@@ -1,11 +1,13 @@
 """What the broker sends for a process that has gone."""
 
 import asyncio
+import contextlib
 
 import pytest
 
 from evenkeel.bus.amqp import AmqpBus, wills
 from evenkeel.core import messages as m
+from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.ports import Will
 from tests.bus.children import child
 from tests.bus.test_contract import Recorder
@@ -97,6 +99,12 @@ async def test_after_a_restart_of_the_broker_wills_are_left_again(
     async def there() -> bool:
         return await watcher.present(amqp.name()) is True
 
+    async def consumed() -> bool:
+        """Whether the controller is back: without its queue there is nobody to tell."""
+        with contextlib.suppress(BusUnavailable):
+            await watcher.call(queue, m.Keepalive(agent_id="a1", session_id="s1"), timeout_seconds=1.0)
+        return bool(heard.got)
+
     async with child("tests.bus.presence_process", amqp.url, f"{amqp.name()}={queue}"):
         await eventually(there)
         await asyncio.to_thread(broker.stop)
@@ -104,4 +112,5 @@ async def test_after_a_restart_of_the_broker_wills_are_left_again(
         await asyncio.to_thread(broker.start)
         await eventually(there)
         heard.got.clear()
+        await eventually(consumed)
     await eventually(lambda: NOTICE in heard.got)
