@@ -11,10 +11,11 @@ from sqlalchemy import Connection, Select, and_, delete, exists, insert, literal
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.network import DeviceBinding
-from evenkeel.store.engine.clock import db_now, reached
+from evenkeel.store.engine.clock import reached
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.records import schema
+from evenkeel.store.writing.due import take_due
 
 _due = schema.device_port_binding
 _other = _due.alias("other")
@@ -61,17 +62,7 @@ def look_for_due(connection: Connection, limit: int) -> Any:
 
 def take(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
     """Ids of the claims of those that no other process took since they were read."""
-    taken = []
-    for row in due:
-        pause_seconds = backoff.nominal_seconds(row.attempts + 1)
-        statement = (
-            update(_due)
-            .where(_due.c.claim_id == row.claim_id, _due.c.attempts == row.attempts, reached(_due.c.due_at))
-            .values(attempts=row.attempts + 1, due_at=db_now() + pause_seconds)
-        )
-        if connection.execute(statement).rowcount:
-            taken.append(row.claim_id)
-    return tuple(taken)
+    return tuple(row.claim_id for row in take_due(connection, _due, due, backoff))
 
 
 def bound(connection: Connection, claim_id: str, host: str | None) -> None:

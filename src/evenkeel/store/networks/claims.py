@@ -9,7 +9,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.backoff import Backoff
@@ -20,15 +20,11 @@ from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
+from evenkeel.store.writing.due import key_of, take_due
 
 AT_ONCE = 0.0
 
 _vip_claim = schema.vip_claim
-
-
-def _id_of(table: Table) -> Column[str]:
-    (column,) = table.primary_key.columns
-    return column
 
 
 def _unheld(table: Table) -> ColumnElement[bool]:
@@ -57,20 +53,22 @@ class SqlClaims:
             await self._db.write(lambda connection: _abandon(connection, self._table, claim))
 
     async def forget_vip(self, claim_id: str) -> None:
-        statement = delete(self._table).where(_id_of(self._table) == claim_id, _unheld(self._table))
+        statement = delete(self._table).where(key_of(self._table) == claim_id, _unheld(self._table))
         await self._db.write(lambda connection: connection.execute(statement))
 
     async def take_due_claims(self, *, limit: int, backoff: Backoff) -> tuple[DueClaim, ...]:
         due = await self._db.query(lambda connection: connection.execute(_due(self._table, limit)).fetchall())
         if not due:
             return ()
-        return await self._db.write(lambda connection: _take(connection, self._table, due, backoff))
+        unheld = _unheld(self._table)
+        taken = await self._db.write(lambda connection: take_due(connection, self._table, due, backoff, unheld))
+        return tuple(_taken(row, self._table) for row in taken)
 
 
 def _write_down(connection: Connection, table: Table, claim: PortClaim, grace_seconds: float) -> None:
     statement = insert(table).values(
         {
-            _id_of(table).name: claim.claim_id,
+            key_of(table).name: claim.claim_id,
             "device_owner": claim.device_owner,
             "device_id": claim.device_id,
             "made_at": db_now(),
@@ -82,10 +80,10 @@ def _write_down(connection: Connection, table: Table, claim: PortClaim, grace_se
 
 
 def _abandon(connection: Connection, table: Table, claim: PortClaim) -> None:
-    is_it = _id_of(table) == claim.claim_id
+    is_it = key_of(table) == claim.claim_id
     if connection.execute(update(table).where(is_it, _unheld(table)).values(due_at=AT_ONCE)).rowcount:
         return
-    if connection.scalar(select(_id_of(table)).where(is_it)) is None:
+    if connection.scalar(select(key_of(table)).where(is_it)) is None:
         _write_down(connection, table, claim, 0.0)
 
 
@@ -94,22 +92,14 @@ def _due(table: Table, limit: int) -> Any:
     return select(table, age).where(*_is_due(table)).order_by(table.c.due_at).limit(limit)
 
 
-def _take(connection: Connection, table: Table, due: Any, backoff: Backoff) -> tuple[DueClaim, ...]:
-    """Those that no other process took since they were read."""
-    taken = []
-    for row in due:
-        claim_id: str = row._mapping[_id_of(table)]
-        attempts = row.attempts + 1
-        pause_seconds = backoff.nominal_seconds(row.attempts + 1)
-        unchanged = (*_is_due(table), table.c.attempts == row.attempts)
-        statement = update(table).where(_id_of(table) == claim_id, *unchanged)
-        values = {"attempts": attempts, "due_at": db_now() + pause_seconds}
-        if connection.execute(statement.values(values)).rowcount:
-            claim = PortClaim(
-                claim_id=claim_id, device_owner=row.device_owner, device_id=row.device_id, port_id=row.port_id
-            )
-            taken.append(DueClaim(claim=claim, age_seconds=row.age_seconds, attempts=attempts))
-    return tuple(taken)
+def _taken(row: Any, table: Table) -> DueClaim:
+    claim = PortClaim(
+        claim_id=row._mapping[key_of(table)],
+        device_owner=row.device_owner,
+        device_id=row.device_id,
+        port_id=row.port_id,
+    )
+    return DueClaim(claim=claim, age_seconds=row.age_seconds, attempts=row.attempts + 1)
 
 
 def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:
@@ -135,7 +125,7 @@ def hold(
     """
     statement = (
         update(table)
-        .where(_id_of(table) == claim.claim_id, _unheld(table), table.c.attempts == 0)
+        .where(key_of(table) == claim.claim_id, _unheld(table), table.c.attempts == 0)
         # due as soon as it is released, also within the grace period
         .values(held_by=by or claim.claim_id, port_id=port_id, due_at=AT_ONCE)
     )

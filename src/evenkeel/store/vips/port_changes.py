@@ -37,6 +37,7 @@ from evenkeel.store.networks.bindings import bind_again
 from evenkeel.store.networks.claims import AT_ONCE
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.records import schema
+from evenkeel.store.writing.due import take_due
 
 GRACE_SECONDS = 10.0
 """The controller that accepted the change updates the network service itself; others wait for this time."""
@@ -105,11 +106,12 @@ class SqlPortChanges:
         return bool(await self._db.write(lambda connection: connection.execute(statement).rowcount))
 
     async def take_due_ports(self, *, limit: int, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-        statement = select(_change).where(_is_due()).order_by(_change.c.due_at).limit(limit)
+        statement = select(_change).where(reached(_change.c.due_at)).order_by(_change.c.due_at).limit(limit)
         due = await self._db.query(lambda connection: connection.execute(statement).fetchall())
         if not due:
             return ()
-        return await self._db.write(lambda connection: _take(connection, due, backoff))
+        taken = await self._db.write(lambda connection: take_due(connection, _change, due, backoff))
+        return tuple(row.load_balancer_id for row in taken)
 
 
 def _due_port(load_balancer_id: LoadBalancerId, row: Any) -> DuePort:
@@ -133,25 +135,6 @@ def _lost(row: Any, addresses: Sequence[Any]) -> LostPort:
         # in place of a tenant's own port: as in Octavia the new one is not
         mark=mark_of(first.device_owner, first.device_id) if first.device_owner else octavia_port(row.id),
     )
-
-
-def _is_due() -> Any:
-    return reached(_change.c.due_at)
-
-
-def _take(connection: Connection, due: Any, backoff: Backoff) -> tuple[LoadBalancerId, ...]:
-    """Those that no other process took since they were read."""
-    taken = []
-    for row in due:
-        pause_seconds = backoff.nominal_seconds(row.attempts + 1)
-        statement = (
-            update(_change)
-            .where(_change.c.load_balancer_id == row.load_balancer_id, _change.c.attempts == row.attempts, _is_due())
-            .values(attempts=row.attempts + 1, due_at=db_now() + pause_seconds)
-        )
-        if connection.execute(statement).rowcount:
-            taken.append(row.load_balancer_id)
-    return tuple(taken)
 
 
 _AGAIN = (

@@ -1,0 +1,37 @@
+"""Rows of work that has to be done outside of the database, such as at the network service, until it succeeds: one
+process at a time takes each, and it is due again after a growing pause.
+
+A table of such rows has the columns ``due_at`` and ``attempts``, and one column as its primary key.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Connection, Table, update
+
+from evenkeel.core.backoff import Backoff
+from evenkeel.store.engine.clock import db_now, reached
+
+
+def key_of(table: Table) -> Column[str]:
+    """Its primary key."""
+    (column,) = table.primary_key.columns
+    return column
+
+
+def take_due(
+    connection: Connection, table: Table, rows: Iterable[Any], backoff: Backoff, *conditions: ColumnElement[bool]
+) -> list[Any]:
+    """Take those of these rows that no other process took since they were read, and for which the conditions hold."""
+    key = key_of(table)
+    taken = []
+    for row in rows:
+        attempts = row.attempts + 1
+        statement = (
+            update(table)
+            .where(key == row._mapping[key], *conditions, reached(table.c.due_at), table.c.attempts == row.attempts)
+            .values(attempts=attempts, due_at=db_now() + backoff.nominal_seconds(attempts))
+        )
+        if connection.execute(statement).rowcount:
+            taken.append(row)
+    return taken
