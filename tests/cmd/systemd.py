@@ -16,7 +16,8 @@ class Systemd:
         self._lock = threading.Lock()
         self._told: list[str] = []
         self._closed = threading.Event()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         while not self._closed.is_set():
@@ -35,6 +36,6 @@ class Systemd:
 
     def close(self) -> None:
         """Ends the thread, too."""
-        with self._lock:
-            self._closed.set()
+        self._closed.set()
+        self._listener.join()
         self._socket.close()
