@@ -1,4 +1,4 @@
-"""Where the API is reached: the bound socket, its URL, and the file that tells it."""
+"""Where servers are reached: bound sockets; the API's URL, and the file that tells it."""
 
 import socket
 from pathlib import Path
@@ -6,18 +6,22 @@ from pathlib import Path
 from oslo_config import cfg
 
 
-def listen(conf: cfg.ConfigOpts) -> socket.socket:
-    """The bound socket. Raises :class:`ValueError`."""
-    host = conf.api.bind_host
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def bound_socket(section: str, host: str, port: int) -> socket.socket:
+    """Bound to ``bind_host`` and ``bind_port`` of the section of options. Raises :class:`ValueError`."""
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, conf.api.bind_port))
+        made.bind((host, port))
     except OSError as error:
-        listening.close()
-        raise ValueError(f"api.bind_host, api.bind_port: {host}:{conf.api.bind_port}: {error.strerror}") from error
-    return listening
+        made.close()
+        place = f"{section}.bind_host, {section}.bind_port: {host}:{port}"
+        raise ValueError(f"{place}: {error.strerror or error}") from error
+    return made
+
+
+def listen(conf: cfg.ConfigOpts) -> socket.socket:
+    """The API's bound socket. Raises :class:`ValueError`."""
+    return bound_socket("api", conf.api.bind_host, conf.api.bind_port)
 
 
 def url_of(listening: socket.socket, conf: cfg.ConfigOpts) -> str:

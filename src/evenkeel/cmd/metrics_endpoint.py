@@ -1,6 +1,5 @@
 """The server of ``/metrics`` as ``[metrics]`` describes it."""
 
-import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
@@ -9,6 +8,7 @@ import structlog
 from oslo_config import cfg
 from prometheus_client import REGISTRY
 
+from evenkeel.cmd.endpoint import bound_socket
 from evenkeel.cmd.server_tls import server_tls
 from evenkeel.metrics.server import Expose, ScrapeServer, expose_registry
 
@@ -29,7 +29,8 @@ class MetricsEndpoint:
         self._conf = conf
         self._server: ScrapeServer | None = None
         self._tls = metrics_tls(conf)
-        self._listening = _listen(conf) if conf.metrics.bind_port and listens else None
+        host, port = conf.metrics.bind_host, conf.metrics.bind_port
+        self._listening = bound_socket("metrics", host, port) if port and listens else None
         if self._listening is not None and self._tls is None and not is_loopback(conf.metrics.bind_host):
             log.warning("metrics are served without TLS", bind_host=conf.metrics.bind_host)
 
@@ -70,15 +71,3 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _listen(conf: cfg.ConfigOpts) -> socket.socket:
-    host, port = conf.metrics.bind_host, conf.metrics.bind_port
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise ValueError(f"metrics.bind_host, metrics.bind_port: {host}:{port}: {error.strerror or error}") from error
-    return listening
