@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.controller.keepalives import ROUND_MAX, KeepaliveRounds
 from evenkeel.core.errors import Invalid, SessionLost, StoreUnavailable
-from evenkeel.core.messages import Keepalive, Seen, SessionState
+from evenkeel.core.messages import Keepalive, SessionState
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from tests.waiting import eventually
 
@@ -33,17 +33,9 @@ class Store:
             raise self.error
         return [None if call.agent_id in self.lost | self.locked else state(ttl_seconds) for call in calls]
 
-    async def keepalive(
-        self,
-        agent_id: str,
-        session_id: str,
-        *,
-        ttl_seconds: float,
-        seen: Seen | None = None,
-        as_reported: bool = False,
-        waited_seconds: float = 0.0,
-    ) -> SessionState:
-        self.waited.append(waited_seconds)
+    async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
+        agent_id = arrived.call.agent_id
+        self.waited.append(arrived.waited_seconds)
         self.alone.append(agent_id)
         if agent_id in self.locked:
             await self.unlock.wait()

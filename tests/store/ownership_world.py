@@ -14,9 +14,10 @@ from sqlalchemy.pool import NullPool
 
 from evenkeel.core.certificates import CertificateFacts, CertificateKind
 from evenkeel.core.control import ShardOwner
-from evenkeel.core.messages import Applied, Register, ReportApplied, ReportReceipt, SessionState
+from evenkeel.core.messages import Applied, Keepalive, Register, ReportApplied, ReportReceipt, SessionState
 from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, Member, Pool, Vip
 from evenkeel.core.placement import Assign
+from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.statuses import HaType, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database, open_database
@@ -289,6 +290,12 @@ async def started(url: str, other_url: str | None = None) -> AsyncIterator[World
         yield world
     finally:
         await world.close()
+
+
+def alive(agent_id: str, session_id: str = "", *, waited_seconds: float = 0.0, **call: Any) -> ArrivedKeepalive:
+    """A keepalive of the agent's session."""
+    sent = Keepalive(agent_id=agent_id, session_id=session_id or f"session-of-{agent_id}", **call)
+    return ArrivedKeepalive(call=sent, waited_seconds=waited_seconds)
 
 
 @contextlib.asynccontextmanager

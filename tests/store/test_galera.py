@@ -17,7 +17,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.services.mariadb import Galera
 from tests.store.builders import bare, create
-from tests.store.ownership_world import TTL_SECONDS, World, assign_one, started
+from tests.store.ownership_world import TTL_SECONDS, World, alive, assign_one, started
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.services
@@ -97,7 +97,7 @@ async def test_a_keepalive_and_a_takeover_at_two_nodes_are_one_after_the_other(w
         before = await world.assignments_revision(owner)
 
         state, result = await asyncio.gather(
-            world.store.ownership.keepalive(owner, f"session-of-{owner}", ttl_seconds=TTL_SECONDS),
+            world.store.ownership.keepalive(alive(owner), ttl_seconds=TTL_SECONDS),
             assign_one(other, shard.id, shard.epoch, taker),
         )
 

@@ -82,16 +82,8 @@ class KeepaliveRounds:
             return [error] * len(arrived)
 
     async def _alone(self, waiting: _Waiting) -> None:
-        call = waiting.call
         try:
-            state = await self._ownership.keepalive(
-                call.agent_id,
-                call.session_id,
-                ttl_seconds=self._ttl_seconds,
-                seen=call.seen,
-                as_reported=call.as_reported,
-                waited_seconds=waiting.arrived().waited_seconds,
-            )
+            state = await self._ownership.keepalive(waiting.arrived(), ttl_seconds=self._ttl_seconds)
         except Exception as error:  # the caller raises it
             _fail(waiting, error)
             return

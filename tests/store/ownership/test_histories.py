@@ -13,7 +13,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership import former_agents, lost_shards
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW
 from evenkeel.store.records import schema
-from tests.store.ownership_world import TTL_SECONDS, World, registration, statements, world_fixture
+from tests.store.ownership_world import TTL_SECONDS, World, alive, registration, statements, world_fixture
 
 __all__ = ["world_fixture"]
 
@@ -35,7 +35,7 @@ async def age(world: World, seconds: float = 3600.0) -> None:
 
 
 async def keep(world: World, seen: Seen | None = None, agent_id: str = "a1") -> SessionState:
-    return await world.store.ownership.keepalive(agent_id, f"session-of-{agent_id}", ttl_seconds=TTL_SECONDS, seen=seen)
+    return await world.store.ownership.keepalive(alive(agent_id, seen=seen), ttl_seconds=TTL_SECONDS)
 
 
 async def served(world: World) -> tuple[str, str]:
@@ -236,7 +236,7 @@ async def test_an_agent_that_was_deleted_and_comes_back_proves_nothing(old: Worl
     await old.change(schema.agent, "a1", keepalives=0)  # a commit is lost
     told = Seen(history=again.history, keepalives=again.keepalives)
     assert (
-        await old.store.ownership.keepalive("a1", "second", ttl_seconds=TTL_SECONDS, seen=told)
+        await old.store.ownership.keepalive(alive("a1", "second", seen=told), ttl_seconds=TTL_SECONDS)
     ).history != before.history
 
 

@@ -19,6 +19,7 @@ from evenkeel.store.records import schema
 from tests.store.ownership_world import (
     TTL_SECONDS,
     World,
+    alive,
     assign_one,
     open_transaction,
     registration,
@@ -207,7 +208,7 @@ async def test_agents_of_a_group_that_register_at_once_make_one_common_shard(wor
 async def test_keepalive_renews_with_one_statement(world: World) -> None:
     await world.agent("a1")
     before = (await world.row(schema.agent, "a1")).session_expires_at
-    state = await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS + 60)
+    state = await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS + 60)
     assert state.assignments_revision == 1
     assert (await world.row(schema.agent, "a1")).session_expires_at >= before + 59
 
@@ -249,22 +250,22 @@ async def test_a_round_of_keepalives_renews_each_session_once(server_world: Worl
 async def test_a_keepalive_that_came_before_its_session_was_ended_does_not_revive_it(world: World) -> None:
     """The process had sent it, and then was gone. One that comes later proves that it is there."""
     await world.agent("a1")
-    keepalive_ = partial(world.store.ownership.keepalive, "a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    keepalive_ = partial(world.store.ownership.keepalive, ttl_seconds=TTL_SECONDS)
     session = SessionRef(agent_id="a1", session_id="session-of-a1", environment="east")
     assert await world.store.scheduling.end_sessions([session]) == 1
     with pytest.raises(CallRefused, match="ended after this keepalive had come"):
-        await keepalive_(waited_seconds=60.0)
-    late = [ArrivedKeepalive(call=keepalive(id_), waited_seconds=60.0) for id_ in ("a1", "nobody")]
+        await keepalive_(alive("a1", waited_seconds=60.0))
+    late = [alive(id_, waited_seconds=60.0) for id_ in ("a1", "nobody")]
     assert await world.store.ownership.keepalives(late, ttl_seconds=TTL_SECONDS) == [None, None]
     assert not await world.live("a1")
-    await keepalive_()
+    await keepalive_(alive("a1"))
     assert await world.live("a1")
 
 
 async def test_one_that_came_before_its_session_expired_revives_it(world: World) -> None:
     await world.agent("a1")
     await world.expire("a1")
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS, waited_seconds=60.0)
+    await world.store.ownership.keepalive(alive("a1", waited_seconds=60.0), ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
@@ -283,9 +284,7 @@ async def test_a_keepalive_that_confirms_the_last_report_makes_it_a_new_one(serv
     ]
     await keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
     for call in calls:  # as where rounds are not supported
-        await world.store.ownership.keepalive(
-            call.agent_id, call.session_id, ttl_seconds=TTL_SECONDS, as_reported=call.as_reported
-        )
+        await world.store.ownership.keepalive(ArrivedKeepalive(call=call), ttl_seconds=TTL_SECONDS)
     after = {row.id: row.reported_at for row in await world.rows(schema.agent)}
     assert after["a1"] > before["a1"] + 50.0
     assert after["a2"] == before["a2"]
@@ -301,7 +300,7 @@ async def test_a_round_does_not_wait_for_a_row_that_another_transaction_holds(se
     async with open_transaction(world) as run:
         await run(lambda connection: connection.execute(held))
         states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
-        alone = asyncio.create_task(world.store.ownership.keepalive("a2", "session-of-a2", ttl_seconds=TTL_SECONDS))
+        alone = asyncio.create_task(world.store.ownership.keepalive(alive("a2"), ttl_seconds=TTL_SECONDS))
         await eventually(world.somebody_waits_for_a_lock)
     assert (await alone).keepalives == 1
     assert states[1] is None
@@ -330,7 +329,7 @@ async def test_expired_session_is_revived_by_a_keepalive_and_has_to_settle_again
     await world.settle("a1")
     await world.expire("a1")
     assert not await world.live("a1")
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
     agent = await world.operator.agent("a1")
     assert agent.alive
     assert agent.session_started_at is not None and agent.session_expires_at is not None
@@ -344,7 +343,7 @@ async def test_revived_session_does_not_own_what_was_taken_from_it(world: World)
     owner = await world.tenant()
     await world.expire("a1")
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is not None
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
     found = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)
     assert owner.shard_id not in {shard.shard_id for shard in found.shards}
 
@@ -354,7 +353,7 @@ async def test_session_kept_alive_before_the_databases_clock_was_set_back_is_not
     await world.change(schema.agent, "a1", session_expires_at=(await world.now()) + 3600.0)
     assert not await world.live("a1")
     assert await world.store.scheduling.sessions() == ()
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
@@ -367,7 +366,7 @@ async def test_suspected_session_ends_now_and_is_revived_if_that_was_wrong(world
     assert await world.store.scheduling.end_sessions([session]) == 0
     assert not await world.live("a1")
     assert len(await world.events("agent_vanished")) == 1
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
     assert await world.live("a1")
 
 
@@ -376,7 +375,7 @@ async def test_replaced_session_cannot_be_kept_alive(world: World) -> None:
     await world.expire("a1")
     await world.agent("a1", session_id="second")
     with pytest.raises(SessionLost):
-        await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+        await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
 
 
 @pytest.mark.services
@@ -407,7 +406,7 @@ async def test_keepalive_that_waits_beyond_its_expiry_revives_and_no_takeover_fo
         table = schema.agent
         expiry = update(table).where(table.c.id == "a1").values(session_expires_at=db_now() - 1.0)
         await run(lambda connection: connection.execute(expiry))
-        keepalive = asyncio.create_task(world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS))
+        keepalive = asyncio.create_task(world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS))
         await eventually(world.somebody_waits_for_a_lock)
     await keepalive
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
@@ -466,7 +465,7 @@ async def test_ended_session_frees_its_shards(world: World) -> None:
     assert (await world.shard(owner.shard_id)).acting_agent_id is None
     assert len(await world.events("agent_stopped")) == 1
     with pytest.raises(SessionLost):
-        await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+        await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
 
 
 async def test_ending_twice_or_a_former_session_is_harmless(world: World) -> None:
@@ -475,7 +474,7 @@ async def test_ending_twice_or_a_former_session_is_harmless(world: World) -> Non
     await world.store.ownership.end_session("a1", "session-of-a1")
     await world.agent("a1", session_id="second")
     await world.store.ownership.end_session("a1", "session-of-a1")
-    await world.store.ownership.keepalive("a1", "second", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive(alive("a1", "second"), ttl_seconds=TTL_SECONDS)
     assert len(await world.events("agent_stopped")) == 1
 
 

@@ -20,7 +20,7 @@ from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.conftest import WITH_GALERA
-from tests.store.ownership_world import TTL_SECONDS, World, applied, assign_one, registration, world_fixture
+from tests.store.ownership_world import TTL_SECONDS, World, alive, applied, assign_one, registration, world_fixture
 
 __all__ = ["world_fixture"]
 
@@ -116,7 +116,7 @@ class Storm:
     async def keep(self, store: SqlStore, agent_id: str) -> None:
         """The agent keeps its session alive, or opens a new one."""
         try:
-            await store.ownership.keepalive(agent_id, self.sessions[agent_id], ttl_seconds=TTL_SECONDS)
+            await store.ownership.keepalive(alive(agent_id, self.sessions[agent_id]), ttl_seconds=TTL_SECONDS)
         except SessionLost:
             session = f"{agent_id}-{self.rng.random()}"
             await store.ownership.register(registration(agent_id, session_id=session), ttl_seconds=TTL_SECONDS)

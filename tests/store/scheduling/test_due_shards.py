@@ -1,7 +1,7 @@
 """Silence is said once, circuit breakers open and close, and what an operator asked for is ticked off."""
 
 from evenkeel.store.records import schema
-from tests.store.ownership_world import TTL_SECONDS, World, assign_one, server_world_fixture, world_fixture
+from tests.store.ownership_world import TTL_SECONDS, World, alive, assign_one, server_world_fixture, world_fixture
 
 __all__ = ["server_world_fixture", "world_fixture"]
 
@@ -38,7 +38,7 @@ async def test_silence_and_return_are_said_once(world: World) -> None:
     await note(world)
     assert not await is_news(world)
     assert len(await world.events("agent_silent")) == 1
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
     assert await is_news(world)
     await note(world)
     assert not await is_news(world)
@@ -65,7 +65,7 @@ async def test_breaker_opens_when_most_fall_silent_at_once_and_closes_when_enoug
     assert not await is_news(world)
     snapshot = await world.store.scheduling.group_snapshot("east", 1, settle_seconds=0.0)
     assert snapshot.halted
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=TTL_SECONDS)
+    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS)
     await note(world)
     assert await halted(world) == ""
     kinds = [event.kind for event in await world.events("environment_halted", "environment_resumed")]

@@ -19,7 +19,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.snapshots import MAX_SHARDS_PER_SNAPSHOT
 from tests.clock import HandClock
-from tests.store.ownership_world import TTL_SECONDS, World, applied, started, statements
+from tests.store.ownership_world import TTL_SECONDS, World, alive, applied, started, statements
 
 TTL = 5.0
 
@@ -56,7 +56,7 @@ async def silent(world: World, agent_id: str, seconds: float) -> None:
 
 
 async def back(world: World, agent_id: str) -> None:
-    await world.store.ownership.keepalive(agent_id, f"session-of-{agent_id}", ttl_seconds=TTL)
+    await world.store.ownership.keepalive(alive(agent_id), ttl_seconds=TTL)
 
 
 async def agents(world: World, count: int) -> None:

@@ -9,7 +9,7 @@ from evenkeel.core.messages import DeviceState, ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.pulse import SETTLED_SECONDS
-from tests.store.ownership_world import World, applied, statements, world_fixture
+from tests.store.ownership_world import World, alive, applied, statements, world_fixture
 
 __all__ = ["world_fixture"]
 
@@ -29,7 +29,7 @@ async def calm(world: World) -> Pulse:
 
 async def test_while_nothing_happens_it_stays_the_same_and_takes_one_statement(world: World) -> None:
     before = await calm(world)
-    await world.store.ownership.keepalive("a1", "session-of-a1", ttl_seconds=30.0)
+    await world.store.ownership.keepalive(alive("a1"), ttl_seconds=30.0)
     with statements() as seen:
         after = await world.store.scheduling.pulse()
     assert len(seen.sent) == 1

@@ -13,7 +13,6 @@ from evenkeel.core.messages import (
     Keepalive,
     Register,
     ReportState,
-    Seen,
     ServiceDefinitions,
     SessionState,
     WantedCertificate,
@@ -50,20 +49,10 @@ class OwnershipStore(Protocol):
         """
         ...
 
-    async def keepalive(
-        self,
-        agent_id: AgentId,
-        session_id: SessionId,
-        *,
-        ttl_seconds: float,
-        seen: Seen | None = None,
-        as_reported: bool = False,
-        waited_seconds: float = 0.0,
-    ) -> SessionState:
-        """Renew, one row. ``as_reported``: the last state report counts as made now. ``waited_seconds``: since the
-        keepalive came. Raises :class:`SessionLost` if it was ended or replaced, and :class:`CallRefused` if it was
+    async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
+        """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced, and :class:`CallRefused` if it was
         ended because its process was gone, after the keepalive had come: a process that is there sends another one. A
-        new history begins if the database does not know what was confirmed to the agent (``seen``).
+        new history begins if the database does not know what was confirmed to the agent.
 
         An expired session becomes live again: shards taken from it meanwhile have another epoch, and it still owns all
         others. So an outage of the bus or the database alone moves no shard.

@@ -21,10 +21,8 @@ from evenkeel.core.messages import (
     EPOCHS_USED_UP,
     Assignments,
     FormerShard,
-    Keepalive,
     Register,
     ReportState,
-    Seen,
     SessionState,
     WantedCertificate,
 )
@@ -56,19 +54,10 @@ class SqlOwnership:
         opened = await self._db.write(lambda connection: register(connection, call, ttl_seconds))
         return (await self._in_history([call.agent_id], [opened]))[0]
 
-    async def keepalive(
-        self,
-        agent_id: AgentId,
-        session_id: SessionId,
-        *,
-        ttl_seconds: float,
-        seen: Seen | None = None,
-        as_reported: bool = False,
-        waited_seconds: float = 0.0,
-    ) -> SessionState:
-        call = Keepalive(agent_id=agent_id, session_id=session_id, seen=seen, as_reported=as_reported)
-        state = (await self._renewed([ArrivedKeepalive(call=call, waited_seconds=waited_seconds)], ttl_seconds))[0]
+    async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
+        (state,) = await self._renewed([arrived], ttl_seconds)
         if state is None:
+            agent_id, session_id = arrived.call.agent_id, arrived.call.session_id
             known = await self._db.query(lambda connection: sessions.session_of(connection, agent_id))
             raise sessions.ended_meanwhile(agent_id) if known == session_id else sessions.session_lost(agent_id)
         return state
