@@ -18,7 +18,7 @@ from evenkeel.agent.enhanced_services import EnhancedServiceWatch
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings, interval_problem
-from evenkeel.agent.state_reports import StateReports
+from evenkeel.agent.state_reports import FULL_EVERY, StateReports
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
@@ -39,8 +39,6 @@ from evenkeel.sealing import KeyPair
 log = structlog.get_logger(__name__)
 
 HINT_CONCURRENCY = 4
-REPEATED_HINTS_POLL = 6
-"""Report intervals between two requests for the assignments without a hint, if controllers repeat hints."""
 
 
 class AgentRefused(EvenKeelError):
@@ -322,7 +320,7 @@ class AgentService:
     def _poll_seconds(self, session: Session) -> float:
         """Until assignments are requested without a hint."""
         seconds = self._settings.report_interval_seconds
-        return spread(seconds * REPEATED_HINTS_POLL, self._rng.uniform) if session.hints_are_repeated else seconds
+        return spread(seconds * FULL_EVERY, self._rng.uniform) if session.hints_are_repeated else seconds
 
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:

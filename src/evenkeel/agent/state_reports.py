@@ -6,8 +6,11 @@ from msgspec.structs import replace
 
 from evenkeel.core.messages import ReportState
 
-CONFIRMED_IN_A_ROW = 5
-"""Reports in a row that keepalives confirm; the next one is sent, in case that the database has lost the last one."""
+FULL_EVERY = 6
+"""Where controllers repeat hints: so many report intervals are between two reports that are sent though they say the
+same, in case that the database has lost the last one; and between two requests for the assignments without a hint."""
+CONFIRMED_IN_A_ROW = FULL_EVERY - 1
+"""Reports in a row that keepalives confirm."""
 
 
 class StateReports:
