@@ -58,6 +58,11 @@ class PartitionBatch(Value):
     certificates: dict[str, CertificateContent] = {}
     """By sha256: contents that devices reported as lacking. For all others, devices use what they hold."""
 
+    @property
+    def removes_orphans(self) -> bool:
+        """Whether what ``services`` does not name goes."""
+        return self.complete and not self.keeps_orphans
+
 
 REPAIRS_MAX = 100
 """Most load balancers, counted per device, whose repairs one outcome reports."""

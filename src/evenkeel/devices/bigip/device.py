@@ -170,7 +170,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         external = attachment.external_gateway and batch.project_id == COMMON_PROJECT
         shared = SharedNetworks(subnets=subnets | subnets_of(rendered), external_gateway=external)
         complete = [with_files(one, observed, batch.certificates, self._names) for one in rendered]
-        names, removes = self._names, batch.complete and not batch.keeps_orphans
+        names, removes = self._names, batch.removes_orphans
         todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared)
         wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
         return describe(self.host, todo, observed, folder, frozenset(wanted))

@@ -124,7 +124,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             held = await self.daemon.held(partition)
             statuses = (await self.daemon.observation()).partitions
         running = next((one for one in statuses if one.name == partition), wire.PartitionStatus(name=partition))
-        return describe(self.host, rendered, held, running, complete=batch.complete and not batch.keeps_orphans)
+        return describe(self.host, rendered, held, running, complete=batch.removes_orphans)
 
     async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
         """Send the partition's HAProxy the peers that it shares stick tables with."""

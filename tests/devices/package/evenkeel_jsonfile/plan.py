@@ -44,7 +44,7 @@ def planned(batch: PartitionBatch, held: Objects, taken: Mapping[str, str]) -> t
                 error=problem,
             )
         )
-    if batch.complete and not batch.keeps_orphans:
+    if batch.removes_orphans:
         named = {service.load_balancer_id for service in batch.services}
         objects = {name: value for name, value in objects.items() if name in named}
     return objects, tuple(outcomes)

@@ -251,7 +251,7 @@ class PartitionPass:
                 self._with_files(),
                 partition=self._folder,
                 names=self._names,
-                complete=self._batch.complete and not self._batch.keeps_orphans,
+                complete=self._batch.removes_orphans,
                 shared=SharedNetworks(
                     subnets=self._view.shared_subnets,
                     external_gateway=self._is_common and self._options.attachment.external_gateway,
