@@ -8,12 +8,10 @@ import pytest
 
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork, NetworkType
-from evenkeel.core.ports import Device
 from icontrol_emulator import Emulator
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.system.test_networks import AttachedWorld
 from tests.system.test_removed_partitions import DEVICES
-from tests.system.world import ENVIRONMENT
 from tests.waiting import eventually
 
 REASONS = {
@@ -32,13 +30,7 @@ REASONS = {
 class BadWorld(AttachedWorld):
     """One tenant, each of whose networks but the first lacks something."""
 
-    def _device_of(self, host: str) -> Device:
-        return self.rig.agent(
-            environment=ENVIRONMENT,
-            f5_global_routed_mode="False",
-            f5_external_physical_mappings="physnet:1.1:True, bare:1.2:False, broken:9.9:True",
-            full_read_interval="0",
-        )
+    agent_options = {"f5_external_physical_mappings": "physnet:1.1:True, bare:1.2:False, broken:9.9:True"}
 
     async def declare(self) -> None:
         await self._declare("a", 0, 101)

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from evenkeel.core.control import VipPlan
-from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Subnet, Vip
-from evenkeel.core.networks import DeclaredNetwork, NetworkType
-from evenkeel.core.ports import Device
+from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.networks import NetworkType
 from icontrol_emulator import Emulator
 from tests.devices.bigip.networks import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
@@ -37,15 +36,7 @@ class WiredWorld(AttachedWorld):
 
     site: WiredSite
 
-    def _device_of(self, host: str) -> Device:
-        return self.rig.agent(
-            environment=ENVIRONMENT,
-            f5_global_routed_mode="False",
-            f5_external_physical_mappings="physnet:1.1:True",
-            advertised_tunnel_types="vxlan",
-            f5_vtep_selfip_name="vtep",
-            full_read_interval="0",
-        )
+    agent_options = {"advertised_tunnel_types": "vxlan", "f5_vtep_selfip_name": "vtep"}
 
     async def make_underlay(self) -> None:
         for name, end in zip(DEVICES, DEVICE_ENDS, strict=True):
@@ -56,25 +47,12 @@ class WiredWorld(AttachedWorld):
     async def declare(self) -> None:
         for tenant in TENANTS:
             tunnel = KINDS[tenant] is NetworkType.VXLAN
-            network = DeclaredNetwork(
-                id=f"net-{tenant}",
-                name=tenant,
+            await self.declare_own(
+                tenant,
                 network_type=KINDS[tenant],
                 physical_network=None if tunnel else "physnet",
                 segmentation_id=SEGMENTS[tenant],
                 vteps=ENDS if tunnel else (),
-            )
-            await self.store.operators.add_network(network)
-            await self.store.operators.add_subnet(
-                Subnet(
-                    id=f"sub-{tenant}",
-                    network_id=network.id,
-                    cidr="10.0.0.0/24",
-                    gateway_ip="10.0.0.1",
-                    allocation_start="10.0.0.20",
-                    allocation_end="10.0.0.250",
-                    device_addresses=("10.0.0.2-10.0.0.9",),
-                )
             )
 
     async def hosts(self, tenant: str) -> Host:

@@ -1,8 +1,9 @@
 """Tenants' networks on a pair of BIG-IPs: attached with the first load balancer, followed, taken over, and gone."""
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -25,13 +26,17 @@ TENANTS = ("a", "b")
 class AttachedWorld(PairWorld):
     """Both tenants have a network with the subnet 10.0.0.0/24."""
 
+    agent_options: Mapping[str, str] = {}
+    """Of the agents, beside or instead of those that all of these worlds have."""
+
     def _device_of(self, host: str) -> Device:
-        return self.rig.agent(
-            environment=ENVIRONMENT,
-            f5_global_routed_mode="False",
-            f5_external_physical_mappings="physnet:1.1:True",
-            full_read_interval="0",
-        )
+        options = {
+            "f5_global_routed_mode": "False",
+            "f5_external_physical_mappings": "physnet:1.1:True",
+            "full_read_interval": "0",
+            **self.agent_options,
+        }
+        return self.rig.agent(environment=ENVIRONMENT, **options)
 
     async def declare_shared(self) -> None:
         """A network that projects share, with the subnet 10.8.0.0/24."""
@@ -71,26 +76,23 @@ class AttachedWorld(PairWorld):
 
     async def declare(self) -> None:
         for number, tenant in enumerate(TENANTS, 1):
-            vlan = NetworkType.VLAN
-            network = DeclaredNetwork(
-                id=f"net-{tenant}",
-                name=tenant,
-                network_type=vlan,
-                physical_network="physnet",
-                segmentation_id=100 + number,
+            await self.declare_own(tenant, segmentation_id=100 + number)
+
+    async def declare_own(self, tenant: str, **network: Any) -> None:
+        """A network of the tenant's, in a VLAN of ``physnet`` unless ``network`` says otherwise."""
+        values = {"network_type": NetworkType.VLAN, "physical_network": "physnet", **network}
+        await self.store.operators.add_network(DeclaredNetwork(id=f"net-{tenant}", name=tenant, **values))
+        await self.store.operators.add_subnet(
+            Subnet(
+                id=f"sub-{tenant}",
+                network_id=f"net-{tenant}",
+                cidr="10.0.0.0/24",
+                gateway_ip="10.0.0.1",
+                allocation_start="10.0.0.20",
+                allocation_end="10.0.0.250",
+                device_addresses=("10.0.0.2-10.0.0.9",),
             )
-            await self.store.operators.add_network(network)
-            await self.store.operators.add_subnet(
-                Subnet(
-                    id=f"sub-{tenant}",
-                    network_id=network.id,
-                    cidr="10.0.0.0/24",
-                    gateway_ip="10.0.0.1",
-                    allocation_start="10.0.0.20",
-                    allocation_end="10.0.0.250",
-                    device_addresses=("10.0.0.2-10.0.0.9",),
-                )
-            )
+        )
 
     async def create_in(self, tenant: str, *, shared: bool = False) -> str:
         return await self.create_at(tenant, "s" if shared else tenant)

@@ -1,6 +1,8 @@
 """LBaaS v1: pools, the vips in front of them, members, and health monitors that pools share."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -533,14 +535,9 @@ async def test_a_monitor_made_in_a_pool_is_of_that_pool(v1: V1, api: Client) -> 
     assert await v1.listed("health_monitor") == []
 
 
-async def test_what_the_devices_cannot_do_is_refused_by_name(store: Store) -> None:
-    table = Capabilities(
-        protocol_pairs={"HTTP": ("HTTP",)},
-        lb_algorithms=("ROUND_ROBIN",),
-        health_monitor_types=("HTTP",),
-        health_monitor_ranges={"delay": (1, 60)},
-        session_persistence={},
-    )
+@asynccontextmanager
+async def with_table(store: Store, table: Capabilities) -> AsyncIterator[V1]:
+    """The API in front of devices that can do this."""
     app = create_app(
         store=store,
         network=BuiltinNetwork(store.operators),
@@ -549,7 +546,18 @@ async def test_what_the_devices_cannot_do_is_refused_by_name(store: Store) -> No
         capabilities={"noop": table},
     )
     async with Client.of(app) as api:
-        v1 = V1(api)
+        yield V1(api)
+
+
+async def test_what_the_devices_cannot_do_is_refused_by_name(store: Store) -> None:
+    table = Capabilities(
+        protocol_pairs={"HTTP": ("HTTP",)},
+        lb_algorithms=("ROUND_ROBIN",),
+        health_monitor_types=("HTTP",),
+        health_monitor_ranges={"delay": (1, 60)},
+        session_persistence={},
+    )
+    async with with_table(store, table) as v1:
         refused = await v1.new("pool", 501, **{**POOL, "lb_method": "SOURCE_IP"})
         assert "SOURCE_IP" in refused["message"]
         pool = await v1.pool()
@@ -619,15 +627,7 @@ class RecordingNetwork(BuiltinNetwork):
 
 @pytest.mark.parametrize(("table", "status"), [(BIGIP, 201), (HAPROXY, 501)])
 async def test_a_big_ip_reads_cookies_of_tcp_vips(store: Store, table: Capabilities, status: int) -> None:
-    app = create_app(
-        store=store,
-        network=BuiltinNetwork(store.operators),
-        driver=Sink(),
-        default_provider="dev",
-        capabilities={"noop": table},
-    )
-    async with Client.of(app) as api:
-        v1 = V1(api)
+    async with with_table(store, table) as v1:
         pool = await v1.pool(protocol="TCP")
         for kind in ({"type": "HTTP_COOKIE"}, {"type": "APP_COOKIE", "cookie_name": "sid"}):
             made = await v1.vip(pool["id"], status, protocol="TCP", session_persistence=kind)
