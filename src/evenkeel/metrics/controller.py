@@ -28,8 +28,9 @@ SHARD_TRANSITIONS = Counter(
     "(homes are evened out).",
     ["reason"],
 )
-_GIVEN, _HANDED_OVER = "unserved silent forced_down stopped overdue", "leaving failback failover balance"
-for _reason in (*_GIVEN.split(), *_HANDED_OVER.split()):
+_GIVEN = ("unserved", "silent", "forced_down", "stopped", "overdue")
+_HANDED_OVER = ("leaving", "failback", "failover", "balance")
+for _reason in (*_GIVEN, *_HANDED_OVER):
     SHARD_TRANSITIONS.labels(_reason)  # so that the first one is seen as an increase
 LOOP_FAILURES = Counter(
     "evenkeel_controller_loop_failures_total",

@@ -56,7 +56,6 @@ class AmqpConnection(Generic[S]):
         self._session: S | None = None
         self._task: asyncio.Task[None] | None = None
         self._reason = "not connected yet"
-        self._closing = False
 
     def start(self) -> None:
         """Start connecting."""
@@ -87,7 +86,6 @@ class AmqpConnection(Generic[S]):
     async def close(self) -> None:
         """Disconnect for good."""
         task, self._task = self._task, None
-        self._closing = True  # the library may turn a cancellation into an error, after which the loop goes on
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -97,7 +95,7 @@ class AmqpConnection(Generic[S]):
         failures = 0
         while True:
             for node in self._nodes:
-                if self._closing:
+                if self._task is None:  # closed: the library may turn the cancellation into an error
                     return
                 began = loop.time()
                 try:

@@ -111,7 +111,8 @@ class SchedulingStore(Protocol):
 
     async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
         """The agents that own load balancers which are PENDING for so long, of the ``limit`` that wait longest; and
-        those that own the common shards of their device groups. One owner for each agent.
+        those that own the common shards of their device groups, and of groups with networks that are not as wanted. One
+        owner for each agent.
         """
         ...
 
