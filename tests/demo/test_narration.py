@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from evenkeel.demo.narration import LiveNarrator, Narrator, drawn
-from evenkeel.demo.outcome import DemoResult
+from evenkeel.demo.outcome import NOT_COUNTED, DemoResult
 from evenkeel.demo.traffic import Counts
 
 AGENT = {"host": "host-1", "alive": True, "acting_shards": 2, "home_shards": 1, "load_balancers": 7, "queue_depth": 0}
@@ -49,6 +49,12 @@ def test_an_outcome_is_judged_by_what_is_promised() -> None:
     )
     bad.judge()
     assert [problem.split()[0] for problem in bad.problems] == ["2", "takeover", "bigip-1"]
+
+
+def test_the_table_says_when_nothing_could_be_counted() -> None:
+    outcome = DemoResult(create_requests_promised=3)
+    outcome.judge()
+    assert outcome.rows()[5] == ("device requests used to create the load balancer", NOT_COUNTED)
 
 
 def test_the_table_says_what_was_counted_and_what_only_this_device_has() -> None:

@@ -65,6 +65,11 @@ class Emulator:
         counters = self.control("GET", "/counters")
         return {name: counts["reads"] + counts["writes"] for name, counts in counters.items()}
 
+    def requests_without_looks(self) -> dict[str, int]:
+        """:meth:`requests` of those devices of which nobody requested statistics since :meth:`reset_counters`."""
+        counters = self.control("GET", "/counters")
+        return {name: counts["reads"] + counts["writes"] for name, counts in counters.items() if not counts["stats"]}
+
     def looks(self) -> int:
         """The smallest number of requests for statistics of a device: one per observation."""
         return int(min(counts["stats"] for counts in self.control("GET", "/counters").values()))

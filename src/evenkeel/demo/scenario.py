@@ -14,7 +14,7 @@ from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.https import HttpsWebsite
 from evenkeel.demo.narration import Narrator
-from evenkeel.demo.outcome import DemoResult
+from evenkeel.demo.outcome import NOT_COUNTED, DemoResult
 from evenkeel.demo.survival import outlive_daemon
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
@@ -98,7 +98,7 @@ class Scenario:
         )
         await asyncio.to_thread(self._tenants[1].wait_until_active, made.id)
         self.outcome.create_requests = counted = dict(await asyncio.to_thread(self._side.requests))
-        self._say(f"it is ACTIVE; {self._side.requests_counted}: {counted}")
+        self._say(f"it is ACTIVE; {self._side.requests_counted}: {counted or NOT_COUNTED}")
 
     async def _carry_traffic(self) -> None:
         await until(self._vip_answers, f"an answer at {self.place.url}")

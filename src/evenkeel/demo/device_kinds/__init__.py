@@ -38,7 +38,7 @@ class DeviceKind(Protocol):
         """Reset the count of :meth:`requests`, without including earlier requests."""
 
     def requests(self) -> Mapping[str, int]:
-        """Requests per device since :meth:`begin_count`."""
+        """Requests per device since :meth:`begin_count`; without the devices of which they cannot be told."""
 
     def last_write(self) -> int:
         """Number of the newest write that any device logged."""
