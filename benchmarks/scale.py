@@ -18,6 +18,7 @@ Compare ratios between machines, not figures.
 
 import argparse
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -192,8 +193,12 @@ def until(condition: Callable[[], bool]) -> None:
 class Table:
     """Rows of one size."""
 
-    def __init__(self, installation: Installation, title: str) -> None:
+    def __init__(self, installation: Installation, load_balancers: int, results: Path | None) -> None:
+        """``results``: a file for what was measured, a JSON object for each row."""
         self._installation = installation
+        self._size = {"agents": installation.agent_count, "load_balancers": load_balancers}
+        self._results = results
+        title = f"{installation.agent_count} agents, {load_balancers} load balancers"
         print(f"\n{title}\n\n| | s | {' | '.join(GROUPS)} | all |\n|---|---|---|---|---|---|---|")
 
     @contextmanager
@@ -203,18 +208,22 @@ class Table:
         yield
         seconds, after = time.monotonic() - began, self._installation.cpu()
         scale = 1000 / (per or seconds * self._installation.agent_count) if per or "each" in unit else 1.0
-        used = [(after[group] - before[group]) * scale for group in GROUPS]
+        spent = {group: after[group] - before[group] for group in GROUPS}
+        if self._results is not None:
+            with self._results.open("a") as file:
+                file.write(json.dumps({**self._size, "row": name, "seconds": seconds, "cpu_seconds": spent}) + "\n")
+        used = [spent[group] * scale for group in GROUPS]
         figures = " | ".join(f"{each:.2f}" for each in (*used, sum(used)))
         print(f"| {name}: {unit} | {seconds:.1f} | {figures} |", flush=True)
 
 
-def measure(agent_count: int, load_balancers: int, idle_seconds: float) -> None:
+def measure(agent_count: int, load_balancers: int, idle_seconds: float, results: Path | None) -> None:
     """One size."""
     with tempfile.TemporaryDirectory() as name:
         there = Installation(Path(name), agent_count)
         try:
             there.start()
-            table = Table(there, f"{agent_count} agents, {load_balancers} load balancers")
+            table = Table(there, load_balancers, results)
             time.sleep(SETTLE_SECONDS)
             idle = "ms of CPU for each agent and second"
             with table.row("idle, empty", unit=idle):
@@ -263,6 +272,7 @@ def main() -> None:
     parser.add_argument("--agents", type=int, nargs="+", default=[10, 30, 100], help="default: 10 30 100")
     parser.add_argument("--load-balancers", type=int, nargs="+", default=[1000], help="default: 1000")
     parser.add_argument("--idle-seconds", type=float, default=30.0, help="of each look; default: %(default)s")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append results, for benchmarks.scale_chart")
     for hidden in ("--agents-of", "--folder", "--process"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -273,7 +283,7 @@ def main() -> None:
         asyncio.run(agents(arguments.agents_of, numbers, lambda: CountingGroup(seen, file)))
         return
     for agent_count, load_balancers in product(arguments.agents, arguments.load_balancers):
-        measure(agent_count, load_balancers, arguments.idle_seconds)
+        measure(agent_count, load_balancers, arguments.idle_seconds, arguments.json)
 
 
 if __name__ == "__main__":
