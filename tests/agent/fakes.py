@@ -91,6 +91,7 @@ class FakeControllers:
         self.sealing_key = b""
         self.certificate_calls: list[m.GetCertificates] = []
         self.certificate_failures: list[Exception] = []
+        self.orphan_failures: list[Exception] = []
 
     async def certificates(self, call: m.GetCertificates) -> m.Certificates:
         self.certificate_calls.append(call)
@@ -154,6 +155,11 @@ class FakeControllers:
             raise CallRefused("overtaken", "a newer report was taken")
         return m.ReportReceipt(stale=self.stale, reached_count=self.reached_count)
 
+    async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict:
+        if self.orphan_failures:
+            raise self.orphan_failures.pop()
+        return m.OrphanVerdict(remove=call.load_balancer_ids)
+
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
         self.raised.append(call)
 
@@ -185,6 +191,7 @@ class FakeDevice:
         self.enhanced: list[EnhancedServices] = []
         self.held: set[str] = set()
         """Contents of certificates, by sha256."""
+        self.orphans: set[str] = set()
         self.retirements: list[int] = []
         self.retirement = Retirement(left=("device",))
         self.on_take_over: Callable[[], None] = lambda: None
@@ -205,11 +212,13 @@ class FakeDevice:
             raise self.failures.pop()
         self.batches.append(batch)
         self.held |= batch.certificates.keys()
+        self.orphans -= {service.load_balancer_id for service in batch.services if service.deleted}
         return PartitionOutcome(
             outcomes=tuple(service_outcome(service, self._error(service)) for service in batch.services),
             lacking=tuple({sha256 for service in batch.services for sha256 in self._lacking(service)}),
             lagging=self.lagging.pop() if self.lagging else (),
             repaired=self.repaired.pop() if self.repaired else (),
+            orphans=tuple(sorted(self.orphans)) if batch.keeps_orphans else (),
         )
 
     def _error(self, service: ServiceDefinition) -> str:

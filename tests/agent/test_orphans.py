@@ -26,7 +26,7 @@ class Client:
         return self.answer
 
 
-async def verdict(answer: OrphanVerdict | Exception | None) -> OrphanVerdict:
+async def verdict(answer: OrphanVerdict | Exception | None) -> tuple[OrphanVerdict, tuple[str, ...]]:
     client: Any = Client(answer)
     found = await verdict_on(client, ("lb-1", "lb-2"))
     assert client.asked == [("lb-1", "lb-2")]
@@ -35,13 +35,16 @@ async def verdict(answer: OrphanVerdict | Exception | None) -> OrphanVerdict:
 
 async def test_the_controllers_decide() -> None:
     said = OrphanVerdict(remove=("lb-1",), kept={"lb-2": 5.0}, again_seconds=5.0)
-    assert await verdict(said) == said
+    assert await verdict(said) == (said, ())
 
 
-@pytest.mark.parametrize("answer", [None, BusUnavailable("no answer"), CallRefused("unknown", "no such call")])
-async def test_without_an_answer_all_stay(answer: Exception | None) -> None:
-    """None: controllers of the previous version do not answer that."""
-    assert await verdict(answer) == OrphanVerdict(kept={"lb-1": None, "lb-2": None})
+async def test_controllers_of_the_previous_version_are_not_asked_again() -> None:
+    assert await verdict(None) == (OrphanVerdict(kept={"lb-1": None, "lb-2": None}), ())
+
+
+@pytest.mark.parametrize("error", [BusUnavailable("no answer"), CallRefused("unknown", "no such call")])
+async def test_without_an_answer_all_stay_and_the_controllers_are_asked_again(error: Exception) -> None:
+    assert await verdict(error) == (OrphanVerdict(kept={"lb-1": None, "lb-2": None}), ("lb-1", "lb-2"))
 
 
 async def test_who_lost_the_session_decides_nothing() -> None:

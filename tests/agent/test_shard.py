@@ -11,7 +11,7 @@ from evenkeel.agent.retries import Retries
 from evenkeel.cmd.runtime import SystemClock
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.device import Repair, Retirement
-from evenkeel.core.errors import BusUnavailable, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
+from evenkeel.core.errors import BusUnavailable, CallTimeout, DeviceUnavailable, GuardLost, SessionLost, StaleOwner
 from evenkeel.core.messages import Repaired, ReportApplied, ReportReceipt, ShardEpoch
 from tests.agent.fakes import Bench
 from tests.waiting import eventually
@@ -193,6 +193,14 @@ async def test_a_first_pass_that_finds_no_device_speaks_of_what_was_asked_for_on
     task.cancel()
     waiting = [report for report in bench.controllers.reports if report.waiting]
     assert [(report.load_balancer_id, report.error) for report in waiting] == [("lb-2", "device bigip-1: reboot")]
+
+
+async def test_controllers_that_did_not_answer_are_asked_again_about_orphans(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.device.orphans.add("nobody-knows-it")
+    bench.controllers.orphan_failures.append(CallTimeout("no answer within 2 s"))
+    bench.worker.look_again()
+    await eventually(lambda: not bench.device.orphans)
 
 
 async def test_a_device_that_came_back_is_looked_at_completely(bench: Bench) -> None:

@@ -17,16 +17,18 @@ NAMED_MAX = 3
 """Orphans that the error of a load balancer names."""
 
 
-async def verdict_on(client: ShardClient, orphans: tuple[LoadBalancerId, ...]) -> m.OrphanVerdict:
-    """The controllers' decision; without one all of them stay. Raises :class:`SessionLost`."""
+async def verdict_on(
+    client: ShardClient, orphans: tuple[LoadBalancerId, ...]
+) -> tuple[m.OrphanVerdict, tuple[LoadBalancerId, ...]]:
+    """The controllers' decision, and those of which they have to be asked again; without one all of them stay. Raises
+    :class:`SessionLost`.
+    """
+    all_stay = m.OrphanVerdict(kept=dict.fromkeys(orphans))
     try:
-        verdict = await client.judge_orphans(orphans)
+        return await client.judge_orphans(orphans) or all_stay, ()
     except (BusUnavailable, CallRefused) as error:
         log.warning("nobody says what is to become of orphans; they stay", shard=client.shard_id, error=str(error))
-        verdict = None
-    if verdict is not None:
-        return verdict
-    return m.OrphanVerdict(kept=dict.fromkeys(orphans))
+        return all_stay, orphans
 
 
 def after_removal(

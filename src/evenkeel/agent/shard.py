@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.agent.certificates import CertificateFetch, Lacking, lacking, without
 from evenkeel.agent.controller_client import ControllerClient
@@ -327,16 +328,16 @@ class ShardWorker:
 
     async def _judge(self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome) -> PartitionOutcome:
         """The outcome of the complete pass after the removal of those orphans that may go."""
-        verdict = await verdict_on(self._client, outcome.orphans)
+        verdict, left = await verdict_on(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
             self._next_resync = min(self._next_resync, self._clock.monotonic() + verdict.again_seconds)
         removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
         if removed and self._session.may_write():
             gone = tuple(removal(one, self.project_id) for one in sorted(removed))
             outcome = after_removal(outcome, await self._apply((*gone, *services), complete=True), removed)
-        elif removed:
-            self._retries.failed(COMPLETE, self._clock.monotonic())
-        return with_orphans_named(outcome, verdict.kept)
+        else:
+            left += tuple(sorted(removed))
+        return with_orphans_named(replace(outcome, left=outcome.left + left), verdict.kept)
 
     def _note_served(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> None:
         """After the last load balancer is gone, a complete pass is due soon, which removes the partition."""

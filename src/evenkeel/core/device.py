@@ -127,7 +127,8 @@ class PartitionOutcome(Value):
     applied again with them.
     """
     left: tuple[LoadBalancerId, ...] = ()
-    """Networks that nobody is to have any more and a device did not give up yet: another complete batch is needed."""
+    """Networks that nobody is to have any more and a device did not give up yet, and orphans on which nobody decided:
+    another complete batch is needed."""
     orphans: tuple[LoadBalancerId, ...] = ()
     """Load balancers that a reachable device holds and a complete batch with ``keeps_orphans`` did not name."""
 
