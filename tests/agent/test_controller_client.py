@@ -28,10 +28,14 @@ class Bus:
         self.sent: list[m.Call] = []
         self.answer: m.AnyReply | None = None
         """Instead of the state of the session."""
+        self.connected_after = 0
+        """Number of calls from which on there is a connection."""
 
     async def call(self, queue: str, message: m.Call, *, timeout_seconds: float) -> m.AnyReply:
         self.asked.append(queue)
         self.sent.append(message)
+        if len(self.asked) < self.connected_after:
+            raise BusUnavailable("no connection")
         if queue not in self.consumed:
             raise CallTimeout("no answer")
         return self.answer or m.SessionState(ttl_seconds=5.0, assignments_revision=1, takes_keepalives=self.new)
@@ -105,8 +109,21 @@ async def test_a_queue_without_answers_is_tried_more_and_more_rarely() -> None:
     assert bus.asked.count(OWN) == tried_before + 1 and bus.asked[-shortest:] == [SHARED] * shortest
 
 
+async def test_a_keepalive_that_could_not_be_sent_is_sent_by_the_same_queue() -> None:
+    """After a restart of the broker all agents come back at once: they do not load the shared queue."""
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    bus.connected_after = 3
+    await renew(controllers)
+    with pytest.raises(BusUnavailable):
+        bus.connected_after = len(bus.asked) + 3
+        await renew(controllers)
+    await renew(controllers, 2)
+    assert bus.asked == [SHARED] + [OWN] * (len(bus.asked) - 1)
+
+
 async def test_keepalives_under_way_together_rest_once() -> None:
-    """All that were sent while the broker was away fail at once."""
     bus = Bus(new=True)
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)

@@ -103,9 +103,11 @@ class ControllerClient:
                 state = self._told(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
                 lane.answered()
                 return state
-            except BusUnavailable as error:
+            except CallTimeout as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
                 lane.close()
+            except BusUnavailable:  # not sent: all agents come back at once, and the queue of its own carries that best
+                return self._told(await self._ask(call, m.SessionState, timeout_seconds, queue=queue))
         return self._told(await self._ask(call, m.SessionState, timeout_seconds))
 
     def _told(self, state: m.SessionState) -> m.SessionState:
