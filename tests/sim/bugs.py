@@ -151,7 +151,7 @@ def _assignments_of_everybody() -> Iterator[None]:
     real = ownership_shards.read_assignments
 
     def assignments(
-        connection: Any, agent_id: str, session_id: str, work_limit: int, page: ownership_shards.Page
+        connection: Any, agent_id: str, session_id: str, work_limit: int, page: ownership_shards.ShardPage
     ) -> m.Assignments:
         mine = real(connection, agent_id, session_id, work_limit, page)
         if mine.more:

@@ -36,7 +36,7 @@ UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningSta
 """Listed explicitly, because an index finds these and not "other than ACTIVE"."""
 
 
-class Page(Value):
+class ShardPage(Value):
     """Shards in the order of their ids: those after ``after_id``, at most ``limit`` of them; None: all."""
 
     after_id: str = ""
@@ -44,7 +44,7 @@ class Page(Value):
 
 
 def read_assignments(
-    connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int, page: Page
+    connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int, page: ShardPage
 ) -> Assignments:
     """A page of the session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
     # the revision is read before the shards: after a change in between, the agent requests them again

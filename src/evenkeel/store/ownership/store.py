@@ -112,7 +112,7 @@ class SqlOwnership:
         limit: int | None = None,
     ) -> Assignments:
         looked_at = not served or await self._restored(agent_id, session_id, served)
-        page = shards.Page(after_id=after_id, limit=limit)
+        page = shards.ShardPage(after_id=after_id, limit=limit)
         found = await self._db.read(
             lambda connection: shards.read_assignments(connection, agent_id, session_id, work_limit, page)
         )
