@@ -11,7 +11,8 @@ Prints a markdown table for each size: seconds, and CPU time of all processes by
 * idle with them;
 * a mass takeover: a quarter of the agents is killed, until every shard has a live agent;
 * the start of all agents at once, until they have looked at every tenant's partition and every shard is served;
-* a restart of RabbitMQ, and one of PostgreSQL (both killed), until every agent is up and a new load balancer is ACTIVE.
+* a restart of RabbitMQ, and one of PostgreSQL (both killed): until it accepts connections again, from then on until
+  every agent is up, and until a new load balancer is ACTIVE.
 
 Compare ratios between machines, not figures.
 """
@@ -217,6 +218,16 @@ class Table:
         print(f"| {name}: {unit} | {seconds:.1f} | {figures} |", flush=True)
 
 
+def restarted(there: Installation, table: Table, name: str, start: Callable[[], None]) -> None:
+    """After a kill: what the server itself takes, and what is ours from then on."""
+    with table.row(f"{name} killed and started, until it accepts connections"):
+        start()
+    with table.row("then until the sessions of all agents are back"):
+        until(there.all_up)
+    with table.row("then until a new load balancer is ACTIVE"):
+        until(there.takes_changes)
+
+
 def measure(agent_count: int, load_balancers: int, idle_seconds: float, results: Path | None) -> None:
     """One size."""
     with tempfile.TemporaryDirectory() as name:
@@ -249,19 +260,11 @@ def measure(agent_count: int, load_balancers: int, idle_seconds: float, results:
                 until(there.all_up)
                 until(there.all_served)
             time.sleep(SETTLE_SECONDS)
-            there.forget_cpu("RabbitMQ")
-            there.broker.kill()
-            with table.row("RabbitMQ restarted, until a new load balancer is ACTIVE"):
-                there.broker.start()
-                until(there.all_up)
-                until(there.takes_changes)
-            time.sleep(SETTLE_SECONDS)
-            there.forget_cpu("PostgreSQL")
-            there.server.kill()
-            with table.row("PostgreSQL restarted, until a new load balancer is ACTIVE"):
-                there.server.start()
-                until(there.all_up)
-                until(there.takes_changes)
+            for name, server in (("RabbitMQ", there.broker), ("PostgreSQL", there.server)):
+                there.forget_cpu(name)
+                server.kill()
+                restarted(there, table, name, server.start)
+                time.sleep(SETTLE_SECONDS)
         finally:
             there.close()
 

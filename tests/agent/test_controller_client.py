@@ -1,5 +1,8 @@
 """Which queue a keepalive goes by."""
 
+import asyncio
+from itertools import pairwise
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -25,10 +28,14 @@ class Bus:
         self.sent: list[m.Call] = []
         self.answer: m.AnyReply | None = None
         """Instead of the state of the session."""
+        self.connected_after = 0
+        """Number of calls from which on there is a connection."""
 
     async def call(self, queue: str, message: m.Call, *, timeout_seconds: float) -> m.AnyReply:
         self.asked.append(queue)
         self.sent.append(message)
+        if len(self.asked) < self.connected_after:
+            raise BusUnavailable("no connection")
         if queue not in self.consumed:
             raise CallTimeout("no answer")
         return self.answer or m.SessionState(ttl_seconds=5.0, assignments_revision=1, takes_keepalives=self.new)
@@ -75,12 +82,58 @@ async def test_an_answer_that_does_not_come_is_asked_for_by_the_shared_queue_at_
     controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
     await controllers.register(REGISTER)
     bus.consumed = {SHARED}
+    shortest, _ = LANE_REST_KEEPALIVES
     with capture_logs() as logs:
-        await renew(controllers, LANE_REST_KEEPALIVES)
-    assert bus.asked == [SHARED, OWN] + [SHARED] * LANE_REST_KEEPALIVES and len(logs) == 1
+        await renew(controllers, shortest)
+    assert bus.asked == [SHARED, OWN] + [SHARED] * shortest and len(logs) == 1
     bus.consumed = {SHARED, OWN}
     await renew(controllers, 2)
     assert bus.asked[-2:] == [OWN, OWN]
+
+
+async def test_a_queue_without_answers_is_tried_more_and_more_rarely() -> None:
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    bus.consumed = {SHARED}
+    shortest, longest = LANE_REST_KEEPALIVES
+    await renew(controllers, 10 * longest)
+    tried = [at for at, queue in enumerate(bus.asked) if queue == OWN]
+    pauses = [after - before - 1 for before, after in pairwise(tried)]
+    assert pauses[:2] == [shortest, 2 * shortest] and pauses[-1] == longest
+    bus.consumed = {SHARED, OWN}
+    await renew(controllers, longest + 1)  # it answers again
+    bus.consumed = {SHARED}
+    tried_before = bus.asked.count(OWN)
+    await renew(controllers, shortest)
+    assert bus.asked.count(OWN) == tried_before + 1 and bus.asked[-shortest:] == [SHARED] * shortest
+
+
+async def test_a_keepalive_that_could_not_be_sent_is_sent_by_the_same_queue() -> None:
+    """After a restart of the broker all agents come back at once: they do not load the shared queue."""
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    bus.connected_after = 3
+    await renew(controllers)
+    with pytest.raises(BusUnavailable):
+        bus.connected_after = len(bus.asked) + 3
+        await renew(controllers)
+    await renew(controllers, 2)
+    assert bus.asked == [SHARED] + [OWN] * (len(bus.asked) - 1)
+
+
+async def test_keepalives_under_way_together_rest_once() -> None:
+    bus = Bus(new=True)
+    controllers = ControllerClient(bus, "e", timeout_seconds=1.0)  # type: ignore[arg-type]
+    await controllers.register(REGISTER)
+    bus.consumed = set()
+    failed = await asyncio.gather(*(renew(controllers) for _ in range(5)), return_exceptions=True)
+    assert all(isinstance(each, CallTimeout) for each in failed)
+    bus.consumed = {SHARED, OWN}
+    shortest, _ = LANE_REST_KEEPALIVES
+    await renew(controllers, shortest + 1)
+    assert bus.asked[-1] == OWN
 
 
 async def test_a_refusal_is_one_whatever_the_queue() -> None:

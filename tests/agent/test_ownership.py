@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent import ownership as room
+from evenkeel.agent.assignment_round import AssignmentRound
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.ownership import Ownership
@@ -135,7 +136,17 @@ class Bench:
         self.asked += 1
 
     def apply(self, *shards: m.Assignment, revision: int = 1) -> None:
-        self.ownership.apply(m.Assignments(revision=revision, shards=shards))
+        """All shards in one page."""
+        self.read(m.Assignments(revision=revision, shards=shards))
+
+    def read(self, *pages: m.Assignments) -> None:
+        """One round, in so many pages."""
+        assigned = AssignmentRound()
+        for page in pages:
+            assert assigned.take(page)
+            self.ownership.apply(page.shards)
+        assert assigned.complete
+        self.ownership.keep(assigned)
 
     @property
     def serving(self) -> list[tuple[str, int]]:
@@ -194,6 +205,34 @@ async def test_what_is_not_named_any_more_is_ended_and_remembered_as_left(bench:
     bench.clock.now += 1.0
     bench.history.hear("h2", asked_at=bench.clock.now)
     assert bench.history.lost() == (m.FormerShard(project_id="tenant-a", epoch=3),)
+    await bench.ownership.end(graceful=False)
+
+
+async def test_only_a_complete_round_ends_what_it_does_not_name(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b"), shard("c"))
+    first = m.Assignments(revision=2, shards=(shard("b"),), more=True)
+    bench.ownership.apply(first.shards)
+    assert bench.serving == [("a", 1), ("b", 1), ("c", 1)]
+    bench.read(first, m.Assignments(revision=2, shards=(shard("c"), shard("d")), after_id="b"))
+    assert bench.serving == [("b", 1), ("c", 1), ("d", 1)]
+    await bench.ownership.end(graceful=False)
+
+
+async def test_what_a_page_says_is_done_before_the_next_one(bench: Bench) -> None:
+    bench.apply(shard("a", 1), shard("b"))
+    bench.ownership.apply((shard("a", 2), shard("b", handover=True)))
+    assert bench.serving == [("b", 1), ("a", 2)]
+    await settled(lambda: bench.controllers.released)
+    assert bench.serving == [("a", 2)]
+    await bench.ownership.end(graceful=False)
+
+
+async def test_the_revision_of_a_round_is_that_of_its_first_page(bench: Bench) -> None:
+    bench.read(
+        m.Assignments(revision=4, shards=(shard("a"),), more=True),
+        m.Assignments(revision=6, shards=(shard("b"),), after_id="a"),
+    )
+    assert bench.ownership.revision == 4
     await bench.ownership.end(graceful=False)
 
 

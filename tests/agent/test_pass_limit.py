@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from evenkeel.agent.pass_limit import OVERDUE_PER_TURN, PassLimit
+from evenkeel.agent.pass_limit import LOOK_EVERY, OVERDUE_PER_TURN, PassLimit
 from tests.waiting import eventually
 
 
@@ -122,3 +122,64 @@ async def test_one_that_gives_up_waiting_takes_no_turn_with_it() -> None:
     late.cancel()
     await asyncio.gather(*bench.tasks, return_exceptions=True)
     await bench.quick("d")
+
+
+class Order:
+    """One slot, and who gets it in which order."""
+
+    def __init__(self) -> None:
+        self.limit = PassLimit(1, FakeClock(), slow_seconds=3600.0)
+        self.granted: list[str] = []
+        self.gate = asyncio.Event()
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def _pass(self, key: str, changed: bool) -> None:
+        async with self.limit.of(key, changed=changed):
+            self.granted.append(key)
+            await self.gate.wait()
+
+    async def wait(self, *keys: str, changed: bool) -> None:
+        self.tasks += [asyncio.create_task(self._pass(key, changed)) for key in keys]
+        await asyncio.sleep(0)
+
+    async def all(self) -> list[str]:
+        self.gate.set()
+        await asyncio.wait_for(asyncio.gather(*self.tasks, return_exceptions=True), 30)
+        return self.granted
+
+
+async def test_partitions_with_changes_go_before_those_that_only_look() -> None:
+    order = Order()
+    await order.wait("running", changed=False)
+    await order.wait("look-1", "look-2", changed=False)
+    await order.wait("change-1", "change-2", changed=True)
+    assert await order.all() == ["running", "change-1", "change-2", "look-1", "look-2"]
+
+
+async def test_a_waiting_look_goes_with_the_changes_once_its_partition_has_one() -> None:
+    order = Order()
+    await order.wait("running", changed=False)
+    await order.wait("look-1", "look-2", "look-3", changed=False)
+    await order.wait("change", changed=True)
+    for key in ("look-3", "change", "running", "unknown"):
+        order.limit.hurry(key)
+    assert await order.all() == ["running", "change", "look-3", "look-1", "look-2"]
+
+
+async def test_changes_without_end_do_not_put_looks_off_for_ever() -> None:
+    order = Order()
+    await order.wait("running", changed=False)
+    await order.wait("look", changed=False)
+    await order.wait(*(f"change-{number}" for number in range(2 * LOOK_EVERY)), changed=True)
+    granted = await order.all()
+    assert granted.index("look") == LOOK_EVERY and len(granted) == 2 * LOOK_EVERY + 2
+
+
+async def test_a_change_that_gives_up_waiting_is_passed_over() -> None:
+    order = Order()
+    await order.wait("running", changed=False)
+    await order.wait("change", changed=True)
+    await order.wait("look", changed=False)
+    order.tasks[1].cancel()
+    assert await order.all() == ["running", "look"]
+    order.limit.hurry("change")

@@ -40,6 +40,8 @@ class Controllers:
         self.ttl_seconds = 30.0
         self.repeats_hints = False
         self.assignments = m.Assignments(revision=1, shards=(), history="h1")
+        self.pages: dict[str, m.Assignments] = {}
+        """By where they begin."""
 
     async def start(self) -> None:
         await self.bus.start()
@@ -58,7 +60,7 @@ class Controllers:
                     repeats_hints=self.repeats_hints,
                 )
             case m.GetAssignments():
-                return self.assignments
+                return self.pages.get(call.after_id, self.assignments)
         return m.Done()
 
     def seen(self, kind: type[Any]) -> list[Any]:
@@ -280,3 +282,55 @@ async def test_networks_whose_ports_moved_are_told_twice_also_after_a_refusal() 
         bench.agent.networks_moved(f"net-{number}" for number in range(2 * m.MOVED_NETWORKS_MAX))  # type: ignore[arg-type]
         await soon(lambda: bench.controllers.seen(m.ReportState)[-1].moved_networks)
         assert len(bench.controllers.seen(m.ReportState)[-1].moved_networks) <= m.MOVED_NETWORKS_MAX
+
+
+# -- assignments in pages
+
+
+def _page(*names: str, after: str = "", more: bool = False, history: str = "h1", epoch: int = 1) -> m.Assignments:
+    shards = tuple(m.Assignment(shard_id=name, project_id=f"p-{name}", epoch=epoch) for name in names)  # type: ignore[arg-type]
+    return m.Assignments(revision=1, shards=shards, history=history, after_id=after, more=more)
+
+
+def _served(bench: Bench) -> set[str]:
+    """The shards of the last report."""
+    told = bench.controllers.seen(m.ReportState)
+    return {shard.shard_id for shard in told[-1].serving} if told else set()
+
+
+async def test_all_pages_are_asked_for_one_after_the_other() -> None:
+    async with running() as bench:
+        bench.controllers.pages = {"": _page("a", "b", more=True), "b": _page("c", after="b")}
+        await soon(lambda: _served(bench) == {"a", "b", "c"})
+        asked = bench.controllers.seen(m.GetAssignments)
+        assert {call.limit for call in asked} == {QUICK.assignments_per_call}
+        assert [call.after_id for call in asked[-2:]] in (["", "b"], ["b", ""])
+
+
+async def test_a_page_without_an_answer_is_asked_for_again_and_ends_nothing() -> None:
+    async with running() as bench:
+        bench.controllers.pages = {"": _page("a", "b", more=True), "b": _page("c", after="b")}
+        await soon(lambda: _served(bench) == {"a", "b", "c"})
+        bench.controllers.refuses[m.GetAssignments] = m.Refused(code="busy", reason="later")
+        known = len(bench.controllers.seen(m.GetAssignments))
+        await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known)
+        assert _served(bench) == {"a", "b", "c"}
+        bench.controllers.pages = {"": _page("b", more=True), "b": _page("c", after="b")}
+        del bench.controllers.refuses[m.GetAssignments]
+        await soon(lambda: _served(bench) == {"b", "c"})
+
+
+async def test_pages_of_two_histories_end_nothing() -> None:
+    async with running() as bench:
+        bench.controllers.pages = {"": _page("a", "b", more=True), "b": _page("c", after="b")}
+        await soon(lambda: _served(bench) == {"a", "b", "c"})
+        bench.controllers.pages = {"": _page("a", more=True), "a": _page(after="a", history="h2")}
+        known = len(bench.controllers.seen(m.GetAssignments))
+        await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known + 6)
+        assert _served(bench) == {"a", "b", "c"}
+
+
+async def test_a_controller_that_knows_no_pages_may_answer_for_any_of_them() -> None:
+    async with running() as bench:
+        bench.controllers.pages = {"": _page("a", "b", more=True), "b": _page("b", "c", "d")}
+        await soon(lambda: _served(bench) == {"b", "c", "d"})

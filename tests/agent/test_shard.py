@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
@@ -430,6 +431,29 @@ async def test_a_tenant_whose_passes_hang_does_not_hold_up_another_one() -> None
         honest.worker.hint(("lb-1",))
         await all_applied(honest)
     assert not any(bench.device.batches for bench in hanging)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_after_a_takeover_shards_with_changes_are_applied_first_and_those_that_get_one_next() -> None:
+    """Hundreds of shards wait for a pass at once; tenants wait only for those with changes."""
+    turns, order = PassLimit(1, SystemClock()), list[str]()
+    benches = {
+        name: Bench({"lb-1": 1}, turns=turns, shard_id=name, work=("lb-1",) if name == "changed" else ())
+        for name in ("running", "unchanged", "hinted", "changed")
+    }
+    for name, bench in benches.items():
+        bench.device.on_take_over = partial(order.append, name)
+    benches["running"].device.open.clear()
+    tasks = [asyncio.create_task(benches["running"].worker.run())]
+    await benches["running"].device.busy.wait()
+    tasks += [asyncio.create_task(bench.worker.run()) for name, bench in benches.items() if name != "running"]
+    await asyncio.sleep(0)  # all wait now
+    benches["hinted"].worker.hint(("lb-1",))
+    benches["running"].device.open.set()
+    await eventually(lambda: len(order) == 4)
+    assert order == ["running", "changed", "hinted", "unchanged"]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -154,3 +154,24 @@ def test_a_report_with_any_kind_of_finding_has_findings(field: str) -> None:
     nothing = m.ReportStatus(agent_id="a", shard_id="x", epoch=1, expected_after="")
     assert not has_findings(nothing)
     assert has_findings(replace(nothing, **{field: ("lb-1",)}))
+
+
+class PageStore:
+    """Keeps what was asked of it."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    async def assignments(self, *_names: str, **asked: Any) -> m.Assignments:
+        self.asked.append(asked)
+        return m.Assignments(revision=1, shards=())
+
+
+async def test_pages_of_assignments_are_bounded_and_agents_that_know_none_get_all() -> None:
+    store: Any = PageStore()
+    bus: Any = FakeBus()
+    here = made(store, Hints(bus), ControllerSettings(assignments_per_answer=7))
+    for limit in (5, 8, 0, -1):
+        await here.handle(m.GetAssignments(agent_id="a", session_id="s", after_id="x", limit=limit))
+    assert [asked["limit"] for asked in store.asked] == [5, 7, None, None]
+    assert {asked["after_id"] for asked in store.asked} == {"x"}

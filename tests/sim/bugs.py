@@ -6,7 +6,7 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -150,11 +150,16 @@ def _stale_reports_taken() -> AbstractContextManager[Any]:
 def _assignments_of_everybody() -> Iterator[None]:
     real = ownership_shards.read_assignments
 
-    def assignments(connection: Any, agent_id: str, session_id: str, work_limit: int) -> m.Assignments:
-        mine = real(connection, agent_id, session_id, work_limit)
+    def assignments(
+        connection: Any, agent_id: str, session_id: str, work_limit: int, page: ownership_shards.ShardPage
+    ) -> m.Assignments:
+        mine = real(connection, agent_id, session_id, work_limit, page)
+        if mine.more:
+            return mine
         known = {shard.shard_id for shard in mine.shards}
         group = select(schema.agent.c.group_number).where(schema.agent.c.id == agent_id).scalar_subquery()
-        others = connection.execute(select(schema.shard).where(schema.shard.c.group_number == group)).all()
+        added_to = select(schema.shard).where(schema.shard.c.group_number == group, schema.shard.c.id > page.after_id)
+        others = connection.execute(added_to).all()
         added = [
             m.Assignment(shard_id=row.id, project_id=row.project_id, epoch=row.epoch)
             for row in others
@@ -167,6 +172,26 @@ def _assignments_of_everybody() -> Iterator[None]:
         patch.object(ownership_services, "check_owner", lambda *_: None),
     ):
         yield
+
+
+def _page_ends_others() -> AbstractContextManager[Any]:
+    real = agent_ownership.Ownership.apply
+
+    def apply(self: Any, shards: Sequence[m.Assignment]) -> None:
+        for shard_id in set(self._workers) - {shard.shard_id for shard in shards}:
+            self._drop(shard_id)
+        real(self, shards)
+
+    return patch.object(agent_ownership.Ownership, "apply", apply)
+
+
+def _first_page_of_assignments() -> AbstractContextManager[Any]:
+    real = SqlOwnership.assignments
+
+    async def assignments(self: SqlOwnership, *args: Any, **more: Any) -> m.Assignments:
+        return replace(await real(self, *args, **more), more=False)
+
+    return patch.object(SqlOwnership, "assignments", assignments)
 
 
 def _epoch_not_lifted() -> AbstractContextManager[Any]:
@@ -598,6 +623,10 @@ BUGS: dict[str, Bug] = {
     "epoch not raised": Bug("a takeover keeps the epoch", _epoch_not_raised, 1),
     "stale reports taken": Bug("reports count whatever their epoch", _stale_reports_taken, 49),
     "assignments of everybody": Bug("an agent is told of others' shards, and served", _assignments_of_everybody, 1),
+    "pages end others": Bug("a shard that one page of the assignments does not name is dropped", _page_ends_others, 7),
+    "first page of assignments": Bug(
+        "shards beyond the first page of the assignments are not served", _first_page_of_assignments, 15
+    ),
     "epoch not lifted": Bug("a guard above the database's epoch stays above it", _epoch_not_lifted, 1),
     "nothing scheduled": Bug("shards of a dead agent wait for it", _nothing_scheduled, 1),
     "handover forgotten": Bug("an agent asked for a shard keeps it", _drain_forgotten, 22),

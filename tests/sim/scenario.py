@@ -141,6 +141,7 @@ class Scenario:
             report_interval_seconds=6.0,
             keepalive_interval_seconds=self.keepalive_seconds,
             call_timeout_seconds=2.0,
+            assignments_per_call=1,
             status_interval_seconds=4.0,
             resync_interval_seconds=self.resync_seconds,
             retire_seconds=1.0,

@@ -13,8 +13,9 @@ from evenkeel.metrics.agent import CALL_DURATION
 
 LONGEST_SECONDS = 60.0
 """Limits of the time-out of a call for service definitions."""
-LANE_REST_KEEPALIVES = 120
-"""Number of keepalives sent by the shared queue after the keepalive queue gave no answer."""
+LANE_REST_KEEPALIVES = (4, 120)
+"""Number of keepalives sent by the shared queue after the keepalive queue gave no answer: the first time, and the most;
+it doubles. When a broker is back, keepalives arrive before controllers consume their queue again."""
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +33,7 @@ class KeepaliveLane:
         self._announced: str | None = None
         self._keepalives_left = 0
         """Keepalives to send by the shared queue before it is tried again."""
+        self._rest = LANE_REST_KEEPALIVES[0]
 
     @property
     def queue(self) -> str | None:
@@ -49,9 +51,16 @@ class KeepaliveLane:
             return m.light_keepalive_queue(self._environment)
         return m.keepalive_queue(self._environment) if state.takes_keepalives else None
 
+    def answered(self) -> None:
+        """It works."""
+        self._rest = LANE_REST_KEEPALIVES[0]
+
     def close(self) -> None:
         """Stop using it for a while: it gave no answer."""
-        self._keepalives_left = LANE_REST_KEEPALIVES
+        if self._keepalives_left:  # one of several keepalives that were under way
+            return
+        self._keepalives_left = self._rest
+        self._rest = min(2 * self._rest, LANE_REST_KEEPALIVES[1])
 
 
 class ControllerClient:
@@ -91,10 +100,14 @@ class ControllerClient:
         lane = self._keepalives
         if (queue := lane.queue) is not None:
             try:
-                return self._told(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
-            except BusUnavailable as error:
+                state = self._told(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
+                lane.answered()
+                return state
+            except CallTimeout as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
                 lane.close()
+            except BusUnavailable:  # not sent: all agents come back at once, and the queue of its own carries that best
+                return self._told(await self._ask(call, m.SessionState, timeout_seconds, queue=queue))
         return self._told(await self._ask(call, m.SessionState, timeout_seconds))
 
     def _told(self, state: m.SessionState) -> m.SessionState:

@@ -2,11 +2,12 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import structlog
 
+from evenkeel.agent.assignment_round import AssignmentRound
 from evenkeel.agent.common_shard import CommonShardWorker
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
@@ -79,21 +80,26 @@ class Ownership:
                 worker.report_all_again()
         return True
 
-    def apply(self, assignments: m.Assignments) -> None:
-        """Make the workers match the assignments. A shard with a new epoch gets a new worker."""
-        self.revision = max(self.revision, assignments.revision)
-        wanted = {shard.shard_id: shard for shard in assignments.shards}
-        self._restarts.keep({_key(shard.shard_id, shard.epoch) for shard in assignments.shards})
-        for shard_id, (worker, task) in list(self._workers.items()):
-            assignment = wanted.get(shard_id)
-            if assignment is None or assignment.epoch != worker.epoch or task.done():
-                self._drop(shard_id)
+    def apply(self, shards: Sequence[m.Assignment]) -> None:
+        """Serve the shards of a page. One with a new epoch gets a new worker; those that the page does not name go on:
+        see :meth:`keep`."""
+        for shard in shards:
+            entry = self._workers.get(shard.shard_id)
+            if entry is not None and (shard.epoch != entry[0].epoch or entry[1].done()):
+                self._drop(shard.shard_id)
         # those with pending work first, because thousands may be taken over at once
-        for assignment in sorted(assignments.shards, key=lambda shard: not shard.work):
-            if assignment.handover:
-                self._hand_over(assignment)
+        for shard in sorted(shards, key=lambda shard: not shard.work):
+            if shard.handover:
+                self._hand_over(shard)
             else:
-                self._serve(assignment)
+                self._serve(shard)
+
+    def keep(self, assigned: AssignmentRound) -> None:
+        """End the workers of shards that a complete round did not name."""
+        self.revision = max(self.revision, assigned.revision)
+        self._restarts.keep({_key(shard_id, epoch) for shard_id, epoch in assigned.epochs.items()})
+        for shard_id in [shard_id for shard_id in self._workers if shard_id not in assigned.epochs]:
+            self._drop(shard_id)
 
     def _serve(self, assignment: m.Assignment) -> None:
         entry = self._workers.get(assignment.shard_id)

@@ -1,12 +1,14 @@
 """Limits how many passes over partitions an agent runs at a time, so that slow partitions do not starve the others.
 
+Passes with changes of tenants go before those that only look, of which there are as many as partitions after a
+takeover or a restart; so that the latter are not put off for ever, every fourth slot is theirs.
+
 A pass over a device that hangs occupies a slot until a time-out. So partitions whose last pass was slow may use only
 half of the slots; and a pass that turns out to be slow gives its slot to the next waiting one and goes on without, up
 to a limit.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -16,6 +18,48 @@ SLOW_SECONDS = 3.0
 """A pass that takes longer is slow: hundreds of transactions, or a device that does not answer."""
 OVERDUE_PER_TURN = 2
 """How many slow passes may go on without a slot, per slot."""
+
+
+LOOK_EVERY = 4
+"""Of so many passes one is a look, if one waits."""
+
+
+class _Queue:
+    """Those that wait for a slot: first come, first served, changes before looks."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[bool, dict[asyncio.Future[None], str]] = {True: {}, False: {}}
+        """Those with changes, and those that look; with their partitions, in the order in which they came."""
+        self._of: dict[str, asyncio.Future[None]] = {}
+        """By partition: the last that came."""
+        self._changes_granted = 0
+
+    def __bool__(self) -> bool:
+        return any(self._waiting.values())
+
+    def add(self, key: str, *, changed: bool) -> asyncio.Future[None]:
+        """Ends when the slot is granted."""
+        granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[changed][granted] = key
+        self._of[key] = granted
+        return granted
+
+    def hurry(self, key: str) -> None:
+        """What waits for this partition has changes now."""
+        granted = self._of.get(key)
+        if granted is not None and self._waiting[False].pop(granted, None) is not None:
+            self._waiting[True][granted] = key
+
+    def next(self) -> asyncio.Future[None]:
+        """Whose turn it is. The queue is not empty."""
+        looks_due = self._changes_granted >= LOOK_EVERY - 1 and bool(self._waiting[False])
+        changed = bool(self._waiting[True]) and not looks_due
+        self._changes_granted = self._changes_granted + 1 if changed else 0
+        granted, key = next(iter(self._waiting[changed].items()))
+        del self._waiting[changed][granted]
+        if self._of.get(key) is granted:
+            del self._of[key]
+        return granted
 
 
 class _Turn:
@@ -37,13 +81,13 @@ class PassLimit:
         self._taken = {False: 0, True: 0}
         """Running passes, of slow and of other partitions."""
         self._overdue = 0
-        self._waiting: dict[bool, deque[asyncio.Future[None]]] = {False: deque(), True: deque()}
+        self._waiting = {False: _Queue(), True: _Queue()}
 
     @asynccontextmanager
-    async def of(self, key: str) -> AsyncIterator[None]:
-        """Wait for a slot for this partition, and hold it inside the block."""
+    async def of(self, key: str, *, changed: bool = True) -> AsyncIterator[None]:
+        """Wait for a slot for this partition, and hold it inside the block. ``changed``: there are changes to apply."""
         slow = key in self._slow
-        await self._take(slow)
+        await self._take(key, slow=slow, changed=changed)
         turn = _Turn(slow=slow)
         began = self._clock.monotonic()
         timer = asyncio.get_running_loop().call_later(self._slow_seconds, self._pass_on, turn)
@@ -57,6 +101,11 @@ class PassLimit:
             else:
                 self._slow.discard(key)
 
+    def hurry(self, key: str) -> None:
+        """There are changes to apply now; if its pass waits, it goes before those that only look."""
+        for queue in self._waiting.values():
+            queue.hurry(key)
+
     def forget(self, key: str) -> None:
         """Forget a partition that is no longer served."""
         self._slow.discard(key)
@@ -65,12 +114,11 @@ class PassLimit:
         all_taken = self._taken[False] + self._taken[True] >= self._at_once
         return not all_taken and not (slow and self._taken[True] >= self._lanes)
 
-    async def _take(self, slow: bool) -> None:
+    async def _take(self, key: str, *, slow: bool, changed: bool) -> None:
         if self._free(slow) and not self._waiting[slow]:
             self._taken[slow] += 1
             return
-        granted = asyncio.get_running_loop().create_future()
-        self._waiting[slow].append(granted)
+        granted = self._waiting[slow].add(key, changed=changed)
         try:
             await granted
         except asyncio.CancelledError:
@@ -100,7 +148,7 @@ class PassLimit:
         for slow in (False, True):
             waiting = self._waiting[slow]
             while waiting and self._free(slow):
-                granted = waiting.popleft()
+                granted = waiting.next()
                 if not granted.done():
                     self._taken[slow] += 1
                     granted.set_result(None)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 
 import structlog
 
+from evenkeel.agent.assignment_round import AssignmentRound
 from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
@@ -292,30 +293,54 @@ class AgentService:
             except TimeoutError:
                 pass
             self._ask.clear()
-            served, asked_at = self._database_history.lost(), self._clock.monotonic()
+            if not await self._read_assignments(session, ownership):
+                self._ask.set()
+            elif not ready and not self._stop.is_set():
+                self._on_ready()
+                ready = True
+            await self._clock.sleep(self._settings.sync_spacing_seconds)
+
+    async def _read_assignments(self, session: Session, ownership: Ownership) -> bool:
+        """Read all pages, and make the workers match. False: it must be repeated."""
+        pages, served = AssignmentRound(), self._database_history.lost()
+        named = True
+        while not pages.complete:
+            asked_at, page = await self._page(session, pages.after_id, served)
+            is_current = self._database_history.hear(page.history, asked_at=asked_at)
+            named = named and not page.served_ignored
+            if served and not page.served_ignored:
+                self._database_history.recovered(served)
+            served = ()
+            self._follow_history(ownership)
+            if self._stop.is_set():
+                return True
+            if not is_current or not pages.take(page):
+                log.info("assignments changed while they were read; reading them again", after=pages.after_id)
+                return False
+            ownership.apply(page.shards)
+        ownership.keep(pages)
+        return not (named and self._database_history.lost())
+
+    async def _page(
+        self, session: Session, after_id: str, served: tuple[m.FormerShard, ...]
+    ) -> tuple[float, m.Assignments]:
+        """A page of the assignments, and when it was asked for. Repeated until it is answered: pages that were read
+        before are not doubtful for that. Raises :class:`SessionLost`."""
+        while True:
+            call = m.GetAssignments(
+                agent_id=self._settings.agent_id,
+                session_id=session.id,
+                takes_parts=True,
+                served=served,
+                after_id=after_id,
+                limit=self._settings.assignments_per_call,
+            )
+            asked_at = self._clock.monotonic()
             try:
-                assignments = await self._controllers.assignments(
-                    m.GetAssignments(
-                        agent_id=self._settings.agent_id, session_id=session.id, takes_parts=True, served=served
-                    )
-                )
+                return asked_at, await self._controllers.assignments(call)
             except (BusUnavailable, CallRefused) as error:
                 log.warning("assignments not fetched", error=str(error))
                 await self._clock.sleep(self._settings.retry.initial_seconds)
-                self._ask.set()
-                continue
-            self._database_history.hear(assignments.history, asked_at=asked_at)
-            if not assignments.served_ignored:
-                self._database_history.recovered(served)
-            self._follow_history(ownership)
-            if not self._stop.is_set():
-                ownership.apply(assignments)
-                if not ready:
-                    self._on_ready()
-                    ready = True
-            if self._database_history.lost() and not assignments.served_ignored:
-                self._ask.set()
-            await self._clock.sleep(self._settings.sync_spacing_seconds)
 
     def _poll_seconds(self, session: Session) -> float:
         """Until assignments are requested without a hint."""

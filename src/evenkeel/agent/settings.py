@@ -33,6 +33,8 @@ class AgentSettings(Value):
     """Shards reconciled at a time; more would only wait for the devices' connections."""
     sync_spacing_seconds: float = 0.2
     """The least time between two requests for the assignments."""
+    assignments_per_call: int = 1000
+    """Shards of a page of the assignments."""
     batch_load_balancers: int = 50
     """Load balancers reconciled in one pass of a shard."""
     stop_timeout_seconds: float = 1.5

@@ -140,7 +140,7 @@ class ShardWorker:
     def add_work(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """These may have newer revisions; those that failed recently keep waiting for their retry."""
         now = self._clock.monotonic()
-        self._unconfirmed.update(load_balancer_ids)
+        self._note_changed(load_balancer_ids)
         fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
         if fresh - self._dirty:
             self._dirty.update(fresh)
@@ -151,8 +151,13 @@ class ShardWorker:
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
         self._dirty.update(load_balancer_ids)
-        self._unconfirmed.update(load_balancer_ids)
+        self._note_changed(load_balancer_ids)
         self._wake.set()
+
+    def _note_changed(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
+        self._unconfirmed.update(load_balancer_ids)
+        if load_balancer_ids:
+            self._pass_limit.hurry(self.shard_id)
 
     def apply_again(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """The driver makes something else of the same definitions: apply them at once, even after a recent failure."""
@@ -242,7 +247,7 @@ class ShardWorker:
         begun, result = self._clock.monotonic(), "error"
         try:
             with tracer().work("reconcile", attributes=self._traced) as work:
-                async with self._pass_limit.of(self.shard_id):
+                async with self._pass_limit.of(self.shard_id, changed=bool(self._unconfirmed)):
                     left = await self._reconcile(complete, taken, work)
                 if left.services and not self._stopping:
                     await self._supply(left)

@@ -100,6 +100,8 @@ class Callbacks:
                     message.session_id,
                     work_limit=self._settings.work_per_sync,
                     served=message.served,
+                    after_id=message.after_id,
+                    limit=min(message.limit, self._settings.assignments_per_answer) if message.limit > 0 else None,
                 )
             case m.JudgeOrphans():
                 return await self._reports.judge_orphans(

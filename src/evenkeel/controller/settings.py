@@ -65,6 +65,8 @@ class ControllerSettings(Value):
     """VIPs' ports are looked for at the network service again after this time."""
     work_per_sync: int = 500
     """Load balancers named in one answer to an agent's sync."""
+    assignments_per_answer: int = 1000
+    """The most shards of a page of assignments: 110 bytes each."""
     expected_per_answer: int = 1000
     """Ids of expected load balancers in one answer to an agent."""
     max_message_bytes: int = 1024 * 1024

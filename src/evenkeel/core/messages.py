@@ -179,7 +179,9 @@ class DeviceState(Wire):
 
 
 class GetAssignments(Message, tag="get_assignments"):
-    """Request the shards of this session and the pending work in them."""
+    """Request the shards of this session and the pending work in them: a page of at most ``limit`` after ``after_id``,
+    in the order of their ids.
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -189,6 +191,10 @@ class GetAssignments(Message, tag="get_assignments"):
     """
     takes_parts: bool = False
     """The caller accepts an answer in :class:`ReplyPart` messages."""
+    after_id: str = ""
+    """Of a page after the first: the last shard of the page before."""
+    limit: int = 0
+    """Controllers may answer with fewer. 0: all, for agents that know no pages."""
 
 
 class GetServices(Message, tag="get_services"):
@@ -505,15 +511,20 @@ class Assignment(Wire):
 
 
 class Assignments(Reply, tag="assignments"):
-    """All shards the session owns."""
+    """Shards the session owns: all of them, or a page, which names all those between its ends."""
 
     revision: int
+    """As in :class:`SessionState`, read before the shards."""
     shards: tuple[Assignment, ...]
     history: str = ""
     """As in :class:`SessionState`."""
     served_ignored: bool = False
     """The shards in :attr:`GetAssignments.served` were not looked at: by the database's clock, its history is not new.
     They are to be named again later, because that clock may have been set."""
+    after_id: str = ""
+    """Where the page begins. Controllers that know no pages answer with all shards, whatever was asked."""
+    more: bool = False
+    """There are more after the last one."""
 
 
 class ServiceDefinitions(Reply, tag="services"):

@@ -4,10 +4,12 @@ import asyncio
 
 import pytest
 
+from evenkeel.bus.amqp import connection as module
 from evenkeel.bus.amqp.connection import AmqpConnection
 from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node, parse_nodes
 from evenkeel.core.errors import BusUnavailable
+from tests.waiting import eventually
 
 
 async def test_it_ends_though_the_library_turns_the_cancellation_into_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,3 +36,57 @@ async def test_it_ends_though_the_library_turns_the_cancellation_into_an_error(m
     async with asyncio.timeout(60.0):
         await connection.close()
     assert len(tried) == 1
+
+
+async def test_after_an_outage_a_connection_waits_for_the_one_that_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    main_is_up = asyncio.Event()
+    asked = asyncio.Event()
+
+    async def refused(_connection: object, _node: Node) -> None:
+        tried.append(len(tried))
+        raise BusUnavailable("refused")
+
+    async def until_up() -> None:
+        asked.set()
+        await main_is_up.wait()
+
+    monkeypatch.setattr(AmqpConnection, "_serve", refused)
+    monkeypatch.setattr(module, "GIVE_WAY_SECONDS", 3600.0)
+    connection: AmqpConnection[None] = AmqpConnection(
+        parse_nodes("amqp://guest:guest@127.0.0.1:1,127.0.0.1:2"),
+        name="test",
+        complaints=ConnectionErrorLog(),
+        open_session=lambda _connection: asyncio.sleep(0),
+        main_is_up=until_up,
+    )
+    connection.start()
+    await asked.wait()
+    assert len(tried) == 2  # each node once, as when one of them is lost
+    main_is_up.set()
+    await eventually(lambda: len(tried) > 4)
+    await connection.close()
+
+
+async def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    async def refused(_connection: object, _node: Node) -> None:
+        tried.append(len(tried))
+        raise BusUnavailable("refused")
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(AmqpConnection, "_serve", refused)
+    monkeypatch.setattr(module, "GIVE_WAY_SECONDS", 0.01)
+    connection: AmqpConnection[None] = AmqpConnection(
+        parse_nodes("amqp://guest:guest@127.0.0.1:1"),
+        name="test",
+        complaints=ConnectionErrorLog(),
+        open_session=lambda _connection: asyncio.sleep(0),
+        main_is_up=never,
+    )
+    connection.start()
+    await eventually(lambda: len(tried) > 2)
+    await connection.close()

@@ -68,6 +68,56 @@ async def test_assignments_of_an_ended_session_are_refused(world: World) -> None
         await world.store.ownership.assignments("nobody", "session", work_limit=10)
 
 
+async def test_pages_of_assignments_are_those_of_the_whole_with_the_work_of_their_own_shards(world: World) -> None:
+    await world.agent("a1")
+    for number in range(5):
+        await world.placed(project_id=f"p{number}")
+    whole = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=100)
+    assert (whole.after_id, whole.more, len(whole.shards)) == ("", False, 6)
+    pages = [await world.store.ownership.assignments("a1", "session-of-a1", work_limit=100, limit=2)]
+    while pages[-1].more:
+        after = pages[-1].shards[-1].shard_id
+        page = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=100, limit=2, after_id=after)
+        assert page.after_id == after
+        pages.append(page)
+    assert [len(page.shards) for page in pages] == [2, 2, 2]
+    assert tuple(shard for page in pages for shard in page.shards) == whole.shards
+    assert {page.revision for page in pages} == {whole.revision}
+    assert sum(len(shard.work) for shard in whole.shards) == 5
+
+
+async def test_a_page_after_the_last_shard_is_empty(world: World) -> None:
+    await world.agent("a1")
+    await world.placed()
+    (_, last) = (await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10)).shards
+    page = await world.store.ownership.assignments(
+        "a1", "session-of-a1", work_limit=10, limit=1, after_id=last.shard_id
+    )
+    assert (page.shards, page.more) == ((), False)
+
+
+async def test_work_of_a_page_is_limited_by_itself(world: World) -> None:
+    await world.agent("a1")
+    for number in range(4):
+        await world.placed(project_id=f"p{number}")
+    seen: set[str] = set()
+    after, more = "", True
+    while more:
+        page = await world.store.ownership.assignments("a1", "session-of-a1", work_limit=1, limit=2, after_id=after)
+        seen |= {id_ for shard in page.shards for id_ in shard.work}
+        after, more = page.shards[-1].shard_id, page.more
+    assert len(seen) in (2, 3)  # the common shard is in one of the pages
+
+
+async def test_a_page_of_assignments_costs_no_more_statements(world: World) -> None:
+    await world.agent("a1")
+    for number in range(20):
+        await world.placed(project_id=f"p{number}")
+    with statements() as seen:
+        await world.store.ownership.assignments("a1", "session-of-a1", work_limit=10, limit=5)
+    assert len(seen.sent) in (3, 4)
+
+
 async def test_assignments_cost_four_statements(world: World) -> None:
     await world.agent("a1")
     for number in range(20):

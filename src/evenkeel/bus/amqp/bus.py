@@ -144,6 +144,7 @@ class AmqpBus:
             max_reply_bytes=self._max_bytes,
             reply=self._reply,
             access=self._access,
+            main_is_up=self._can_send,
         )
         self._subscriptions.append(subscription)
         await subscription.start()
@@ -159,6 +160,7 @@ class AmqpBus:
             name=self._name,
             complaints=self._complaints,
             will=None if will is None else WillQueue(name, will, user),
+            main_is_up=self._can_send,
         )
         self._announcements = [other for other in self._announcements if not other.closed]
         self._announcements.append(announcement)
@@ -203,6 +205,11 @@ class AmqpBus:
         user = self._access.user if isinstance(self._access, AgentAccess) else None
         self._connections += 1
         return await Publisher.open(connection, self._replied, user)
+
+    async def _can_send(self) -> None:
+        """Wait until the connection for sending is up."""
+        if self._link is not None:
+            await self._link.is_up()
 
     def _down(self) -> None:
         self._calls.fail_all("the connection to the message broker was lost")

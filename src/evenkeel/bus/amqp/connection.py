@@ -26,7 +26,9 @@ from evenkeel.core.errors import BusUnavailable
 CONNECT_SECONDS = 3.0
 SETUP_SECONDS = 10.0
 CLOSE_SECONDS = 3.0
-RECONNECT = Backoff(initial_seconds=0.2, max_seconds=2.0, jitter=(0.0, 1.0), min_seconds=0.05)
+RECONNECT = Backoff(initial_seconds=0.2, max_seconds=1.0, jitter=(0.0, 1.0), min_seconds=0.05)
+GIVE_WAY_SECONDS = 10.0
+"""How long a connection waits for the process's main one after an outage."""
 STABLE_SECONDS = 1.0
 """A connection that is lost sooner counts as a failure, so that flapping leads to pauses, too."""
 
@@ -45,12 +47,16 @@ class AmqpConnection(Generic[S]):
         complaints: ConnectionErrorLog,
         open_session: Callable[[AbstractConnection], Awaitable[S]],
         on_down: Callable[[], None] = lambda: None,
+        main_is_up: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """``main_is_up`` returns when the process can send again. After an outage other connections wait for that: all
+        processes come back at once, and what they send keeps their sessions."""
         self._nodes = random.sample(nodes, len(nodes))  # spread the clients over the cluster
         self._name = name
         self._complaints = complaints
         self._open_session = open_session
         self._on_down = on_down
+        self._main_is_up = main_is_up
         self._lost = asyncio.Event()
         self._up = asyncio.Event()
         self._session: S | None = None
@@ -77,6 +83,10 @@ class AmqpConnection(Generic[S]):
     def current(self) -> S | None:
         """The session, if there is one now."""
         return self._session
+
+    async def is_up(self) -> None:
+        """Wait until there is a session."""
+        await self._up.wait()
 
     def drop(self, session: S) -> None:
         """Replace a session that does not work any more."""
@@ -112,6 +122,13 @@ class AmqpConnection(Generic[S]):
                 failures = 0 if loop.time() - began > STABLE_SECONDS else failures + 1
             if failures >= len(self._nodes):
                 await asyncio.sleep(RECONNECT.delay_seconds(failures, random.uniform))
+                await self._give_way()
+
+    async def _give_way(self) -> None:
+        if self._main_is_up is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(GIVE_WAY_SECONDS):
+                    await self._main_is_up()
 
     async def _serve(self, node: Node) -> None:
         """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it was never

@@ -51,6 +51,7 @@ class AmqpSubscription:
         max_reply_bytes: int,
         reply: Reply,
         access: AgentAccess | ControllerAccess | None = None,
+        main_is_up: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._queue = queue
         self._is_light = is_light(queue)
@@ -62,7 +63,11 @@ class AmqpSubscription:
         self._workers = Workers(concurrency)
         self._closing = asyncio.Event()
         self._link: AmqpConnection[_Consumer] = AmqpConnection(
-            nodes, name=f"{name} consumer", complaints=complaints, open_session=self._open
+            nodes,
+            name=f"{name} consumer",
+            complaints=complaints,
+            open_session=self._open,
+            main_is_up=main_is_up,
         )
 
     async def start(self) -> None:

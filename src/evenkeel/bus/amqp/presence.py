@@ -7,7 +7,7 @@ than a passive declaration, and does not close the channel. What tells controlle
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 from aio_pika import DeliveryMode, Message
@@ -91,12 +91,17 @@ class AmqpAnnouncement:
         name: str,
         complaints: ConnectionErrorLog,
         will: WillQueue | None = None,
+        main_is_up: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._announced = announced
         self._will = will
         self.closed = False
         self._link: AmqpConnection[_Announced] = AmqpConnection(
-            nodes, name=f"{name} presence", complaints=complaints, open_session=self._open
+            nodes,
+            name=f"{name} presence",
+            complaints=complaints,
+            open_session=self._open,
+            main_is_up=main_is_up,
         )
 
     async def start(self) -> None:

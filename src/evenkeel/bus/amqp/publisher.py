@@ -51,6 +51,7 @@ class Publisher:
         self._light = light
         self.probes = probes
         self._declared: set[str] = set()
+        self._declaring: dict[str, asyncio.Lock] = {}
 
     @classmethod
     async def open(
@@ -122,6 +123,12 @@ class Publisher:
     async def _ensure(self, queue: str) -> None:
         if queue in self._declared:
             return
+        declaring = self._declaring.setdefault(queue, asyncio.Lock())
+        async with declaring:  # many senders may wait for one connection: the first declares for all
+            if queue not in self._declared:
+                await self._declare(queue)
+
+    async def _declare(self, queue: str) -> None:
         with translated(f"declaring {queue}"):
             try:
                 # on a separate channel: the broker closes the channel of a refused declaration

@@ -76,10 +76,18 @@ class OwnershipStore(Protocol):
         ...
 
     async def assignments(
-        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[FormerShard] = ()
+        self,
+        agent_id: AgentId,
+        session_id: SessionId,
+        *,
+        work_limit: int,
+        served: Sequence[FormerShard] = (),
+        after_id: str = "",
+        limit: int | None = None,
     ) -> Assignments:
-        """The session's shards and their unconfirmed load balancers. ``served``: see :class:`GetAssignments`; accepted
-        for a while after a new history has begun. Raises :class:`SessionLost`.
+        """The session's shards and their unconfirmed load balancers: at most ``limit`` shards after ``after_id``.
+        ``served``: see :class:`GetAssignments`; accepted for a while after a new history has begun. Raises
+        :class:`SessionLost`.
         """
         ...
 

@@ -4,13 +4,14 @@ epoch it read; a late change finds no row and does nothing.
 
 from typing import Any
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, func, select, update
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import next_epoch, plausible
 from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import Assignment, Assignments
 from evenkeel.core.statuses import PENDING, ProvisioningStatus
+from evenkeel.core.values import Value
 from evenkeel.store.ownership.histories import history_id
 from evenkeel.store.ownership.networks import due_of
 from evenkeel.store.ownership.sessions import session_lost
@@ -35,8 +36,17 @@ UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningSta
 """Listed explicitly, because an index finds these and not "other than ACTIVE"."""
 
 
-def read_assignments(connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int) -> Assignments:
-    """The shards of the session and their unconfirmed load balancers. Raises :class:`SessionLost`."""
+class ShardPage(Value):
+    """Shards in the order of their ids: those after ``after_id``, at most ``limit`` of them; None: all."""
+
+    after_id: str = ""
+    limit: int | None = None
+
+
+def read_assignments(
+    connection: Connection, agent_id: AgentId, session_id: SessionId, work_limit: int, page: ShardPage
+) -> Assignments:
+    """A page of the session's shards and their unconfirmed load balancers. Raises :class:`SessionLost`."""
     # the revision is read before the shards: after a change in between, the agent requests them again
     agent = connection.execute(
         select(_agent.c.assignments_revision, history_id().label("history")).where(
@@ -45,18 +55,25 @@ def read_assignments(connection: Connection, agent_id: AgentId, session_id: Sess
     ).first()
     if agent is None:
         raise session_lost(agent_id)
-    shards = connection.execute(
+    found = connection.execute(
         select(_shard.c.id, _shard.c.project_id, _shard.c.epoch, _shard.c.handover_to)
-        .where(_shard.c.acting_agent_id == agent_id)
+        .where(_shard.c.acting_agent_id == agent_id, _shard.c.id > page.after_id)
         .order_by(_shard.c.id)
+        .limit(None if page.limit is None else page.limit + 1)
     ).all()
-    work = _work(connection, agent_id, work_limit) if shards else {}
+    shards, more = found[: page.limit], page.limit is not None and len(found) > page.limit
+    mine = _shard.c.acting_agent_id == agent_id
+    if shards and (page.after_id or more):
+        mine = and_(mine, _shard.c.id > page.after_id, _shard.c.id <= shards[-1].id)
+    work = _work(connection, mine, work_limit) if shards else {}
     for row in shards:
         if row.project_id == COMMON_PROJECT:
             work[row.id] = due_of(connection, row.id, work_limit)
     return Assignments(
         revision=agent.assignments_revision,
         history=agent.history or "",
+        after_id=page.after_id,
+        more=more,
         shards=tuple(
             Assignment(
                 shard_id=row.id,
@@ -70,15 +87,14 @@ def read_assignments(connection: Connection, agent_id: AgentId, session_id: Sess
     )
 
 
-def _work(connection: Connection, agent_id: AgentId, work_limit: int) -> dict[ShardId, list[LoadBalancerId]]:
-    """Unconfirmed load balancers by shard: the longest waiting first, then ERROR ones in random order. In a fixed order
-    ``work_limit`` permanently failing ones would hide all others.
+def _work(connection: Connection, mine: ColumnElement[bool], work_limit: int) -> dict[ShardId, list[LoadBalancerId]]:
+    """Unconfirmed load balancers of these shards, by shard: the longest waiting first, then ERROR ones in random order.
+    In a fixed order ``work_limit`` permanently failing ones would hide all others.
     """
     failed = _root.c.provisioning_status == ProvisioningStatus.ERROR.value
-    mine = select(_shard.c.id).where(_shard.c.acting_agent_id == agent_id)
     statement = (
         select(_root.c.shard_id, _root.c.id)
-        .where(_root.c.shard_id.in_(mine), _root.c.provisioning_status.in_(UNCONFIRMED))
+        .where(_root.c.shard_id.in_(select(_shard.c.id).where(mine)), _root.c.provisioning_status.in_(UNCONFIRMED))
         .order_by(
             case((failed, 1), else_=0),
             _root.c.pending_deadline,

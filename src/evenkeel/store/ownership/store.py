@@ -102,11 +102,19 @@ class SqlOwnership:
             await self._db.write(lambda connection: sessions.end_session(connection, agent_id, session_id))
 
     async def assignments(
-        self, agent_id: AgentId, session_id: SessionId, *, work_limit: int, served: Sequence[FormerShard] = ()
+        self,
+        agent_id: AgentId,
+        session_id: SessionId,
+        *,
+        work_limit: int,
+        served: Sequence[FormerShard] = (),
+        after_id: str = "",
+        limit: int | None = None,
     ) -> Assignments:
         looked_at = not served or await self._restored(agent_id, session_id, served)
+        page = shards.ShardPage(after_id=after_id, limit=limit)
         found = await self._db.read(
-            lambda connection: shards.read_assignments(connection, agent_id, session_id, work_limit)
+            lambda connection: shards.read_assignments(connection, agent_id, session_id, work_limit, page)
         )
         return found if looked_at else replace(found, served_ignored=True)
 

@@ -1,0 +1,56 @@
+"""The assignments as read in pages: which shards a complete round has named.
+
+Only a complete round says that a shard is not the agent's any more. Pages are read one after the other, and shards
+come and go meanwhile. That is safe, because the order is by ids, which never change: a shard that the page of its id
+did not name was not the agent's when that page was read. If it became the agent's since then, its epoch is higher and
+the revision, too, so that the shards are read again. What voids a round is doubt about the database itself: pages of
+two histories, or a revision that went back.
+"""
+
+from collections.abc import Mapping
+
+from evenkeel.core import messages as m
+from evenkeel.core.ids import ShardId
+
+
+class AssignmentRound:
+    """The pages of one round, in order."""
+
+    def __init__(self) -> None:
+        self.after_id = ""
+        """Where the next page begins."""
+        self.complete = False
+        self._epochs: dict[ShardId, int] = {}
+        self._first: m.Assignments | None = None
+        self._newest_revision = 0
+
+    @property
+    def revision(self) -> int:
+        """Of the first page: what changed since then may be missing."""
+        return self._first.revision if self._first is not None else -1
+
+    @property
+    def epochs(self) -> Mapping[ShardId, int]:
+        """The shards of all pages so far."""
+        return self._epochs
+
+    def take(self, page: m.Assignments) -> bool:
+        """Add the answer to a request for the page after :attr:`after_id`. False: the round is void."""
+        if not page.after_id and not page.more:  # complete by itself, as from controllers that know no pages
+            self._epochs.clear()
+            self._first = None
+        elif page.after_id != self.after_id:
+            return False
+        if self._first is None:
+            self._first = page
+        elif page.history != self._first.history or page.revision < self._newest_revision:
+            return False
+        epochs = {shard.shard_id: shard.epoch for shard in page.shards}
+        if epochs.keys() & self._epochs.keys() or (page.more and not epochs):  # it would never end
+            return False
+        self._epochs |= epochs
+        self._newest_revision = page.revision
+        self.complete = not page.more
+        if page.more:
+            self.after_id = page.shards[-1].shard_id
+        return True
