@@ -599,21 +599,6 @@ def _late_definition_applied() -> AbstractContextManager[Any]:
     return patch.object(CarriedDefinitions, "_is_known", lambda self, load_balancer_id: False)
 
 
-@contextmanager
-def _change_not_requested() -> Iterator[None]:
-    """A load balancer that changed while its first definition waited gets that one."""
-    real = CarriedDefinitions.offer
-
-    def offer(self: CarriedDefinitions, carried: m.Carried | None, *, queued: Any) -> None:
-        real(self, carried, queued=())
-
-    with (
-        patch.object(CarriedDefinitions, "offer", offer),
-        patch.object(CarriedDefinitions, "drop", lambda self, load_balancer_ids: None),
-    ):
-        yield
-
-
 BUGS: dict[str, Bug] = {
     "no guard": Bug("the device refuses nobody", _no_guard, 1),
     "guard never moved": Bug("a takeover leaves the first owner's guard", _guard_never_moved, 1),
@@ -670,7 +655,6 @@ BUGS: dict[str, Bug] = {
     ),
     "shared networks kept": Bug("shared networks stay after their last user", _shared_networks_kept, 6, NETWORKS),
     "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, 391),
-    "change not requested": Bug("the definition of a hint hides a later change", _change_not_requested, 1),
 }
 
 
