@@ -66,6 +66,8 @@ class FakeControllers:
         self.history = "history"
         """Part of the identity of every change."""
         self.reports: list[m.Applied] = []
+        self.requested: list[tuple[str, ...] | None] = []
+        """Load balancers whose definitions were requested; None: of all."""
         self.traffic: set[bool] = set()
         self.repaired: list[m.Repaired] = []
         self.statuses: list[tuple[m.ObservedStatus, ...]] = []
@@ -116,12 +118,17 @@ class FakeControllers:
     async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
         if self.failures:
             raise self.failures.pop()
+        self.requested.append(call.load_balancer_ids)
         ids: Iterable[str] = sorted(self.revisions)
         if call.load_balancer_ids is not None:
             ids = [lb for lb in call.load_balancer_ids if lb in self.revisions]
         found = [lb for lb in ids if lb > call.after_id or call.load_balancer_ids is not None]
         page = found[: self.page]
         return m.ServiceDefinitions(services=tuple(self._service(lb) for lb in page), more=len(found) > len(page))
+
+    def carried(self, *ids: str) -> m.Carried:
+        """A hint's, of the worker's session and epoch."""
+        return m.Carried(session_id="session", epoch=3, history="h1", services=tuple(map(self._service, ids)))
 
     def _service(self, load_balancer_id: str) -> ServiceDefinition:
         revision = self.revisions[load_balancer_id]
@@ -262,6 +269,7 @@ class Bench:
             rng=random.Random(1),
             pass_limit=turns or PassLimit(1, SystemClock()),
             on_device_trouble=self._note_trouble,
+            first=True,
         )
 
     def _note_trouble(self) -> None:

@@ -60,7 +60,7 @@ class Stub:
     def add_work(self, work: tuple[str, ...]) -> None:
         self.work += work
 
-    def hint(self, ids: tuple[str, ...]) -> None:
+    def hint(self, ids: tuple[str, ...], carried: m.Carried | None = None) -> None:
         self.hinted += ids
 
     def doubt(self, ids: tuple[str, ...], *, complete: bool) -> None:

@@ -70,6 +70,44 @@ async def test_a_hint_for_what_is_on_the_device_already_is_reported_and_costs_th
     assert len(bench.device.batches) == batches
 
 
+async def test_a_definition_that_comes_with_the_hint_is_applied_without_a_request(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.controllers.revisions |= {"lb-3": 1, "lb-4": 1}
+    bench.worker.hint(("lb-3", "lb-4"), bench.controllers.carried("lb-3"))
+    await all_applied(bench)
+    assert bench.controllers.requested == [None, ("lb-4",)]
+
+
+async def test_a_late_hint_does_not_bring_a_deleted_load_balancer_back(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.controllers.revisions["lb-3"] = 1
+    late = bench.controllers.carried("lb-3")
+    bench.controllers.revisions["lb-3"] = 2
+    bench.controllers.deleted.add("lb-3")
+    bench.worker.hint(("lb-3",))
+    await all_applied(bench)
+    del bench.controllers.revisions["lb-3"]
+    bench.worker.hint(("lb-3",), late)
+    await eventually(lambda: bench.controllers.requested[1:] == [("lb-3",), ("lb-3",)])
+    assert [s.deleted for batch in bench.device.batches for s in batch.services if s.load_balancer_id == "lb-3"] == [
+        True
+    ]
+
+
+async def test_a_definition_that_waits_is_dropped_for_a_change_and_for_a_doubt(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.session.lease_stands = False
+    bench.controllers.revisions |= {"lb-3": 1, "lb-4": 1, "lb-5": 1}
+    bench.worker.hint(("lb-3", "lb-4", "lb-5"), bench.controllers.carried("lb-3", "lb-4", "lb-5"))
+    bench.controllers.revisions |= {"lb-3": 2, "lb-4": 2, "lb-5": 2}
+    bench.worker.hint(("lb-3",))
+    bench.worker.add_work(("lb-4",))
+    bench.worker.apply_again(("lb-5",))
+    bench.session.lease_stands = True
+    await all_applied(bench)
+    assert bench.controllers.requested[1:] == [("lb-3", "lb-4", "lb-5")]
+
+
 async def test_a_revision_given_again_to_another_change_is_written(bench: Bench) -> None:
     await all_applied(bench)
     batches = len(bench.device.batches)

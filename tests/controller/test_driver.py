@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.driver import Driver
-from evenkeel.core.control import Change, ShardOwner
+from evenkeel.core.control import Change, ShardOwner, Tenure
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 
@@ -33,8 +33,9 @@ class Neighbours:
             raise self.problem
         return self.moves
 
-    def notify_work(self, owner: ShardOwner, load_balancer_id: str) -> None:
-        self.asked.append(("work", owner.host, load_balancer_id))
+    def notify_work(self, owner: ShardOwner, load_balancer_id: str, passenger: Any = None) -> None:
+        definition = () if passenger is None else (passenger.service.revision,)
+        self.asked.append(("work", owner.host, load_balancer_id, *definition))
 
     def changed(self, load_balancer_id: str) -> None:
         self.asked.append(("port", load_balancer_id))
@@ -54,6 +55,13 @@ async def test_the_agent_that_serves_it_is_told() -> None:
     around = Neighbours()
     await driver(around).accepted(change(owner=OWNER))
     assert around.asked == [("work", "host-1", "lb")]
+
+
+async def test_a_new_ones_definition_travels_with_the_hint() -> None:
+    around = Neighbours()
+    tenure = Tenure(session_id="s", epoch=1, history="h")
+    await driver(around).accepted(change(owner=OWNER, tree=TREE, tenure=tenure))
+    assert around.asked == [("work", "host-1", "lb", 1)]
 
 
 async def test_a_new_one_is_placed_and_one_that_waits_for_its_shard_is_not() -> None:

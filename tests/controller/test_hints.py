@@ -5,13 +5,22 @@ from typing import Any
 
 import pytest
 
+from evenkeel.controller.carried import Passenger
 from evenkeel.controller.hints import Hints
-from evenkeel.core.control import Recheck, ShardOwner
+from evenkeel.core.control import Recheck, ShardOwner, Tenure
 from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import WorkHint
+from evenkeel.core.messages import Carried, WorkHint
+from evenkeel.core.model import Vip
+from evenkeel.core.service import ServiceDefinition
 from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-1")
+
+
+def passenger(load_balancer_id: str) -> Passenger:
+    vip = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
+    service = ServiceDefinition(load_balancer_id=load_balancer_id, project_id="t", revision=1, vip=vip)
+    return Passenger(tenure=Tenure(session_id="s", epoch=3, history="h"), service=service, size_bytes=100)
 
 
 class SlowBus:
@@ -43,6 +52,21 @@ async def test_hints_for_one_shard_become_one_message_while_the_bus_is_slow(monk
     bus.open.set()
     await eventually(lambda: len(bus.sent) == 2)
     assert bus.sent[1] == WorkHint(shard_id="x", load_balancer_ids=("lb-0", "lb-1", "lb-2"))
+    task.cancel()
+
+
+async def test_a_definition_travels_unless_its_load_balancer_changed_before_the_hint_was_sent() -> None:
+    bus: Any = SlowBus()
+    bus.open.set()
+    hints = Hints(bus)
+    hints.notify_work(OWNER, "lb-1", passenger("lb-1"))
+    hints.notify_work(OWNER, "lb-2", passenger("lb-2"))
+    hints.notify_work(OWNER, "lb-2")
+    task = asyncio.create_task(hints.run())
+    await eventually(lambda: bus.sent)
+    (hint,) = bus.sent
+    assert hint.load_balancer_ids == ("lb-1", "lb-2")
+    assert hint.carried == Carried(session_id="s", epoch=3, history="h", services=(passenger("lb-1").service,))
     task.cancel()
 
 

@@ -16,6 +16,7 @@ from sqlalchemy import false, select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
 from evenkeel.agent import shard as agent_shard
+from evenkeel.agent.carried import CarriedDefinitions
 from evenkeel.agent.certificates import Lacking
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.inventory import Findings, Inventory
@@ -134,14 +135,17 @@ def _epoch_not_raised() -> AbstractContextManager[Any]:
 def _stale_reports_taken() -> AbstractContextManager[Any]:
     real = ownership_reports.record_applied
 
-    def record(connection: Any, report: m.ReportApplied, *rest: Any) -> Any:
+    def of_owner(connection: Any, report: m.ReportApplied) -> m.ReportApplied:
         shard = connection.execute(select(schema.shard).where(schema.shard.c.id == report.shard_id)).first()
         if shard is None or shard.acting_agent_id is None:
-            return real(connection, report, *rest)
+            return report
         agent = schema.agent.c
         session = connection.scalar(select(agent.session_id).where(agent.id == shard.acting_agent_id))
         now = {"agent_id": shard.acting_agent_id, "session_id": session or report.session_id, "epoch": shard.epoch}
-        return real(connection, replace(report, **now), *rest)
+        return replace(report, **now)
+
+    def record(connection: Any, sent: Any) -> Any:
+        return real(connection, [of_owner(connection, report) for report in sent])
 
     return patch.object(ownership_reports, "record_applied", record)
 
@@ -613,6 +617,13 @@ def _shared_networks_kept() -> Iterator[None]:
         yield
 
 
+# -- definitions that travel with hints
+
+
+def _late_definition_applied() -> AbstractContextManager[Any]:
+    return patch.object(CarriedDefinitions, "_is_known", lambda self, load_balancer_id: False)
+
+
 BUGS: dict[str, Bug] = {
     "no guard": Bug("the device refuses nobody", _no_guard, 1),
     "guard never moved": Bug("a takeover leaves the first owner's guard", _guard_never_moved, 1),
@@ -672,6 +683,7 @@ BUGS: dict[str, Bug] = {
         "a former owner of the common shard changes shared networks", _common_guard_not_checked, 15, NETWORKS
     ),
     "shared networks kept": Bug("shared networks stay after their last user", _shared_networks_kept, 6, NETWORKS),
+    "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, 391),
 }
 
 

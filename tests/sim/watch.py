@@ -8,6 +8,7 @@
   were given: utilization is what is measured on them.
 * A device accepts no write of an epoch older than one that it accepted, or whose takeover it confirmed, before; nor of
   the same epoch and another session than the last one.
+* A session gives devices no definition of a load balancer that is older than one that it gave them at the same epoch.
 
 A database that loses commits takes back what it said, and not what devices did: see :meth:`Watch.copy`.
 """
@@ -81,6 +82,10 @@ class Watch:
         self._epochs: dict[tuple[str, str], int] = {}
         self._guards: dict[tuple[str, str], tuple[int, str]] = {}
         """Epoch and session of the last write that a device took."""
+        self._given: dict[tuple[str, int, str], int] = {}
+        """By session, epoch and load balancer: the newest revision that devices took."""
+        self._loses = False
+        """The database has lost commits: revisions begin anew."""
         self._ever: defaultdict[tuple[int, str, int], set[str]] = defaultdict(set)
         """Agents that an epoch of a tenant's shard ever belonged to, in whatever history."""
         self.writers: dict[tuple[int, str], Any] = {}
@@ -103,6 +108,7 @@ class Watch:
 
     def lost(self, copy: dict[str, Any]) -> None:
         """The database is again as it was then."""
+        self._loses = True
         vars(self).update(copy)
 
     def begin(self) -> None:
@@ -256,11 +262,19 @@ class Watch:
         for outcome in outcomes:
             service = services[outcome.load_balancer_id]
             self._note("applied", batch.project_id, batch.epoch, outcome.load_balancer_id, outcome.revision)
+            self._compare_given(batch, service.load_balancer_id, service.revision)
             if service.deleted:
                 self._let_go.add((service.load_balancer_id, service.revision, service.change_id))
             # also of one without a VIP, which the devices hold nothing of
             self._applied.setdefault(service.load_balancer_id, set()).add(service.revision)
             self._applied_changes.add((service.load_balancer_id, service.revision, service.change_id))
+
+    def _compare_given(self, batch: PartitionBatch, load_balancer_id: str, revision: int) -> None:
+        key = (batch.session_id, batch.epoch, load_balancer_id)
+        newest = self._given.get(key, 0)
+        if 0 < revision < newest and not self._loses:  # 0: of what the database does not know
+            self.violation(f"revision {revision} of {load_balancer_id} was applied after {newest}")
+        self._given[key] = max(newest, revision)
 
     def contents_lost(self, group_number: int, project_ids: Iterable[str]) -> None:
         """Devices lost what they held of these tenants: utilization is measured, so the group seems emptier now."""

@@ -62,6 +62,8 @@ class Ownership:
         self._restarts = Retries(settings.retry, rng)
         self._workers: dict[ShardId, tuple[Worker, asyncio.Task[None]]] = {}
         self._plans = PlanDesk(session, controllers=controllers, device=device, settings=settings)
+        self._begun: dict[ShardId, int] = {}
+        """The last epoch at which a worker of this session has served each shard."""
         self._releases: set[asyncio.Task[None]] = set()
         self._releasing: set[ShardId] = set()
         self._history = database_history.history
@@ -133,6 +135,8 @@ class Ownership:
         self._workers[assignment.shard_id] = (worker, task)
 
     def _shard_worker(self, assignment: m.Assignment) -> ShardWorker:
+        first = self._begun.get(assignment.shard_id) != assignment.epoch
+        self._begun[assignment.shard_id] = assignment.epoch
         return ShardWorker(
             assignment,
             session=self._session,
@@ -143,6 +147,7 @@ class Ownership:
             rng=self._rng,
             pass_limit=self._pass_limit,
             on_device_trouble=self._on_device_trouble,
+            first=first,
         )
 
     def look_again(self) -> None:
@@ -239,7 +244,7 @@ class Ownership:
         if writer is not None and hint.look_again:
             writer.doubt(hint.load_balancer_ids, complete=hint.complete)
         elif writer is not None:
-            writer.hint(hint.load_balancer_ids)
+            writer.hint(hint.load_balancer_ids, hint.carried)
         return True
 
     def ask(self, hint: m.PlanHint) -> None:

@@ -46,13 +46,18 @@ class ShardClient:
         self._removed: frozenset[LoadBalancerId] = frozenset()
         """Of the last fetched definitions: those of deleted load balancers."""
 
-    async def fetch(self, load_balancer_ids: tuple[LoadBalancerId, ...] | None) -> tuple[ServiceDefinition, ...]:
-        """The definitions of these load balancers, or of the whole shard, fetched page by page."""
+    async def fetch(
+        self, load_balancer_ids: tuple[LoadBalancerId, ...] | None, known: tuple[ServiceDefinition, ...] = ()
+    ) -> tuple[ServiceDefinition, ...]:
+        """The definitions of these load balancers, or of the whole shard, fetched page by page. ``known``: those
+        that need not be requested."""
         self._history = self._session.history
-        found: list[ServiceDefinition] = []
+        found = list(known)
         wanted = load_balancer_ids
+        if wanted is not None:
+            wanted = tuple(sorted(set(wanted) - {service.load_balancer_id for service in known}))
         after = ""
-        while True:
+        while wanted is None or wanted:
             answer = await self._controllers.services(
                 m.GetServices(
                     agent_id=self._settings.agent_id,
@@ -66,12 +71,13 @@ class ShardClient:
             )
             found.extend(answer.services)
             if not answer.more or not answer.services:
-                self._removed = frozenset(service.load_balancer_id for service in found if service.deleted)
-                return tuple(found)
+                break
             after = answer.services[-1].load_balancer_id
             if wanted is not None:
                 had = {service.load_balancer_id for service in found} | set(answer.missing)
                 wanted = tuple(lb for lb in wanted if lb not in had)
+        self._removed = frozenset(service.load_balancer_id for service in found if service.deleted)
+        return tuple(found)
 
     async def certificates(self, wanted: tuple[m.WantedCertificate, ...]) -> m.Certificates:
         """Sealed contents, at most :data:`CERTIFICATES_PER_CALL`."""

@@ -14,6 +14,7 @@ from evenkeel.controller.definitions import DefinitionReader
 from evenkeel.controller.former_agents import readable_by_former
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.keepalives import KeepaliveRounds
+from evenkeel.controller.report_rounds import ReportRounds
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core import messages as m
 from evenkeel.core.epochs import EPOCH_MAX, plausible
@@ -59,6 +60,7 @@ class Callbacks:
             ttl_seconds=settings.session_ttl_seconds,
             round_seconds=settings.keepalive_round_seconds,
         )
+        self._applied = ReportRounds(reports, tell=hints.notify_change)
         self._on_departure = on_departure
 
     async def handle(self, message: m.AnyMessage) -> m.AnyReply | None:
@@ -89,7 +91,7 @@ class Callbacks:
             case m.Keepalive():
                 return _told(await self._keepalives.answer(message))
             case m.ReportApplied():
-                return await self._reports.record_applied(message, tell=self._hints.notify_change)
+                return await self._applied.record(message)
             case m.GetServices():
                 return await self._services(message)
             case m.GetCertificates():

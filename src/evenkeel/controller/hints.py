@@ -5,9 +5,11 @@ merged per shard, sent by a background task, and dropped when the bus refuses th
 """
 
 import asyncio
+from collections.abc import Mapping
 
 import structlog
 
+from evenkeel.controller.carried import Passenger, carried
 from evenkeel.core.control import Change, Recheck, ShardOwner
 from evenkeel.core.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.ids import LoadBalancerId, ShardId
@@ -28,23 +30,28 @@ class Hints:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._work: dict[tuple[str, ShardId], set[LoadBalancerId]] = {}
+        self._work: dict[tuple[str, ShardId], dict[LoadBalancerId, Passenger | None]] = {}
+        """With definitions that may travel with the hint."""
         self._rechecks: dict[tuple[str, ShardId], Recheck] = {}
         self._assignments: set[str] = set()
         self._origins: dict[str, Origin] = {}
         """For traces: what a hint for a queue follows from, the first if there are several."""
         self._wake = asyncio.Event()
 
-    def notify_work(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
-        """The load balancer has a newer revision."""
+    def notify_work(
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, passenger: Passenger | None = None
+    ) -> None:
+        """The load balancer has a newer revision. ``passenger``: its definition, if it was created just now."""
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)
         if ids is None:
             if len(self._work) >= MAX_WAITING_SHARDS:
                 return
-            ids = self._work[key] = set()
-        if len(ids) < MAX_IDS_PER_HINT:
-            ids.add(load_balancer_id)
+            ids = self._work[key] = {}
+        if load_balancer_id in ids:
+            ids[load_balancer_id] = None  # it has changed since
+        elif len(ids) < MAX_IDS_PER_HINT:
+            ids[load_balancer_id] = passenger
         self._note_origin(key[0])
         self._wake.set()
 
@@ -106,8 +113,7 @@ class Hints:
         origins, self._origins = self._origins, {}
         sends = [self._send(queue, AssignmentsHint(), origins.get(queue)) for queue in sorted(queues)]
         sends += [
-            self._send(queue, WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids))), origins.get(queue))
-            for (queue, shard_id), ids in work.items()
+            self._send(queue, _work_hint(shard_id, ids), origins.get(queue)) for (queue, shard_id), ids in work.items()
         ]
         sends += [self._send(queue, _recheck_hint(recheck)) for (queue, _), recheck in rechecks.items()]
         await asyncio.gather(*sends)
@@ -120,6 +126,10 @@ class Hints:
             except (EvenKeelError, TimeoutError) as error:
                 span.fail(type(error).__name__)
                 log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
+
+
+def _work_hint(shard_id: ShardId, ids: Mapping[LoadBalancerId, Passenger | None]) -> WorkHint:
+    return WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids)), carried=carried(ids))
 
 
 def _recheck_hint(recheck: Recheck) -> WorkHint:

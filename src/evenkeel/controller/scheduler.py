@@ -13,7 +13,7 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.backoff import spread
-from evenkeel.core.control import DueWork, Pulse, Recheck, ShardOwner
+from evenkeel.core.control import DueWork, Pulse, Recheck
 from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -110,7 +110,7 @@ class Scheduler:
         home_id = None if home is None else home.id
         owner = await self._scheduling.place(load_balancer_id, environment, project_id, group.number, home_id)
         if owner is not None:
-            self._tell(owner, load_balancer_id)
+            self._hints.notify_work(owner, load_balancer_id)  # for a new shard its agent requests the assignments
         return "", False
 
     async def move(self, load_balancer_id: LoadBalancerId) -> bool:
@@ -130,10 +130,6 @@ class Scheduler:
         )
         handover = plan_failover(group, view, self._tie)
         return handover is not None and await self._start_handover(handover, "failover", rebind=True)
-
-    def _tell(self, owner: ShardOwner, load_balancer_id: LoadBalancerId) -> None:
-        self._hints.notify_assignments(owner)
-        self._hints.notify_work(owner, load_balancer_id)
 
     async def tick(self) -> None:
         """Find unplaced load balancers and shards that must move, once. While nothing changes, this is a single

@@ -161,6 +161,15 @@ class ShardOwner(Value):
     host: str
 
 
+class Tenure(Value):
+    """As what an agent acts for a shard."""
+
+    session_id: SessionId
+    epoch: int
+    history: str
+    """Of the database."""
+
+
 class GroupReach(Value):
     """A device group of which not all devices are reachable."""
 
@@ -235,6 +244,8 @@ class Change(Value):
     """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """Only for the create of a load balancer."""
+    tenure: Tenure | None = None
+    """The owner's, if the tree is all that its devices need to know; only for the create of a load balancer."""
 
 
 class AgentLife(Value):

@@ -3,9 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
+from evenkeel.controller.carried import passenger_of
+from evenkeel.core.control import Tenure
 from evenkeel.core.model import Listener
 from evenkeel.key_managers.parsing.facts import facts_of
+from evenkeel.store.records import schema
 from tests.key_managers.authority import ROOT
+from tests.store.builders import tree, vip, with_policies
 from tests.store.ownership_world import World, world_fixture
 
 __all__ = ["world_fixture"]
@@ -30,6 +34,31 @@ async def test_named_load_balancers_and_missing_ones(world: World) -> None:
     ).page
     assert [each.load_balancer_id for each in answer.services] == [ids[0], ids[2]]
     assert set(answer.missing) == {foreign.id, "gone"} and not answer.more
+
+
+async def test_a_definition_that_travels_with_the_hint_equals_the_requested_one(world: World) -> None:
+    shard_id, _ = await scene(world, 1)
+    wanted = with_policies(tree(listeners=3, members=4, project_id="p1", provider="east"), policies=3, rules=3)
+    change = await world.store.tenants.create_load_balancer(wanted, vip())
+    history = (await world.store.operators.history()).id
+    assert change.tenure == Tenure(session_id=SESSION, epoch=1, history=history)
+    found = await world.store.ownership.services(
+        "a1", SESSION, shard_id, 1, load_balancer_ids=[change.load_balancer_id], after_id="", limit=1
+    )
+    passenger = passenger_of(change)
+    assert passenger is not None
+    assert (passenger.service,) == found.page.services
+
+
+async def test_nothing_travels_to_devices_that_are_attached_to_networks(world: World) -> None:
+    await scene(world, 1)
+    layout = '{"adjacent":true}'
+    await world.store.database.write(
+        lambda connection: connection.execute(schema.device_group.update().values(network_layout=layout))
+    )
+    change = await world.store.tenants.create_load_balancer(tree(project_id="p1", provider="east"), vip())
+    assert change.owner is not None
+    assert change.tenure is None
 
 
 async def test_all_of_a_shard_page_by_page(world: World) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.messages import Repaired, ReportApplied
 from evenkeel.core.model import Listener, LoadBalancer, Member, Pool
@@ -42,6 +43,46 @@ async def statuses(world: World, below: dict[str, str], column: str = "provision
     """That column of each child; None: it is gone."""
     rows = {kind: await world.row(CHILDREN[kind], id_) for kind, id_ in below.items()}
     return {kind: None if row is None else getattr(row, column) for kind, row in rows.items()}
+
+
+# -- together
+
+
+async def test_reports_of_many_shards_take_as_many_statements_as_one(world: World) -> None:
+    made = [(await with_tree(world, project_id=f"p{number}"))[0] for number in range(1, 6)]
+
+    async def of(load_balancer: LoadBalancer) -> ReportApplied:
+        shard = await world.shard_of(load_balancer.project_id)
+        outcomes = (applied(load_balancer.id),)
+        return ReportApplied(agent_id="a1", session_id="session-of-a1", shard_id=shard.id, epoch=1, outcomes=outcomes)
+
+    sent = [await of(load_balancer) for load_balancer in made]
+    with statements() as alone:
+        assert not (await world.store.reports.record_applied(sent[0])).stale
+    with statements() as together:
+        receipts = await world.store.reports.record_all_applied([replace(sent[1], epoch=2), *sent[2:]])
+    assert [each.stale for each in receipts] == [True, False, False, False]
+    assert len(together.sent) == len(alone.sent)
+    rows = [await world.load_balancer_row(each.id) for each in made]
+    assert [row.provisioning_status for row in rows] == ["ACTIVE", "PENDING_CREATE", "ACTIVE", "ACTIVE", "ACTIVE"]
+
+
+async def test_a_report_cannot_speak_for_another_ones_shard_in_the_same_transaction(world: World) -> None:
+    mine, _ = await with_tree(world, project_id="p1")
+    other, _ = await with_tree(world, project_id="p2")
+    reports = [
+        ReportApplied(
+            agent_id="a1",
+            session_id="session-of-a1",
+            shard_id=(await world.shard_of(project_id)).id,
+            epoch=1,
+            outcomes=(applied(mine.id, error="bad"), applied(other.id, error="bad")) if project_id == "p1" else (),
+        )
+        for project_id in ("p1", "p2")
+    ]
+    await world.store.reports.record_all_applied(reports)
+    assert (await world.load_balancer_row(mine.id)).provisioning_status == "ERROR"
+    assert (await world.load_balancer_row(other.id)).provisioning_status == "PENDING_CREATE"
 
 
 # -- success

@@ -1,6 +1,6 @@
 """The store port for what agents report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from evenkeel.core.control import Change, Recheck
@@ -30,6 +30,12 @@ class ReportStore(Protocol):
 
         Outcomes of a common shard are those of networks that projects share. ``tell`` gets what is due now: such
         networks after a tenant's shard stopped using them, and load balancers that waited for one."""
+        ...
+
+    async def record_all_applied(
+        self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
+    ) -> list[ReportReceipt]:
+        """The same for reports of different shards, in one transaction and with as many statements as for one."""
         ...
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:

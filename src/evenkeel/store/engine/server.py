@@ -10,7 +10,7 @@ import random
 import time
 from typing import Any, Self
 
-from sqlalchemy import Engine, event
+from sqlalchemy import Connection, Engine, RootTransaction, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -115,18 +115,34 @@ class ServerDatabase(Database):
             await asyncio.sleep(RETRY.delay_seconds(failures, random.uniform))
 
     async def _once(self, engine: AsyncEngine, op: Op[T]) -> T:
-        async with engine.connect() as connection:
-            transaction = await connection.begin()
-            result = await connection.run_sync(op)
-            try:
-                await transaction.commit()
-            except IntegrityError:
-                raise
-            except DBAPIError as error:
-                if error.connection_invalidated or not self.is_rolled_back(error):
-                    raise _CommitUnknown from error
-                raise
+        left: list[Connection] = []
+
+        def run() -> T:
+            connection = engine.sync_engine.connect()
+            left.append(connection)
+            transaction = connection.begin()
+            result = op(connection)
+            self._commit(transaction)
+            connection.close()  # awaits nothing after a COMMIT, so it cannot be cancelled
+            left.clear()
             return result
+
+        # in one greenlet: each of AsyncConnection's steps would take one of its own
+        try:
+            return await greenlet_spawn(run)
+        finally:
+            for connection in left:  # rolled back, be this task cancelled or not
+                await asyncio.shield(asyncio.ensure_future(greenlet_spawn(connection.close)))
+
+    def _commit(self, transaction: RootTransaction) -> None:
+        try:
+            transaction.commit()
+        except IntegrityError:
+            raise
+        except DBAPIError as error:
+            if error.connection_invalidated or not self.is_rolled_back(error):
+                raise _CommitUnknown from error
+            raise
 
     async def _once_bare(self, engine: AsyncEngine, op: Op[T]) -> T:
         def run() -> T:

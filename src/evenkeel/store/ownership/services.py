@@ -1,11 +1,11 @@
 """Service definitions for the agent that owns a shard, page by page."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection, func, literal, select
+from sqlalchemy import Connection, Integer, Select, String, bindparam, func, literal, select
 
 from evenkeel.core.attachment import (
     Needs,
@@ -32,7 +32,7 @@ from evenkeel.core.service import (
     refers_to_certificates,
     stand_in,
 )
-from evenkeel.store.engine.in_list import in_bound_list, in_list
+from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.networks.attaching import read_attached, read_known
 from evenkeel.store.networks.common import with_common
@@ -100,32 +100,48 @@ def check_owner(
     connection: Connection, agent_id: AgentId, session_id: SessionId, shard_id: ShardId, epoch: int
 ) -> ShardPlace:
     """The shard. Raises :class:`SessionLost` unless the agent owns it, in that session."""
-    statement = place_columns().where(
-        _shard.c.id == shard_id,
-        _shard.c.acting_agent_id == agent_id,
-        _shard.c.epoch == epoch,
-        is_of(agent_id, session_id),
-    )
-    row = connection.execute(statement).first()
+    caller = {"b_shard": shard_id, "b_agent": agent_id, "b_epoch": epoch, "b_session": session_id}
+    row = connection.execute(_OWNED, caller).first()
     if row is None:
         raise SessionLost(f"shard {shard_id} is not owned by agent {agent_id} at epoch {epoch} in that session")
     return shard_place(row)
 
 
-def _following(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
-    statement = (
-        select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.id > after_id).order_by(_root.c.id).limit(limit)
+def _owned() -> Select[tuple[str, str, str, int, str, str]]:
+    agent_id: Any = bindparam("b_agent", type_=String())
+    session_id: Any = bindparam("b_session", type_=String())
+    return place_columns().where(
+        _shard.c.id == bindparam("b_shard"),
+        _shard.c.acting_agent_id == agent_id,
+        _shard.c.epoch == bindparam("b_epoch"),
+        is_of(agent_id, session_id),
     )
-    return list(connection.scalars(statement))
+
+
+_OWNED = _owned()
+
+
+def _following(connection: Connection, shard_id: ShardId, after_id: str, limit: int) -> list[LoadBalancerId]:
+    page = {"b_shard": shard_id, "b_after": after_id, "b_limit": limit}
+    return list(connection.scalars(_FOLLOWING, page))
+
+
+_FOLLOWING = (
+    select(_root.c.id)
+    .where(_root.c.shard_id == bindparam("b_shard"), _root.c.id > bindparam("b_after"))
+    .order_by(_root.c.id)
+    .limit(bindparam("b_limit", type_=Integer()))
+)
 
 
 def _those_of(connection: Connection, shard_id: ShardId, ids: Sequence[LoadBalancerId]) -> set[LoadBalancerId]:
     found: set[LoadBalancerId] = set()
     for batch in batches(ids):
-        found.update(
-            connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch), _root.c.shard_id == shard_id))
-        )
+        found.update(connection.scalars(_THOSE_OF, {"b_ids": list(batch), "b_shard": shard_id}))
     return found
+
+
+_THOSE_OF = select(_root.c.id).where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
 
 
 def _page(
@@ -243,5 +259,13 @@ _REFERRED = (
 
 def _crowded(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId]) -> bool:
     """Whether they have more members than one page reads; stops counting there."""
-    some = select(literal(1)).where(in_list(_member.c.load_balancer_id, load_balancer_ids)).limit(MEMBERS_PER_PAGE + 1)
-    return (connection.scalar(select(func.count()).select_from(some.subquery())) or 0) > MEMBERS_PER_PAGE
+    asked = {"b_ids": list(load_balancer_ids), "b_limit": MEMBERS_PER_PAGE + 1}
+    return (connection.scalar(_MEMBERS, asked) or 0) > MEMBERS_PER_PAGE
+
+
+_MEMBERS = select(func.count()).select_from(
+    select(literal(1))
+    .where(in_bound_list(_member.c.load_balancer_id, "b_ids"))
+    .limit(bindparam("b_limit", type_=Integer()))
+    .subquery()
+)

@@ -5,13 +5,13 @@ report after the takeover is stale.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Delete,
-    Row,
     Select,
     Table,
     Update,
@@ -38,16 +38,15 @@ from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.capacity import confirm, is_limited
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction, history_id
-from evenkeel.store.ownership.sql import reports
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
-from evenkeel.store.writing.revisions import note_outcomes
+from evenkeel.store.writing.revisions import Bringer, note_outcomes
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -86,55 +85,139 @@ class Recorded(NamedTuple):
     """Load balancers whose provisioning status changed, by the change that was reported."""
 
 
-def record_applied(connection: Connection, report: ReportApplied) -> Recorded:
-    """Write the new statuses."""
-    lost: list[str] = []
-    left = False
-    seconds: list[float] = []
-    settled: dict[str, str] = {}
-    shard = connection.execute(
+@dataclass
+class _Taken:
+    """A report that counts, and what came of it so far."""
+
+    report: ReportApplied
+    shard: Any
+    lost: list[str] = field(default_factory=list)
+    left: bool = False
+    seconds: list[float] = field(default_factory=list)
+    settled: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def bringer(self) -> Bringer:
+        """Who brought the revisions to the device."""
+        return Bringer(self.report.agent_id, self.shard.host or "", self.report.epoch)
+
+    def recorded(self) -> Recorded:
+        """The answer."""
+        leaves_networks = self.left and bool(self.shard.attached)
+        lost = next(iter(self.lost), "")
+        return Recorded(ReportReceipt(), lost, False, leaves_networks, tuple(self.seconds), self.settled)
+
+
+class _Outcome(NamedTuple):
+    """One outcome of a report."""
+
+    taken: _Taken
+    applied: Applied
+
+
+def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> list[Recorded]:
+    """Write the new statuses. The reports are of different shards; the number of statements does not depend on how many
+    they are.
+    """
+    answers, taken = _received(connection, sent)
+    outcomes = [_Outcome(each, one) for each in taken.values() for one in newest_outcomes(each.report.outcomes)]
+    for batch in batches(sorted(outcomes, key=lambda each: each.applied.load_balancer_id)):
+        _record_batch(connection, batch)
+    repaired = [row for each in taken.values() if each.report.repaired for row in _repaired_events(connection, each)]
+    record_events(connection, repaired)
+    return [answers[at] if at in answers else taken[at].recorded() for at in range(len(sent))]
+
+
+def _received(connection: Connection, sent: Sequence[ReportApplied]) -> tuple[dict[int, Recorded], dict[int, _Taken]]:
+    """By place: the answers to those that need no work here, and those that do. Locks all shards."""
+    rows = connection.execute(_SHARDS, {"b_ids": [report.shard_id for report in sent]})
+    shards = {row.id: row for row in rows}
+    answers: dict[int, Recorded] = {}
+    taken: dict[int, _Taken] = {}
+    for at, report in enumerate(sent):
+        shard = shards.get(report.shard_id)
+        if shard is None or not _is_owners(report, shard):
+            answers[at] = Recorded(ReportReceipt(stale=True))
+        elif shard.project_id == COMMON_PROJECT:
+            answers[at] = Recorded(ReportReceipt(), common=True)
+        else:
+            taken[at] = _Taken(report, shard)
+    return answers, taken
+
+
+def _is_owners(report: ReportApplied, shard: Any) -> bool:
+    """The report is from the acting agent's session, or names none as a process of the previous version: then the
+    session did not register with ``names_session``.
+    """
+    if (shard.acting_agent_id, shard.epoch) != (report.agent_id, report.epoch) or shard.session_id is None:
+        return False
+    return bool(shard.session_id == report.session_id if report.session_id else shard.session_id != shard.naming)
+
+
+def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
+    by_key = {(each.taken.report.shard_id, each.applied.load_balancer_id): each for each in batch}
+    ids = {"b_ids": sorted({id_ for _, id_ in by_key}), "b_shards": sorted({shard_id for shard_id, _ in by_key})}
+    rows = [row for row in connection.execute(_REPORTED, ids) if (row.shard_id, row.id) in by_key]
+    changes: list[tuple[StatusChange, _Taken]] = []
+    for row in rows:
+        taken, outcome = by_key[row.shard_id, row.id]
+        was = state_of(row)
+        if taken.shard.history and taken.report.history == taken.shard.history:
+            taken.lost += _contradictions(was, outcome)
+        change = apply_report(was, outcome, carries_traffic=taken.report.carries_traffic)
+        if change is not None:
+            changes.append((change, taken))
+            taken.settled |= _settled(change, outcome)
+            if _became_active(change):
+                taken.seconds.append(float(row.waited_seconds))
+    _write_all(connection, changes)
+
+
+def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Taken]]) -> None:
+    for carries_traffic in sorted({taken.report.carries_traffic for _, taken in changes}):
+        alike = [(each, taken) for each, taken in changes if taken.report.carries_traffic is carries_traffic]
+        written = [each for each, _ in alike]
+        members_left = write_status_changes(connection, written, carries_traffic=carries_traffic)
+        for each, taken in alike:
+            taken.left = taken.left or members_left or each.removed or each.vip_left
+    note_outcomes(connection, ((each, taken.bringer) for each, taken in changes))
+    if made := [each.was.id for each, taken in changes if taken.shard.limited and each.first]:
+        confirm(connection, made)
+    record_events(connection, [row for each, taken in changes for row in _events(each, taken)])
+
+
+def _shards() -> Select[Any]:
+    """The shards of reports, locked, with what tells whether a report counts."""
+    agent = schema.agent
+
+    def of_owner(column: Any) -> Any:
+        return select(column).where(agent.c.id == _shard.c.acting_agent_id).scalar_subquery()
+
+    return (
         select(
+            _shard.c.id,
             _shard.c.environment,
             _shard.c.project_id,
+            _shard.c.acting_agent_id,
+            _shard.c.epoch,
             exists().where(schema.attached_network.c.shard_id == _shard.c.id).label("attached"),
             is_limited(_shard.c.environment, _shard.c.group_number).label("limited"),
             history_id().label("history"),
-            select(schema.agent.c.host).where(schema.agent.c.id == report.agent_id).scalar_subquery().label("host"),
+            of_owner(agent.c.host).label("host"),
+            of_owner(agent.c.session_id).label("session_id"),
+            of_owner(agent.c.naming_session_id).label("naming"),
         )
-        .where(
-            _shard.c.id == report.shard_id,
-            _shard.c.acting_agent_id == report.agent_id,
-            _shard.c.epoch == report.epoch,
-            reports(report.agent_id, report.session_id),
-        )
+        .where(in_bound_list(_shard.c.id, "b_ids"))
+        .order_by(_shard.c.id)
         .with_for_update(read=True)
-    ).first()
-    if shard is None:
-        return Recorded(ReportReceipt(stale=True))
-    if shard.project_id == COMMON_PROJECT:
-        return Recorded(ReportReceipt(), common=True)
-    for batch in batches(newest_outcomes(report.outcomes)):
-        rows = _states(connection, report, batch)
-        states = [state_of(row) for row in rows]
-        waited = {row.id: float(row.waited_seconds) for row in rows}
-        if shard.history and report.history == shard.history:
-            lost += _contradictions(states, batch)
-        changes = _status_changes(states, report, batch)
-        members_left = write_status_changes(connection, changes, carries_traffic=report.carries_traffic)
-        note_outcomes(connection, changes, agent_id=report.agent_id, host=shard.host or "", epoch=report.epoch)
-        seconds += [waited[each.was.id] for each in changes if _became_active(each)]
-        settled |= _settled(changes, batch)
-        left = left or members_left or any(each.removed or each.vip_left for each in changes)
-        if shard.limited and (made := [each.was.id for each in changes if each.first]):
-            confirm(connection, made)
-        record_events(connection, [row for each in changes for row in _events(each, shard.environment, report)])
-    if report.repaired:
-        record_events(connection, _repaired_events(connection, shard.environment, report))
-    leaves_networks = left and bool(shard.attached)
-    return Recorded(ReportReceipt(), next(iter(lost), ""), False, leaves_networks, tuple(seconds), settled)
+    )
 
 
-def _repaired_events(connection: Connection, environment: str, report: ReportApplied) -> list[EventRow]:
+_SHARDS = _shards()
+
+
+def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
+    report, environment = taken.report, taken.shard.environment
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
     known = set(
@@ -164,27 +247,9 @@ def newest_outcomes(outcomes: Iterable[Applied]) -> list[Applied]:
     return [newest[id_] for id_ in sorted(newest)]
 
 
-def _states(connection: Connection, report: ReportApplied, outcomes: Sequence[Applied]) -> Sequence[Row[Any]]:
-    ids = [outcome.load_balancer_id for outcome in outcomes]
-    waited = db_now() - func.coalesce(_root.c.updated_at, _root.c.created_at)
-    statement = locked_states().add_columns(waited.label("waited_seconds"))
-    return connection.execute(statement.where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)).all()
-
-
-def _contradictions(states: Iterable[LoadBalancerState], outcomes: Sequence[Applied]) -> Iterator[str]:
-    by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
-    for was in states:
-        outcome = by_id[was.id]
-        if contradicts(outcome, revision=was.revision, change_id=was.change_id):
-            yield contradiction(was.id, outcome.revision, was.revision)
-
-
-def _status_changes(
-    states: Iterable[LoadBalancerState], report: ReportApplied, outcomes: Sequence[Applied]
-) -> list[StatusChange]:
-    by_id = {outcome.load_balancer_id: outcome for outcome in outcomes}
-    changes = (apply_report(was, by_id[was.id], carries_traffic=report.carries_traffic) for was in states)
-    return [each for each in changes if each is not None]
+def _contradictions(was: LoadBalancerState, outcome: Applied) -> Iterator[str]:
+    if contradicts(outcome, revision=was.revision, change_id=was.change_id):
+        yield contradiction(was.id, outcome.revision, was.revision)
 
 
 def locked_states() -> Select[Any]:
@@ -192,6 +257,15 @@ def locked_states() -> Select[Any]:
     columns = [*(_root.c[name] for name in LoadBalancerState.__struct_fields__), _root.c.provider, _root.c.shard_id]
     # NO KEY UPDATE on PostgreSQL: the rows are changed, their keys are not
     return select(*columns).order_by(_root.c.id).with_for_update(key_share=True)
+
+
+def _reported() -> Select[Any]:
+    waited = db_now() - func.coalesce(_root.c.updated_at, _root.c.created_at)
+    statement = locked_states().add_columns(waited.label("waited_seconds"))
+    return statement.where(in_bound_list(_root.c.id, "b_ids"), in_bound_list(_root.c.shard_id, "b_shards"))
+
+
+_REPORTED = _reported()
 
 
 def state_of(row: Any) -> LoadBalancerState:
@@ -213,15 +287,12 @@ def _became_active(change: StatusChange) -> bool:
     )
 
 
-def _settled(changes: Iterable[StatusChange], outcomes: Sequence[Applied]) -> dict[str, str]:
-    change_ids = {outcome.load_balancer_id: outcome.change_id for outcome in outcomes}
-    moved = (
-        each.was.id for each in changes if each.removed or each.was.provisioning_status != each.now.provisioning_status
-    )
-    return {change_ids[id_]: id_ for id_ in moved if change_ids[id_]}
+def _settled(change: StatusChange, outcome: Applied) -> dict[str, str]:
+    moved = change.removed or change.was.provisioning_status != change.now.provisioning_status
+    return {outcome.change_id: change.was.id} if moved and outcome.change_id else {}
 
 
-def _events(change: StatusChange, environment: str, report: ReportApplied) -> Iterable[EventRow]:
+def _events(change: StatusChange, taken: _Taken) -> Iterable[EventRow]:
     was, now = change.was, change.now
     if change.removed:
         kind, text = "load_balancer_deleted", f"load balancer {was.id} was removed from its device"
@@ -238,9 +309,9 @@ def _events(change: StatusChange, environment: str, report: ReportApplied) -> It
     yield event_row(
         kind=kind,
         text=text,
-        environment=environment,
-        agent_id=report.agent_id,
-        shard_id=report.shard_id,
+        environment=taken.shard.environment,
+        agent_id=taken.report.agent_id,
+        shard_id=taken.report.shard_id,
         load_balancer_id=was.id,
     )
 
@@ -297,13 +368,18 @@ def _unconfirmed_children(connection: Connection, load_balancer_ids: list[LoadBa
     """(table, deleted) of children that are not ACTIVE: most reports touch few tables."""
     if not load_balancer_ids:
         return set()
-    parts = [
+    rows = connection.execute(_UNCONFIRMED, {"b_ids": load_balancer_ids})
+    return {(row.kind, bool(row.deleted)) for row in rows}
+
+
+_UNCONFIRMED = union_all(
+    *(
         select(literal(table.name).label("kind"), table.c.deleted)
-        .where(in_list(table.c.load_balancer_id, load_balancer_ids), table.c.provisioning_status != ACTIVE)
+        .where(in_bound_list(table.c.load_balancer_id, "b_ids"), table.c.provisioning_status != ACTIVE)
         .distinct()
         for table in CHILD_TABLES
-    ]
-    return {(row.kind, bool(row.deleted)) for row in connection.execute(union_all(*parts))}
+    )
+)
 
 
 def _set(*names: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Implements :class:`evenkeel.core.ports.ReportStore`: each method is a transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from evenkeel.core.control import Change, Recheck
 from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied, ReportPlan, ReportReceipt, ReportStatus
@@ -26,8 +26,22 @@ class SqlReports:
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
     ) -> ReportReceipt:
         with tracer().work("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
-            recorded = await self._db.write(lambda connection: applied.record_applied(connection, report))
+            (recorded,) = await self._db.write(lambda connection: applied.record_applied(connection, [report]))
             work.concerns(recorded.settled)
+        return await self._follow(report, recorded, tell)
+
+    async def record_all_applied(
+        self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
+    ) -> list[ReportReceipt]:
+        with tracer().work("record reports", attributes={"evenkeel.reports": len(sent)}) as work:
+            recorded = await self._db.write(lambda connection: applied.record_applied(connection, sent))
+            work.concerns({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
+        return [await self._follow(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
+
+    async def _follow(
+        self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]
+    ) -> ReportReceipt:
+        """What follows from a recorded report, and its answer."""
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
         if recorded.lost:

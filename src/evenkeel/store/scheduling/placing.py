@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import structlog
-from sqlalchemy import Connection, bindparam, exists, false, or_, select, update
+from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.epochs import plausible
@@ -80,12 +80,8 @@ def _shard_for(
     """The tenant's shard on the group, and whether it was created now. Raises :class:`Raced` if the home agent was
     deleted.
     """
-    statement = select(_shard).where(
-        _shard.c.environment == environment,
-        _shard.c.project_id == project_id,
-        _shard.c.group_number == group_number,
-    )
-    found = connection.execute(statement).first()
+    place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
+    found = connection.execute(_TENANTS_SHARD, place).first()
     if found is not None:
         return found, False
     at_home = select(_agent.c.id).where(
@@ -104,25 +100,47 @@ def _shard_for(
         "created_at": db_now(),
     }
     made = insert_if_absent(connection, _shard, row)
-    return connection.execute(statement).one(), made
+    return connection.execute(_TENANTS_SHARD, place).one(), made
+
+
+_TENANTS_SHARD = select(_shard).where(
+    _shard.c.environment == bindparam("b_environment"),
+    _shard.c.project_id == bindparam("b_project"),
+    _shard.c.group_number == bindparam("b_group"),
+)
 
 
 def _bind(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float) -> None:
     """Raises :class:`Raced` if the load balancer was placed or removed meanwhile."""
-    bound = connection.execute(
-        update(_root)
-        .where(
-            _root.c.id == load_balancer_id,
-            _root.c.shard_id.is_(None),
-            _root.c.deleted == false(),
-            _root.c.provider == shard.environment,
-            _root.c.project_id == shard.project_id,
-            or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == shard.group_number),
-        )
-        .values(shard_id=shard.id, status_reason="", pending_deadline=db_now() + float(deadline_seconds))
-    )
+    place = {
+        "b_id": load_balancer_id,
+        "b_shard": shard.id,
+        "b_environment": shard.environment,
+        "b_project": shard.project_id,
+        "b_group": shard.group_number,
+        "b_seconds": float(deadline_seconds),
+    }
+    bound = connection.execute(_BIND, place)
     if bound.rowcount == 0:
         raise Raced
+
+
+_BIND = (
+    update(_root)
+    .where(
+        _root.c.id == bindparam("b_id"),
+        _root.c.shard_id.is_(None),
+        _root.c.deleted == false(),
+        _root.c.provider == bindparam("b_environment"),
+        _root.c.project_id == bindparam("b_project"),
+        or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == bindparam("b_group")),
+    )
+    .values(
+        shard_id=bindparam("b_shard"),
+        status_reason="",
+        pending_deadline=db_now() + bindparam("b_seconds", type_=Double()),
+    )
+)
 
 
 # -- moving

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, or_, select
 
 from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change, ShardOwner, VipPlan
+from evenkeel.core.control import Change, ShardOwner, Tenure, VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import ShardId
 from evenkeel.core.limits import check_limits
@@ -20,8 +20,10 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.variants import joined
 from evenkeel.store.networks.claims import borrow, hold
+from evenkeel.store.networks.places import layout_of
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.capacity import UNLIMITED
+from evenkeel.store.ownership.histories import history_id
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.vips.addresses import HELD_OF_SOME, take
@@ -73,9 +75,10 @@ def _create(
     wanted = made((*rows, *tree.health_monitors))
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
-    now, owner, shard_id, held, limited = _look_around(connection, root, plan, list(chain(*some.values())))
-    check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=limited)
-    vips = [_taken(connection, each, plans[0], some, held, random) for each in plans]
+    around = _look_around(connection, root, plan, list(chain(*some.values())))
+    now, shard_id = around.now, around.shard_id
+    check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
+    vips = [_taken(connection, each, plans[0], some, around.held, random) for each in plans]
     stored = _as_new(tree, vips, shard_id, now)
     row = row_of(stored.load_balancer) | {
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
@@ -94,11 +97,12 @@ def _create(
         load_balancer_id=root.id,
         revision=stored.load_balancer.revision,
         environment=root.provider,
-        owner=owner,
+        owner=around.owner,
         placed=shard_id is not None,
         resources=(stored.load_balancer,),
         tell_network=tell_network,
         tree=stored,
+        tenure=around.tenure,
     )
 
 
@@ -142,8 +146,9 @@ def _around() -> Select[Any]:
     quota = has_quota(project_id)
     # joined one by one: with a nested join SQLite would scan all shards
     sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
+    owner = (shard.c.group_number, shard.c.epoch, group.c.network_layout, agent.c.host, agent.c.session_id)
     return (
-        select(db_now().label("now"), shard_id, shard.c.group_number, agent.c.host, _HELD.label("held"), quota)
+        select(db_now().label("now"), shard_id, *owner, history_id().label("history"), _HELD.label("held"), quota)
         .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
         .where(environment.c.name == bindparam("provider"))
         .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
@@ -166,6 +171,8 @@ class _Around(NamedTuple):
     """The addresses, of those looked up, that are taken."""
     has_quota: bool
     """The project has quotas of its own."""
+    tenure: Tenure | None = None
+    """The owner's; None: its devices have to be attached to networks first."""
 
 
 def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
@@ -184,7 +191,13 @@ def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | Non
     if row.id is None or row.host is None:
         return _Around(row.now, None, row.id, held, row.has_quota)
     owner = ShardOwner(shard_id=row.id, environment=root.provider, group_number=row.group_number, host=row.host)
-    return _Around(row.now, owner, row.id, held, row.has_quota)
+    return _Around(row.now, owner, row.id, held, row.has_quota, _tenure_of(row))
+
+
+def _tenure_of(row: Any) -> Tenure | None:
+    if not row.session_id or not row.history or layout_of(row.network_layout).adjacent:
+        return None
+    return Tenure(session_id=row.session_id, epoch=row.epoch, history=row.history)
 
 
 def _taken(

@@ -6,7 +6,7 @@ statement that stores it: nothing has to be trimmed.
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Boolean,
@@ -90,9 +90,15 @@ def _asked(load_balancer_id: LoadBalancerId, revision: int, at: float) -> dict[s
     }
 
 
-def note_outcomes(
-    connection: Connection, changes: Iterable[StatusChange], *, agent_id: AgentId, host: str, epoch: int
-) -> None:
+class Bringer(NamedTuple):
+    """Who brought a revision to its device."""
+
+    agent_id: AgentId
+    host: str
+    epoch: int
+
+
+def note_outcomes(connection: Connection, changes: Iterable[tuple[StatusChange, Bringer]]) -> None:
     """Store by whom revisions were brought to the device, or why not. One statement for any number, none for none."""
     rows = [
         {
@@ -100,11 +106,11 @@ def note_outcomes(
             "b_revision": each.was.revision if each.confirmed_revision is None else each.confirmed_revision,
             "b_applied": each.confirmed_revision is not None,
             "b_problem": each.now.status_reason if each.failed else "",
-            "b_agent_id": agent_id,
-            "b_host": host,
-            "b_epoch": epoch,
+            "b_agent_id": by.agent_id,
+            "b_host": by.host,
+            "b_epoch": by.epoch,
         }
-        for each in changes
+        for each, by in changes
         if not each.removed and (each.failed or each.confirmed_revision is not None)
     ]
     if rows:

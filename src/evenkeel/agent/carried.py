@@ -1,0 +1,70 @@
+"""Definitions that came with hints, and when a shard's worker may apply one instead of requesting it.
+
+Hints may be late, repeated and reordered: a definition may be older than what the worker has confirmed since, even of a
+load balancer that was deleted and removed from the devices. So a worker takes one only of a load balancer of which it
+has never had, nor requested, any other; and only if it is the first worker of the shard in this session and at this
+epoch, so that everything written in them went through it. In any doubt the definition is dropped and requested.
+"""
+
+from collections.abc import Collection, Iterable
+
+from evenkeel.core.ids import LoadBalancerId, SessionId
+from evenkeel.core.messages import Carried
+from evenkeel.core.service import ServiceDefinition
+
+WAITING_MAX = 200
+SEEN_MAX = 20_000
+"""Load balancers that are remembered. A worker that has seen more takes no definition any more."""
+
+
+class CarriedDefinitions:
+    """Of one worker."""
+
+    def __init__(self, session_id: SessionId, epoch: int, *, first: bool) -> None:
+        """``first``: no other worker has served the shard in this session at this epoch."""
+        self._session_id = session_id
+        self._epoch = epoch
+        self._first = first
+        self._seen: set[LoadBalancerId] = set()
+        """Load balancers of which the worker has had or requested a definition, be they gone or not."""
+        self._waiting: dict[LoadBalancerId, tuple[str, ServiceDefinition]] = {}
+        """With the history of the database."""
+
+    def offer(self, carried: Carried | None, *, queued: Collection[LoadBalancerId]) -> None:
+        """Keep those that may be used. ``queued``: load balancers that wait for a pass already, and so for something
+        else."""
+        if carried is None or not self._usable(carried):
+            return
+        for service in carried.services:
+            id_ = service.load_balancer_id
+            if id_ not in queued and not self._is_known(id_) and len(self._waiting) < WAITING_MAX:
+                self._waiting[id_] = carried.history, service
+
+    def _usable(self, carried: Carried) -> bool:
+        return self._first and (carried.session_id, carried.epoch) == (self._session_id, self._epoch)
+
+    def _is_known(self, load_balancer_id: LoadBalancerId) -> bool:
+        return load_balancer_id in self._seen
+
+    def drop(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
+        """These have changed, or are in doubt: they have to be requested."""
+        for id_ in load_balancer_ids:
+            self._waiting.pop(id_, None)
+
+    def take(self, load_balancer_ids: Iterable[LoadBalancerId], history: str) -> tuple[ServiceDefinition, ...]:
+        """The definitions that need not be requested, each once. From now on all of these load balancers are known."""
+        taken = []
+        for id_ in load_balancer_ids:
+            found = self._waiting.pop(id_, None)
+            if found is not None and found[0] == history and not self._is_known(id_):
+                taken.append(found[1])
+            self.saw((id_,))
+        return tuple(taken)
+
+    def saw(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
+        """The worker has requested definitions of these, or got them."""
+        self._seen.update(load_balancer_ids)
+        if len(self._seen) > SEEN_MAX:
+            self._first = False
+            self._seen.clear()
+            self._waiting.clear()

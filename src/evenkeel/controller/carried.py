@@ -1,0 +1,69 @@
+"""Which definitions travel with hints: small ones of new load balancers, which the agent would request at once.
+
+The agent decides whether it may use one: see :mod:`evenkeel.agent.carried`.
+"""
+
+from collections.abc import Mapping
+from operator import attrgetter
+
+from msgspec.structs import replace
+
+from evenkeel.core.control import Change, Tenure
+from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.message_chunks import encoded_bytes
+from evenkeel.core.messages import Carried
+from evenkeel.core.model import LoadBalancerTree
+from evenkeel.core.service import ServiceDefinition, definition_of, refers_to_certificates
+from evenkeel.core.values import Value
+
+DEFINITION_BYTES_MAX = 16 * 1024
+CARRIED_BYTES_MAX = 64 * 1024
+"""Of all definitions of one hint."""
+
+
+class Passenger(Value):
+    """A definition that may travel with a hint."""
+
+    tenure: Tenure
+    service: ServiceDefinition
+    size_bytes: int
+
+
+def passenger_of(change: Change) -> Passenger | None:
+    """The definition of a load balancer that was just created; None: its agent has to request it. One that refers to
+    certificates needs what only the database knows.
+    """
+    tree, tenure = change.tree, change.tenure
+    if tree is None or tenure is None or tree.load_balancer.vip is None or refers_to_certificates(tree):
+        return None
+    service = definition_of(_as_read(tree))
+    size = encoded_bytes(service)
+    return Passenger(tenure=tenure, service=service, size_bytes=size) if size <= DEFINITION_BYTES_MAX else None
+
+
+def _as_read(tree: LoadBalancerTree) -> LoadBalancerTree:
+    """In the order in which children made at one time are read, so that the definition equals that of a request."""
+    return replace(
+        tree,
+        listeners=tuple(sorted(tree.listeners, key=_id)),
+        pools=tuple(sorted(tree.pools, key=_id)),
+        members=tuple(sorted(tree.members, key=_id)),
+        l7rules=tuple(sorted(tree.l7rules, key=_id)),
+    )
+
+
+_id = attrgetter("id")
+
+
+def carried(passengers: Mapping[LoadBalancerId, Passenger | None]) -> Carried | None:
+    """What a hint for these load balancers brings; nothing if the shard's owner changed between their creations."""
+    known = [each for each in passengers.values() if each is not None]
+    if not known or any(each.tenure != known[0].tenure for each in known):
+        return None
+    services, left_bytes = [], CARRIED_BYTES_MAX
+    for each in known:
+        if each.size_bytes <= left_bytes:
+            services.append(each.service)
+            left_bytes -= each.size_bytes
+    tenure = known[0].tenure
+    return Carried(session_id=tenure.session_id, epoch=tenure.epoch, history=tenure.history, services=tuple(services))

@@ -1,0 +1,100 @@
+"""Records agents' reports: those that arrive while others are written are one transaction.
+
+A report waits for no other one that is held up by a lock: after a moment the next transaction begins beside it.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import NamedTuple
+
+from evenkeel.core.control import Change
+from evenkeel.core.errors import RequestError
+from evenkeel.core.messages import ReportApplied, ReportReceipt
+from evenkeel.core.ports import ReportStore
+
+ROUND_MAX = 100
+"""Reports of one transaction; more are the next one's."""
+PATIENCE_SECONDS = 0.05
+"""How long the next reports wait for a transaction in progress."""
+
+
+class _Waiting(NamedTuple):
+    report: ReportApplied
+    answer: asyncio.Future[ReportReceipt]
+
+
+class ReportRounds:
+    """Collects reports, and records them together."""
+
+    def __init__(self, reports: ReportStore, *, tell: Callable[[Change], None]) -> None:
+        self._reports = reports
+        self._tell = tell
+        self._waiting: list[_Waiting] = []
+        self._running = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def record(self, report: ReportApplied) -> ReportReceipt:
+        """Its receipt, after the commit. Raises what the store raises."""
+        waiting = _Waiting(report, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if not self._running:
+            self._running = True
+            self._start(self._run())
+        return await waiting.answer
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                await asyncio.wait({self._start(self._round(self._take()))}, timeout=PATIENCE_SECONDS)
+        finally:
+            self._running = False
+
+    def _take(self) -> list[_Waiting]:
+        """The next round: one report of each shard, in order of arrival."""
+        taken: dict[str, _Waiting] = {}
+        left: list[_Waiting] = []
+        for waiting in self._waiting:
+            shard_id = waiting.report.shard_id
+            if shard_id in taken or len(taken) >= ROUND_MAX:
+                left.append(waiting)
+            else:
+                taken[shard_id] = waiting
+        self._waiting = left
+        return list(taken.values())
+
+    async def _round(self, taken: Sequence[_Waiting]) -> None:
+        if len(taken) == 1:
+            await self._alone(taken[0])
+            return
+        try:
+            receipts = await self._reports.record_all_applied([each.report for each in taken], tell=self._tell)
+        except RequestError:  # a value of one of them cannot be stored
+            for each in taken:
+                await self._alone(each)
+        except Exception as error:  # each caller raises it
+            for each in taken:
+                _fail(each, error)
+        else:
+            for each, receipt in zip(taken, receipts, strict=True):
+                if not each.answer.done():
+                    each.answer.set_result(receipt)
+
+    async def _alone(self, waiting: _Waiting) -> None:
+        try:
+            receipt = await self._reports.record_applied(waiting.report, tell=self._tell)
+        except Exception as error:  # the caller raises it
+            _fail(waiting, error)
+            return
+        if not waiting.answer.done():
+            waiting.answer.set_result(receipt)
+
+    def _start(self, job: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(job)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _fail(waiting: _Waiting, error: Exception) -> None:
+    if not waiting.answer.done():
+        waiting.answer.set_exception(error)
