@@ -5,6 +5,7 @@ does not delay acknowledgements, and a publisher that changes its node does not 
 """
 
 import asyncio
+import random
 import uuid
 from collections.abc import Sequence
 
@@ -58,7 +59,9 @@ class AmqpBus:
         access: AgentAccess | ControllerAccess | None = None,
     ) -> None:
         """Raises :class:`ValueError` for an agent with another agent's user."""
-        self._nodes = tuple(nodes)
+        # clients are spread over the cluster; all connections of one begin at the same node, so that the loss of one
+        # tells of the others'
+        self._nodes = tuple(random.sample(nodes, len(nodes)))
         self._access = access
         for node in self._nodes:
             if isinstance(access, AgentAccess) and node.user != access.user:
@@ -206,6 +209,10 @@ class AmqpBus:
 
     def _down(self) -> None:
         self._calls.fail_all("the connection to the message broker was lost")
+        for subscription in self._subscriptions:
+            subscription.verify()
+        for announcement in self._announcements:
+            announcement.verify()
 
     def _replied(self, raw: bytes) -> None:
         try:

@@ -76,7 +76,8 @@ class Probes:
 class _Announced:
     """The queue on one connection."""
 
-    def __init__(self, queue: AbstractQueue) -> None:
+    def __init__(self, channel: AbstractChannel, queue: AbstractQueue) -> None:
+        self.channel = channel
         self.queue = queue
 
 
@@ -96,7 +97,11 @@ class AmqpAnnouncement:
         self._will = will
         self.closed = False
         self._link: AmqpConnection[_Announced] = AmqpConnection(
-            nodes, name=f"{name} presence", complaints=complaints, open_session=self._open
+            nodes,
+            name=f"{name} presence",
+            complaints=complaints,
+            open_session=self._open,
+            ask=lambda announced: announced.channel.set_qos(prefetch_count=1),
         )
 
     async def start(self) -> None:
@@ -107,6 +112,10 @@ class AmqpAnnouncement:
         except BaseException:
             await self.close()
             raise
+
+    def verify(self) -> None:
+        """Connect again if the broker does not answer: another connection to it was lost."""
+        self._link.verify()
 
     async def close(self) -> None:
         self.closed = True
@@ -126,7 +135,7 @@ class AmqpAnnouncement:
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
         await queue.consume(_dropped, no_ack=True, exclusive=True)
-        return _Announced(queue)
+        return _Announced(channel, queue)
 
     async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
         """Declare the queue; waits while the broker has not yet noticed that the previous connection is lost."""
