@@ -68,6 +68,9 @@ class Scheduler:
         self._calm_marks: tuple[float, ...] | None = None
         """Those of the pulse before the last complete look, if that found nothing to do."""
         self._pause = InterruptibleSleep()
+        self._pulse: Pulse | None = None
+        """The newest, which began to be read at ``_pulse_at``."""
+        self._pulse_at = 0.0
 
     def _tie(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
@@ -166,9 +169,17 @@ class Scheduler:
         """Compare the database's clock with the local one: see :attr:`trusts_clock`."""
         await self._read_pulse()
 
+    async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
+        """One that began to be read at most so long ago."""
+        pulse = self._pulse
+        if pulse is None or self._clock.monotonic() - self._pulse_at > max_age_seconds:
+            return await self._read_pulse()
+        return pulse
+
     async def _read_pulse(self) -> Pulse:
         before = self._clock.monotonic()
         pulse = await self._scheduling.pulse()
+        self._pulse, self._pulse_at = pulse, before
         self._database_clock.saw(pulse.now_seconds, asked_at_seconds=before)
         return pulse
 
