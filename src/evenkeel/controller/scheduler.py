@@ -67,6 +67,8 @@ class Scheduler:
         self._balance_at = clock.monotonic() + settings.balance_interval_seconds
         self._calm_marks: tuple[float, ...] | None = None
         """Those of the pulse before the last complete look, if that found nothing to do."""
+        self._look_at = 0.0
+        """When to look again though the pulse says that nothing has changed."""
         self._pause = InterruptibleSleep()
         self._pulse: Pulse | None = None
         """The newest, which began to be read at ``_pulse_at``."""
@@ -140,15 +142,19 @@ class Scheduler:
 
     async def tick(self) -> None:
         """Find unplaced load balancers and shards that must move, once. While nothing changes, this is a single
-        statement, except for one look in each ``homes_interval_seconds``.
+        statement, except for one look in each ``calm_look_seconds``.
         """
         asked_at = self._clock.monotonic()
         pulse = await self._read_pulse()
-        if pulse.calm and self.trusts_clock and pulse.marks == self._calm_marks and asked_at < self._homes_at:
+        if pulse.calm and self.trusts_clock and pulse.marks == self._calm_marks and asked_at < self._look_at:
             return
         self._calm_marks = None
-        if not await self._look() and self.trusts_clock:
+        complete = asked_at >= self._homes_at
+        if not await self._look() and complete and self.trusts_clock:
             self._calm_marks = pulse.marks
+            self._look_at = asked_at + self._settings.calm_look_seconds
+            if self._settings.balance_interval_seconds:
+                self._look_at = min(self._look_at, self._balance_at)
 
     async def _look(self) -> bool:
         """Whether there was anything to do."""

@@ -33,6 +33,9 @@ class ControllerSettings(Value):
     """The most shards of one device group in handover from drained agents."""
     homes_interval_seconds: float = 3.0
     """Between two checks for shards away from their home."""
+    calm_look_seconds: float = 15.0
+    """Between two complete looks of the scheduler while nothing changes: what its pulse does not show, such as another
+    policy of an environment, takes that long."""
     balance_interval_seconds: float = 0.0
     """Between two planned moves of a shard in each device group whose homes are spread unevenly; 0: none."""
     breaker_window_seconds: float = 30.0
