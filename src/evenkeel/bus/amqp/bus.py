@@ -230,6 +230,8 @@ class AmqpBus:
     async def _publisher(self, deadline: float) -> Publisher:
         if self._link is None:
             raise BusUnavailable("the bus is not open")
+        if (publisher := self._link.current) is not None:
+            return publisher
         seconds = min(SEND_SECONDS, deadline - asyncio.get_running_loop().time())
         return await self._link.session(timeout_seconds=seconds)
 
@@ -257,8 +259,8 @@ class AmqpBus:
 
     async def _reply(self, address: str, raw: bytes) -> None:
         try:
-            async with asyncio.timeout(REPLY_WAIT_SECONDS):
-                publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
-                await publisher.reply(address, raw)
+            # no time-out around both, as every reply would pay for it
+            publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
+            await publisher.reply(address, raw, timeout_seconds=REPLY_WAIT_SECONDS)
         except (BusUnavailable, TimeoutError) as error:
             log.warning("reply not sent; its caller will repeat the call", reason=str(error))
