@@ -2,7 +2,8 @@
 
 Two controllers as processes, RabbitMQ and PostgreSQL of their own, and all agents in one process, each with its own
 connections: the real bus, without a hundred interpreters. Prints a markdown table of CPU time, by group of processes;
-compare ratios between machines, not figures.
+compare ratios between machines, not figures. With ``--floor`` the same for what ``benchmarks.bare_calls`` does in place
+of controllers and agents: what is above that is ours.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
+from benchmarks import bare_calls
 from benchmarks.sizing import ask, wait_for
 from tests.services.postgres import PostgreSQL
 from tests.services.rabbitmq import RabbitMQ
@@ -86,7 +88,10 @@ def cpu_seconds(pids: list[int]) -> float:
     """User and system time of processes so far, and of those below them that have ended."""
     ticks = 0
     for pid in pids:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:  # it has ended meanwhile
+            continue
         ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
@@ -124,10 +129,41 @@ def installation(folder: Path, count: int) -> Iterator[dict[str, list[int]]]:
         server.close()
 
 
-def measure(count: int, seconds: float) -> None:
+@contextmanager
+def floor(folder: Path, count: int) -> Iterator[dict[str, list[int]]]:
+    """As :func:`installation`, with bare calls and no database."""
+    broker, started = RabbitMQ(), []
+    try:
+        broker.start()
+        for number in range(CONTROLLERS):
+            started.append(_bare("--servers-of", broker.url, folder / f"ready-{number}"))
+        wait_for(lambda: len(list(folder.glob("ready-*"))) == CONTROLLERS)
+        started.append(_bare("--clients-of", broker.url, folder / "ready-clients", count))
+        wait_for((folder / "ready-clients").exists)
+        pids = [process.pid for process in started]
+        yield {
+            "controllers": pids[:CONTROLLERS],
+            "agents": pids[CONTROLLERS:],
+            "RabbitMQ": family(broker.pid),
+            "PostgreSQL": [],
+        }
+    finally:
+        for process in started:
+            process.kill()
+            process.wait(60)
+        broker.close()
+
+
+def _bare(role: str, url: str, ready: Path, count: int = 0) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "benchmarks.bare_calls", role, url, "--ready", str(ready), "--clients", str(count)]
+    return subprocess.Popen(command)
+
+
+def measure(count: int, seconds: float, *, bare: bool) -> None:
     """A row of the table."""
-    with tempfile.TemporaryDirectory() as name, installation(Path(name), count) as groups:
-        time.sleep(SETTLE_SECONDS)
+    setting, settle_seconds = (floor, bare_calls.SETTLE_SECONDS) if bare else (installation, SETTLE_SECONDS)
+    with tempfile.TemporaryDirectory() as name, setting(Path(name), count) as groups:
+        time.sleep(settle_seconds)
         before, began = {group: cpu_seconds(pids) for group, pids in groups.items()}, time.monotonic()
         time.sleep(seconds)
         used = {group: cpu_seconds(pids) - before[group] for group, pids in groups.items()}
@@ -141,6 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agents", type=int, nargs="+", default=[10, 30, 100], help="default: 10 30 100")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement; default: %(default)s")
+    parser.add_argument("--floor", action="store_true", help="bare requests and replies in place of keepalives")
     parser.add_argument("--agents-of", metavar="URL", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.agents_of:
@@ -148,7 +185,7 @@ def main() -> None:
         return
     print(f"| agents | {' | '.join(GROUPS)} | all, ms of CPU for each agent and second |\n|---|---|---|---|---|---|")
     for count in arguments.agents:
-        measure(count, arguments.seconds)
+        measure(count, arguments.seconds, bare=arguments.floor)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.messages import Keepalive
 from evenkeel.core.model import Listener, LoadBalancer, Member, Pool
 from evenkeel.core.overview import SeenController
+from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.metrics.system import read_figures
 from evenkeel.store.records import schema
@@ -87,7 +88,10 @@ async def add_children(store: SqlStore, load_balancers: int) -> None:
 def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
     """What is measured, by name."""
     first, session = number_id(1, 0), number_id(2, 0)
-    beats = [Keepalive(agent_id=number_id(1, n), session_id=number_id(2, n)) for n in range(min(agents, 200))]
+    beats = [
+        ArrivedKeepalive(call=Keepalive(agent_id=number_id(1, n), session_id=number_id(2, n)))
+        for n in range(min(agents, 200))
+    ]
     seen = SeenController(id=number_id(13, 0), host="bench", url="http://bench", version="1")
     scheduling, operators, tenants = store.scheduling, store.operators, store.tenants
     newest = f"lb-{load_balancers - 1:05d}"
@@ -101,6 +105,7 @@ def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
         return lambda: tenants.list(LoadBalancer, query)
 
     return {
+        "scheduler: pulse": scheduling.pulse,
         "scheduler: due work": due(homes=False),
         "scheduler: due work with homes": due(homes=True),
         "scheduler: not placed yet": lambda: scheduling.unplaced(limit=100),
@@ -123,11 +128,13 @@ def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
     }
 
 
-async def measure(url: str, load_balancers: int, agents: int, database_pid: int) -> None:
-    """All rows of one size."""
+async def measure(url: str, load_balancers: int, agents: int, database_pid: int, only: str) -> None:
+    """The rows of one size whose names contain ``only``."""
     store = open_store(url)
     await store.start()
     for name, call in calls(store, load_balancers, agents).items():
+        if only not in name:
+            continue
         try:
             await call()
         except StoreUnavailable:
@@ -150,7 +157,7 @@ async def measure(url: str, load_balancers: int, agents: int, database_pid: int)
     await store.close()
 
 
-def one_size(url: str, load_balancers: int, agents: int, database_pid: int) -> None:
+def one_size(url: str, load_balancers: int, agents: int, database_pid: int, only: str) -> None:
     """Fill and measure."""
     asyncio.run(fill(url, load_balancers, agents))
 
@@ -163,7 +170,7 @@ def one_size(url: str, load_balancers: int, agents: int, database_pid: int) -> N
         await store.close()
 
     asyncio.run(children())
-    asyncio.run(measure(url, load_balancers, agents, database_pid))
+    asyncio.run(measure(url, load_balancers, agents, database_pid, only))
 
 
 def main() -> None:
@@ -172,6 +179,7 @@ def main() -> None:
     parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--load-balancers", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--agents", type=int, default=100)
+    parser.add_argument("--only", default="", metavar="TEXT", help="rows whose names contain it")
     options = parser.parse_args()
     print("| load balancers | agents | what | shortest ms | this process, CPU ms | PostgreSQL, CPU ms |")
     print("|---|---|---|---|---|---|", flush=True)
@@ -182,7 +190,7 @@ def main() -> None:
         for load_balancers in options.load_balancers:
             with tempfile.TemporaryDirectory(prefix="evenkeel-loops-") as name:
                 url = server.create_database() if server else f"sqlite:///{Path(name)}/bench.db"
-                one_size(url, load_balancers, options.agents, server.pid if server else 0)
+                one_size(url, load_balancers, options.agents, server.pid if server else 0, options.only)
     finally:
         if server is not None:
             server.close()

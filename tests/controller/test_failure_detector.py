@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.controller.failure_detector import ALL_SECONDS, PROBES_PER_SECOND, FailureDetector
+from evenkeel.controller.failure_detector import ALL_SECONDS, PROBES_PER_SECOND, READ_SECONDS, FailureDetector
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import SessionRef
+from evenkeel.core.control import Pulse, SessionRef
 from evenkeel.core.messages import Departure, presence_name
 from tests.clock import HandClock
 
@@ -18,8 +18,10 @@ class Sessions:
     def __init__(self, count: int = 2) -> None:
         self.refs = [SessionRef(agent_id=f"a{n}", session_id=f"s{n}", environment="lab") for n in range(count)]
         self.suspected: list[str] = []
+        self.reads = 0
 
     async def sessions(self) -> tuple[SessionRef, ...]:
+        self.reads += 1
         return tuple(self.refs)
 
     async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
@@ -46,8 +48,23 @@ class Presences:
         return asked
 
 
+class Scheduler:
+    """Reads the pulse of the sessions, and notes when it is woken."""
+
+    def __init__(self, store: Sessions, woken: list[str]) -> None:
+        self.store = store
+        self.woken = woken
+
+    def wake(self) -> None:
+        self.woken.append("now")
+
+    async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
+        refs = self.store.refs
+        return Pulse(now_seconds=0.0, calm=True, marks=(float(len(refs)),), late=sum(ref.late for ref in refs))
+
+
 def suspicion(store: Any, bus: Any, woken: list[str], clock: HandClock | None = None) -> FailureDetector:
-    return FailureDetector(store, bus, ControllerSettings(), lambda: woken.append("now"), clock or HandClock())
+    return FailureDetector(store, bus, ControllerSettings(), Scheduler(store, woken), clock or HandClock())
 
 
 async def test_a_process_that_is_gone_in_two_looks_loses_its_session() -> None:
@@ -115,6 +132,32 @@ async def test_where_wills_are_delivered_only_sessions_with_a_reason_are_probed(
     assert bus.probed() == set(names)
     await detector.look()
     assert bus.probed() == {names[0], names[3]}
+
+
+async def test_while_no_session_has_a_reason_they_are_read_now_and_then_only() -> None:
+    store, bus, clock = Sessions(4), Presences(delivers_wills=True), HandClock()
+    detector = suspicion(store, bus, [], clock)
+
+    async def reads(looks: int = 3) -> int:
+        before = store.reads
+        for _ in range(looks):
+            await detector.look()
+        return store.reads - before
+
+    assert await reads() == 2  # all were probed; then none had a reason
+    assert await reads() == 0
+    clock.now += READ_SECONDS
+    assert await reads() == 2
+    store.refs.append(SessionRef(agent_id="new", session_id="new", environment="lab"))
+    assert await reads() == 2
+    store.refs[0] = replace(store.refs[0], late=True)
+    assert await reads() == 3
+    store.refs[0] = replace(store.refs[0], late=False)
+    assert await reads() == 1
+    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    assert await reads() == 2
+    bus.connection_number += 1
+    assert await reads() == 2
 
 
 async def test_a_notice_ends_the_pause_and_the_second_probe_follows_soon() -> None:

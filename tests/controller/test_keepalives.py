@@ -65,6 +65,12 @@ async def test_those_that_arrive_together_are_answered_together() -> None:
     assert set(answers) == {state(5.0)}
 
 
+async def test_one_that_arrives_alone_waits_for_no_lock_of_another_round() -> None:
+    store = Store()
+    assert await rounds(store).answer(call("a1")) == state(5.0)
+    assert store.rounds == [1] and not store.alone
+
+
 async def test_one_whose_row_is_locked_keeps_no_other_waiting() -> None:
     store = Store()
     store.locked = {"a1"}

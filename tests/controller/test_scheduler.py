@@ -372,13 +372,26 @@ async def test_while_nothing_changes_only_the_pulse_is_read() -> None:
 
 
 async def test_a_calm_pulse_is_not_trusted_after_work_was_found_nor_for_long() -> None:
-    at = Bench()
+    at = Bench(calm_look_seconds=4.0)
     at.store.calm, at.store.due = True, DueWork(now_seconds=0.0, groups=(("lab", 1),))
     await at.scheduler.tick()
     at.store.due = DueWork(now_seconds=0.0)
     await at.scheduler.tick()
-    await at.scheduler.tick()
-    assert len(at.store.homes) == 2
+    assert at.store.homes == [True, False]  # homes were looked at while there was work
     at.clock.now += ControllerSettings().homes_interval_seconds
     await at.scheduler.tick()
+    await at.scheduler.tick()
     assert at.store.homes == [True, False, True]
+    at.clock.now += 4.0
+    await at.scheduler.tick()
+    await at.scheduler.tick()
+    assert at.store.homes == [True, False, True, True]
+
+
+async def test_a_calm_pulse_does_not_delay_planned_moves() -> None:
+    at = Bench(balance_interval_seconds=2.0)
+    at.store.calm = True
+    await at.scheduler.tick()
+    at.clock.now += 2.0
+    await at.scheduler.tick()
+    assert at.store.homes == [True, False]

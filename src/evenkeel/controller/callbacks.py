@@ -28,6 +28,8 @@ from evenkeel.metrics.controller import MESSAGE_DURATION, MESSAGES_REFUSED
 log = structlog.get_logger(__name__)
 
 MAX_SERVICES_PER_ANSWER = 200
+ROUNDS_PER_TTL = 20
+"""At least so many rounds of keepalives fit into a session's TTL."""
 
 
 class Callbacks:
@@ -58,7 +60,7 @@ class Callbacks:
         self._keepalives = KeepaliveRounds(
             ownership,
             ttl_seconds=settings.session_ttl_seconds,
-            round_seconds=settings.keepalive_round_seconds,
+            round_seconds=min(settings.keepalive_round_seconds, settings.session_ttl_seconds / ROUNDS_PER_TTL),
         )
         self._applied = ReportRounds(reports, tell=hints.notify_change)
         self._on_departure = on_departure

@@ -7,16 +7,18 @@ not end it again until its process was present: else every probe would end a liv
 
 Where the bus delivers wills, only sessions with a reason are probed: the bus says that its connection has ended, it has
 missed keepalives, or it has not been seen present over this process's connection yet; and every session now and then,
-because only so many sightings are kept. Elsewhere all are probed each time.
+because only so many sightings are kept. While none has a reason, the sessions are not even read: the scheduler's pulse
+tells. Elsewhere all are probed each time.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import structlog
 
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import SessionRef
+from evenkeel.core.control import Pulse, SessionRef
 from evenkeel.core.ids import SessionId
 from evenkeel.core.messages import Departure, presence_name
 from evenkeel.core.ports import Bus, Clock, SchedulingStore
@@ -28,10 +30,24 @@ PROBES_PER_SECOND = 200.0
 PROBES_AT_ONCE = 16
 ALL_SECONDS = 60.0
 """At least this often every session is probed, in total not more than ``PROBES_PER_SECOND``."""
+READ_SECONDS = 5.0
+"""At least this often the sessions are read, whatever the pulse says."""
 CONFIRM_SECONDS = 0.15
 """Before the second probe of a session whose connection ended: a process that only lost it has another one by then."""
 MAX_SUSPECTED = 10_000
 """Above this number all are forgotten: each may then be suspected once more."""
+
+
+class Scheduling(Protocol):
+    """What the detector needs of the scheduler."""
+
+    def wake(self) -> None:
+        """Sessions were ended."""
+        ...
+
+    async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
+        """See :meth:`evenkeel.controller.scheduler.Scheduler.recent_pulse`."""
+        ...
 
 
 class FailureDetector:
@@ -42,13 +58,13 @@ class FailureDetector:
         scheduling: SchedulingStore,
         bus: Bus,
         settings: ControllerSettings,
-        on_vanished: Callable[[], None],
+        scheduler: Scheduling,
         clock: Clock,
     ) -> None:
         self._scheduling = scheduling
         self._bus = bus
         self._settings = settings
-        self._on_vanished = on_vanished
+        self._scheduler = scheduler
         self._clock = clock
         self._sessions: tuple[SessionRef, ...] = ()
         self._seen: set[SessionId] = set()
@@ -60,6 +76,10 @@ class FailureDetector:
         """Absent when they were last probed."""
         self._suspected: set[SessionId] = set()
         self._all_due_at = 0.0
+        self._read_at = 0.0
+        """Until then the pulse may say that there is nothing to read."""
+        self._quiet_marks: tuple[float, ...] | None = None
+        """Those of the pulse before the last look, if no session had a reason to be probed."""
         self._woken = asyncio.Event()
 
     def departed(self, notice: Departure) -> None:
@@ -92,8 +112,13 @@ class FailureDetector:
 
     async def look(self) -> None:
         """Probe the sessions that are due; end those absent for the second time."""
+        pulse = await self._pulse()
+        if pulse is not None and not pulse.late and pulse.marks == self._quiet_marks:
+            return
         self._sessions = await self._scheduling.sessions()
+        self._read_at = self._clock.monotonic() + READ_SECONDS
         due = self._due()
+        self._quiet_marks = None if pulse is None or due else pulse.marks
         answers = await self._probe(due)
         gone = {session_id for session_id, there in answers.items() if there is False}
         present = {session_id for session_id, there in answers.items() if there}
@@ -111,7 +136,15 @@ class FailureDetector:
         self._suspected |= doubtful
         if ended:
             log.warning("agents disappeared from the message bus", agents=[session.agent_id for session in vanished])
-            self._on_vanished()
+            self._scheduler.wake()
+
+    async def _pulse(self) -> Pulse | None:
+        """None: the sessions have to be read, whatever it would say."""
+        now, bus = self._clock.monotonic(), self._bus
+        doubtful = self._departed or self._gone or self._connection_number != bus.connection_number
+        if not bus.delivers_wills or doubtful or now >= min(self._read_at, self._all_due_at):
+            return None
+        return await self._scheduler.recent_pulse(max_age_seconds=self._settings.suspicion_interval_seconds)
 
     def _due(self) -> Sequence[SessionRef]:
         now = self._clock.monotonic()

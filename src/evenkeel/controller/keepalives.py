@@ -1,4 +1,4 @@
-"""Answers keepalives in rounds: those that arrive within a round are one transaction.
+"""Answers keepalives in rounds: those that arrive within a round are one operation of the store.
 
 An agent's lease counts from before it sent the keepalive, so a later answer makes it shorter, never longer. One whose
 agent's row another transaction holds does not keep the others of its round waiting: it is renewed alone.
@@ -72,8 +72,6 @@ class KeepaliveRounds:
     async def _together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
         """None: to be renewed alone."""
         nothing: list[SessionState | None] = [None] * len(arrived)
-        if len(arrived) == 1:
-            return nothing
         try:
             return await self._ownership.keepalives(arrived, ttl_seconds=self._ttl_seconds)
         except RequestError:  # a value of one of them cannot be stored

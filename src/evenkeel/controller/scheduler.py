@@ -67,7 +67,12 @@ class Scheduler:
         self._balance_at = clock.monotonic() + settings.balance_interval_seconds
         self._calm_marks: tuple[float, ...] | None = None
         """Those of the pulse before the last complete look, if that found nothing to do."""
+        self._look_at = 0.0
+        """When to look again though the pulse says that nothing has changed."""
         self._pause = InterruptibleSleep()
+        self._pulse: Pulse | None = None
+        """The newest, which began to be read at ``_pulse_at``."""
+        self._pulse_at = 0.0
 
     def _tie(self, equals: Sequence[T]) -> T:
         return self._rng.choice(equals)
@@ -133,15 +138,19 @@ class Scheduler:
 
     async def tick(self) -> None:
         """Find unplaced load balancers and shards that must move, once. While nothing changes, this is a single
-        statement, except for one look in each ``homes_interval_seconds``.
+        statement, except for one look in each ``calm_look_seconds``.
         """
         asked_at = self._clock.monotonic()
         pulse = await self._read_pulse()
-        if pulse.calm and self.trusts_clock and pulse.marks == self._calm_marks and asked_at < self._homes_at:
+        if pulse.calm and self.trusts_clock and pulse.marks == self._calm_marks and asked_at < self._look_at:
             return
         self._calm_marks = None
-        if not await self._look() and self.trusts_clock:
+        complete = asked_at >= self._homes_at
+        if not await self._look() and complete and self.trusts_clock:
             self._calm_marks = pulse.marks
+            self._look_at = asked_at + self._settings.calm_look_seconds
+            if self._settings.balance_interval_seconds:
+                self._look_at = min(self._look_at, self._balance_at)
 
     async def _look(self) -> bool:
         """Whether there was anything to do."""
@@ -162,9 +171,17 @@ class Scheduler:
         """Compare the database's clock with the local one: see :attr:`trusts_clock`."""
         await self._read_pulse()
 
+    async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
+        """One that began to be read at most so long ago."""
+        pulse = self._pulse
+        if pulse is None or self._clock.monotonic() - self._pulse_at > max_age_seconds:
+            return await self._read_pulse()
+        return pulse
+
     async def _read_pulse(self) -> Pulse:
         before = self._clock.monotonic()
         pulse = await self._scheduling.pulse()
+        self._pulse, self._pulse_at = pulse, before
         self._database_clock.saw(pulse.now_seconds, asked_at_seconds=before)
         return pulse
 

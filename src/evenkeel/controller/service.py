@@ -77,7 +77,7 @@ class Controller:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
-        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler.wake, clock)
+        self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler, clock)
         self._definitions = DefinitionReader(
             store.ownership, store.attachments, network, settings, self._hints.notify_change
         )

@@ -33,6 +33,9 @@ class ControllerSettings(Value):
     """The most shards of one device group in handover from drained agents."""
     homes_interval_seconds: float = 3.0
     """Between two checks for shards away from their home."""
+    calm_look_seconds: float = 15.0
+    """Between two complete looks of the scheduler while nothing changes: what its pulse does not show, such as another
+    policy of an environment, takes that long."""
     balance_interval_seconds: float = 0.0
     """Between two planned moves of a shard in each device group whose homes are spread unevenly; 0: none."""
     breaker_window_seconds: float = 30.0
@@ -44,10 +47,10 @@ class ControllerSettings(Value):
     """Messages of one environment handled at a time."""
     keepalive_concurrency: int = 400
     """Keepalives of one environment handled at a time, in addition."""
-    keepalive_round_seconds: float = 0.1
-    """Keepalives that arrive within this time are answered together. Less than the failure detector waits between its
-    two probes: else the last keepalive of a process that died would revive the session that the detector has ended.
-    """
+    keepalive_round_seconds: float = 0.25
+    """Keepalives that arrive within this time are answered together; at most a twentieth of the sessions' TTL, because
+    what an agent waits shortens its lease. One that arrived before the failure detector ended its session does not
+    revive it."""
     renewal_interval_seconds: float = 2.0
     """Between two checks for references to key managers that are due to be read again."""
     certificate_calls_at_once: int = 4

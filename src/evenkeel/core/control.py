@@ -213,6 +213,8 @@ class Pulse(Value):
     """
     marks: tuple[float, ...]
     """Counts and sums over the agents' rows. Other values: something has changed."""
+    late: int = 0
+    """Live sessions whose agents have missed keepalives."""
 
 
 class DueWork(Value):

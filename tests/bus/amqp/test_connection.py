@@ -90,3 +90,43 @@ async def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
     connection.start()
     await eventually(lambda: len(tried) > 2)
     await connection.close()
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_a_broker_that_does_not_answer_is_left(monkeypatch: pytest.MonkeyPatch, *, answers: bool) -> None:
+    served = 0
+
+    async def serve(self: AmqpConnection[str], _node: Node) -> None:
+        nonlocal served
+        served += 1
+        self._lost.clear()
+        self._session = "open"
+        self._up.set()
+        await self._lost.wait()
+        self._session = None
+
+    asked: list[str] = []
+
+    async def ask(session: str) -> None:
+        asked.append(session)
+        if not answers:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(AmqpConnection, "_serve", serve)
+    monkeypatch.setattr("evenkeel.bus.amqp.connection.VERIFY_SECONDS", 60.0 if answers else 0.01)
+    connection: AmqpConnection[str] = AmqpConnection(
+        parse_nodes("amqp://127.0.0.1:1"),
+        name="test",
+        complaints=ConnectionErrorLog(),
+        open_session=lambda _connection: asyncio.sleep(0, "open"),
+        ask=ask,
+    )
+    connection.verify()  # there is none yet
+    connection.start()
+    await connection.session(timeout_seconds=60.0)
+    connection.verify()
+    connection.verify()
+    await eventually(lambda: connection._verifying is None)
+    await eventually(lambda: served == (1 if answers else 2))
+    assert asked == ["open"]
+    await connection.close()

@@ -41,6 +41,7 @@ def test_tls_has_its_port_and_files(tmp_path: Path) -> None:
     assert (node.port, node.tls) == (5671, True)
     url = node.url("c")
     assert (url.scheme, url.query["cafile"], url.query["heartbeat"]) == ("amqps", str(authority), "5")
+    assert node.url("c", idle=True).query["heartbeat"] == "20"
 
 
 def test_certificates_are_verified_unless_an_option_says_otherwise() -> None:

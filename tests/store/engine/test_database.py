@@ -265,6 +265,29 @@ async def test_a_connection_lost_in_commit_is_not_tried_again(postgresql_databas
     await database.close()
 
 
+@pytest.mark.services
+async def test_a_postgresql_statement_may_commit_itself_on_a_new_connection_if_its_own_is_dead(
+    postgresql_database: str,
+) -> None:
+    database = open_database(postgresql_database)
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE x (i int)")))
+    tries: list[int] = []
+
+    def op(connection: Connection) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            kill_own_connection(connection)
+        connection.execute(text("INSERT INTO x VALUES (1)"))
+        raise Invalid("what follows the statement")
+
+    with pytest.raises(Invalid):
+        await database.autocommit(op)
+
+    assert len(tries) == 2
+    assert await database.read(lambda connection: connection.scalar(text("SELECT count(*) FROM x"))) == 1
+    await database.close()
+
+
 def kill_own_connection(connection: Connection) -> None:
     """As if the server had died: the socket breaks, and nobody has noticed yet."""
     raw: Any = connection.connection.driver_connection

@@ -60,6 +60,16 @@ async def test_what_is_urgent_does_not_wait_for_reads_either(store: SqlStore) ->
         assert await last == 1
 
 
+async def test_a_statement_that_commits_itself_waits_for_neither(store: SqlStore) -> None:
+    database = store.database
+    async with held(database, 2 * POOL_SIZE), held(database, 2 * POOL_SIZE, reading=True):
+        last = asyncio.create_task(database.read(look))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await database.autocommit(look) == 1
+        assert not last.done()
+        assert await last == 1
+
+
 async def test_a_database_beside_takes_nothing_from_the_one_it_was_opened_beside(store: SqlStore) -> None:
     tenants = store.database.beside()
     async with held(tenants, 3 * POOL_SIZE):

@@ -36,6 +36,14 @@ async def test_while_nothing_happens_it_stays_the_same_and_takes_one_statement(w
     assert (after.calm, after.marks) == (True, before.marks)
 
 
+async def test_it_counts_the_agents_that_have_missed_keepalives(world: World) -> None:
+    before = await calm(world)
+    await world.change(schema.agent, "a1", session_expires_at=db_now() + 1.0, session_ttl_seconds=5.0)
+    after = await world.store.scheduling.pulse()
+    assert (before.late, after.late) == (0, 1)
+    assert (after.calm, after.marks) == (True, before.marks)
+
+
 async def _away(world: World) -> None:
     report = ReportState(agent_id="a1", session_id="session-of-a1", devices=(DeviceState(name="d", reachable=False),))
     await world.store.ownership.record_state(report)

@@ -5,6 +5,7 @@ does not delay acknowledgements, and a publisher that changes its node does not 
 """
 
 import asyncio
+import random
 import uuid
 from collections.abc import Sequence
 
@@ -58,7 +59,9 @@ class AmqpBus:
         access: AgentAccess | ControllerAccess | None = None,
     ) -> None:
         """Raises :class:`ValueError` for an agent with another agent's user."""
-        self._nodes = tuple(nodes)
+        # clients are spread over the cluster; all connections of one begin at the same node, so that the loss of one
+        # tells of the others'
+        self._nodes = tuple(random.sample(nodes, len(nodes)))
         self._access = access
         for node in self._nodes:
             if isinstance(access, AgentAccess) and node.user != access.user:
@@ -213,6 +216,10 @@ class AmqpBus:
 
     def _down(self) -> None:
         self._calls.fail_all("the connection to the message broker was lost")
+        for subscription in self._subscriptions:
+            subscription.verify()
+        for announcement in self._announcements:
+            announcement.verify()
 
     def _replied(self, raw: bytes) -> None:
         try:
@@ -230,6 +237,8 @@ class AmqpBus:
     async def _publisher(self, deadline: float) -> Publisher:
         if self._link is None:
             raise BusUnavailable("the bus is not open")
+        if (publisher := self._link.current) is not None:
+            return publisher
         seconds = min(SEND_SECONDS, deadline - asyncio.get_running_loop().time())
         return await self._link.session(timeout_seconds=seconds)
 
@@ -257,8 +266,8 @@ class AmqpBus:
 
     async def _reply(self, address: str, raw: bytes) -> None:
         try:
-            async with asyncio.timeout(REPLY_WAIT_SECONDS):
-                publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
-                await publisher.reply(address, raw)
+            # no time-out around both, as every reply would pay for it
+            publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
+            await publisher.reply(address, raw, timeout_seconds=REPLY_WAIT_SECONDS)
         except (BusUnavailable, TimeoutError) as error:
             log.warning("reply not sent; its caller will repeat the call", reason=str(error))

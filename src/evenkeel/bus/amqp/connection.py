@@ -25,6 +25,8 @@ from evenkeel.core.errors import BusUnavailable
 
 CONNECT_SECONDS = 3.0
 SETUP_SECONDS = 10.0
+VERIFY_SECONDS = 5.0
+"""A broker that does not answer a question within this time is gone."""
 CLOSE_SECONDS = 3.0
 RECONNECT = Backoff(initial_seconds=0.2, max_seconds=1.0, jitter=(0.0, 1.0), min_seconds=0.05)
 GIVE_WAY_SECONDS = 10.0
@@ -48,15 +50,24 @@ class AmqpConnection(Generic[S]):
         open_session: Callable[[AbstractConnection], Awaitable[S]],
         on_down: Callable[[], None] = lambda: None,
         main_is_up: Callable[[], Awaitable[None]] | None = None,
+        ask: Callable[[S], Awaitable[object]] | None = None,
     ) -> None:
-        """``main_is_up`` returns when the process can send again. After an outage other connections wait for that: all
-        processes come back at once, and what they send keeps their sessions."""
-        self._nodes = random.sample(nodes, len(nodes))  # spread the clients over the cluster
+        """``nodes``: in the order in which they are tried.
+
+        ``main_is_up`` returns when the process can send again. After an outage other connections wait for that: all
+        processes come back at once, and what they send keeps their sessions.
+
+        ``ask``: asks the broker something over a session; with it heartbeats are few, and :meth:`verify` is to be
+        called when another connection to the broker is lost.
+        """
+        self._nodes = nodes
         self._name = name
         self._complaints = complaints
         self._open_session = open_session
         self._on_down = on_down
         self._main_is_up = main_is_up
+        self._ask = ask
+        self._verifying: asyncio.Task[None] | None = None
         self._lost = asyncio.Event()
         self._up = asyncio.Event()
         self._session: S | None = None
@@ -93,12 +104,30 @@ class AmqpConnection(Generic[S]):
         if session is self._session:
             self._lost.set()
 
+    def verify(self) -> None:
+        """Replace the session if the broker does not answer over it."""
+        if self._session is not None and self._task is not None and self._verifying is None:
+            self._verifying = asyncio.get_running_loop().create_task(self._verify(self._session))
+
+    async def _verify(self, session: S) -> None:
+        try:
+            if self._ask is not None:
+                with translated("asking the broker"):
+                    async with asyncio.timeout(VERIFY_SECONDS):
+                        await self._ask(session)
+        except BusUnavailable as error:
+            log.warning("message broker does not answer", client=self._name, reason=str(error))
+            self.drop(session)
+        finally:
+            self._verifying = None
+
     async def close(self) -> None:
         """Disconnect for good."""
-        task, self._task = self._task, None
-        if task is not None:
+        tasks = [task for task in (self._task, self._verifying) if task is not None]
+        self._task = None
+        for task in tasks:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -137,7 +166,7 @@ class AmqpConnection(Generic[S]):
         self._lost.clear()
         # created before connecting, so that it is always closed: else the library would do that at garbage collection,
         # perhaps in a closed event loop
-        connection = aio_pika.Connection(URL(node.url(self._name)))
+        connection = aio_pika.Connection(URL(node.url(self._name, idle=self._ask is not None)))
         try:
             with translated("connecting"):
                 async with asyncio.timeout(CONNECT_SECONDS):

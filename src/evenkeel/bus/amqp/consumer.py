@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
-from aio_pika.abc import AbstractConnection, AbstractIncomingMessage, AbstractQueue
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage, AbstractQueue
 from aiormq.abc import DeliveredMessage
 
 from evenkeel.bus.access import NOT_AUTHORISED, AgentAccess, ControllerAccess
@@ -31,7 +31,8 @@ Reply = Callable[[str, bytes], Awaitable[None]]
 class _Consumer:
     """A consumer on one connection."""
 
-    def __init__(self, queue: AbstractQueue, tag: str) -> None:
+    def __init__(self, channel: AbstractChannel, queue: AbstractQueue, tag: str) -> None:
+        self.channel = channel
         self.queue = queue
         self.tag = tag
 
@@ -68,6 +69,7 @@ class AmqpSubscription:
             complaints=complaints,
             open_session=self._open,
             main_is_up=main_is_up,
+            ask=None if is_callback_queue(queue) else lambda consumer: self._set_limit(consumer.channel),
         )
 
     async def start(self) -> None:
@@ -99,15 +101,22 @@ class AmqpSubscription:
             queue = await declare_queue(channel, self._queue)
             if is_callback_queue(self._queue):
                 await declare_calls(channel, queue)
-        await channel.set_qos(prefetch_count=self._concurrency)
+        await self._set_limit(channel)
         # in both cases the connection cannot be used any more: restart, which declares the queue again
         channel.close_callbacks.add(lambda *_: self._restart())
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
         if self._is_light:  # by the lower layer of the client library, whose messages cost less
             begun = await underlay.basic_consume(queue.name, self._received_light, no_ack=True)
-            return _Consumer(queue, str(begun.consumer_tag))
-        return _Consumer(queue, await queue.consume(self._received))
+            return _Consumer(channel, queue, str(begun.consumer_tag))
+        return _Consumer(channel, queue, await queue.consume(self._received))
+
+    async def _set_limit(self, channel: AbstractChannel) -> None:
+        await channel.set_qos(prefetch_count=self._concurrency)
+
+    def verify(self) -> None:
+        """Connect again if the broker does not answer: another connection to it was lost."""
+        self._link.verify()
 
     def _restart(self) -> None:
         if (consumer := self._link.current) is not None and not self._closing.is_set():

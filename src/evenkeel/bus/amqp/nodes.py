@@ -13,6 +13,9 @@ from yarl import URL
 from evenkeel.core.values import Value
 
 HEARTBEAT_SECONDS = 5
+IDLE_HEARTBEAT_SECONDS = 20
+"""On connections of which each agent has some and that carry next to nothing: there heartbeats cost as much as
+keepalives. See :meth:`evenkeel.bus.amqp.connection.AmqpConnection.verify`."""
 _TLS_OPTIONS = {"ssl_ca_file": "cafile", "ssl_cert_file": "certfile", "ssl_key_file": "keyfile"}
 _VERIFY = {"yes": True, "no": False}
 _SCHEMES = {"amqp": False, "rabbit": False, "amqps": True, "rabbits": True}
@@ -36,7 +39,7 @@ class Node(Value):
     def __repr__(self) -> str:
         return f"Node({self})"  # hides the password in logs and tracebacks
 
-    def url(self, client_name: str) -> URL:
+    def url(self, client_name: str, *, idle: bool = False) -> URL:
         """The URL for the client library, with the password."""
         return URL.build(
             scheme="amqps" if self.tls else "amqp",
@@ -46,7 +49,7 @@ class Node(Value):
             port=self.port,
             path=f"/{'' if self.vhost == '/' else self.vhost}",
             query={
-                "heartbeat": str(HEARTBEAT_SECONDS),
+                "heartbeat": str(IDLE_HEARTBEAT_SECONDS if idle else HEARTBEAT_SECONDS),
                 "name": client_name,
                 "no_verify_ssl": "0" if self.tls_verify else "1",
                 **dict(self.tls_files),

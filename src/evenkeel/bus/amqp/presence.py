@@ -76,7 +76,8 @@ class Probes:
 class _Announced:
     """The queue on one connection."""
 
-    def __init__(self, queue: AbstractQueue) -> None:
+    def __init__(self, channel: AbstractChannel, queue: AbstractQueue) -> None:
+        self.channel = channel
         self.queue = queue
 
 
@@ -102,6 +103,7 @@ class AmqpAnnouncement:
             complaints=complaints,
             open_session=self._open,
             main_is_up=main_is_up,
+            ask=lambda announced: announced.channel.set_qos(prefetch_count=1),
         )
 
     async def start(self) -> None:
@@ -112,6 +114,10 @@ class AmqpAnnouncement:
         except BaseException:
             await self.close()
             raise
+
+    def verify(self) -> None:
+        """Connect again if the broker does not answer: another connection to it was lost."""
+        self._link.verify()
 
     async def close(self) -> None:
         self.closed = True
@@ -131,7 +137,7 @@ class AmqpAnnouncement:
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
         await queue.consume(_dropped, no_ack=True, exclusive=True)
-        return _Announced(queue)
+        return _Announced(channel, queue)
 
     async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
         """Declare the queue; waits while the broker has not yet noticed that the previous connection is lost."""

@@ -103,13 +103,23 @@ class LightChannel:
         self._opening = asyncio.Lock()
 
     async def publish(
-        self, raw: bytes, routing_key: str, properties: spec.Basic.Properties, *, exchange: str = ""
+        self,
+        raw: bytes,
+        routing_key: str,
+        properties: spec.Basic.Properties,
+        *,
+        exchange: str = "",
+        timeout_seconds: float | None = None,
     ) -> None:
-        """Return when it is in the connection's queue of frames. Raises the library's errors for a lost connection."""
+        """Return when it is in the connection's queue of frames. Raises the library's errors for a lost connection, and
+        :class:`TimeoutError`."""
         channel = self._channel
         if channel is None or channel.is_closed:
-            channel = await self._open()
-        await channel.basic_publish(raw, exchange=exchange, routing_key=routing_key, properties=properties, wait=False)
+            async with asyncio.timeout(timeout_seconds):
+                channel = await self._open()
+        await channel.basic_publish(
+            raw, exchange=exchange, routing_key=routing_key, properties=properties, timeout=timeout_seconds, wait=False
+        )
 
     async def _open(self) -> UnderlayChannel:
         async with self._opening:

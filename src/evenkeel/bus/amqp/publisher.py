@@ -32,6 +32,11 @@ class QueueRefused(BusUnavailable):
     """The broker refuses the queue's declaration."""
 
 
+def _reply_properties() -> spec.Basic.Properties:
+    # any id: without one the client library makes a random one of each message
+    return spec.Basic.Properties(message_id="reply", delivery_mode=DeliveryMode.NOT_PERSISTENT.value)
+
+
 class Publisher:
     """Lives as long as its connection. Every method raises :class:`BusUnavailable` when that is lost."""
 
@@ -103,12 +108,10 @@ class Publisher:
         with translated(f"sending to {queue}"):
             await self._light.publish(raw, "", properties, exchange=calls_exchange(queue))
 
-    async def reply(self, address: str, raw: bytes) -> None:
+    async def reply(self, address: str, raw: bytes, *, timeout_seconds: float) -> None:
         """Answer a call. Dropped by the broker if the caller is gone; one that does not arrive is asked for again."""
         with translated("replying"):
-            await self._light.publish(
-                raw, address, spec.Basic.Properties(delivery_mode=DeliveryMode.NOT_PERSISTENT.value)
-            )
+            await self._light.publish(raw, address, _reply_properties(), timeout_seconds=timeout_seconds)
 
     async def _publish(self, lane: PublishChannel, queue: str, message: Message, exchange: str = "") -> None:
         with translated(f"sending to {queue}"):

@@ -60,7 +60,7 @@ class OwnershipStore(Protocol):
         ...
 
     async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
-        """As :meth:`keepalive`, for many sessions in one transaction; the answers in the order of ``arrived``.
+        """As :meth:`keepalive`, for many sessions at once; the answers in the order of ``arrived``.
 
         None: not renewed, because its row is locked, the session was ended, or the database cannot do this.
         :meth:`keepalive` tells.

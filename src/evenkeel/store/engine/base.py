@@ -31,6 +31,13 @@ class Database:
         """
         raise NotImplementedError
 
+    async def autocommit(self, op: Op[T]) -> T:
+        """Run an ``op`` whose first statement is its only write, before other waiting operations. The write is
+        committed even if the rest fails, and may be repeated: it must be harmless then. Raises
+        :class:`StoreUnavailable`.
+        """
+        return await self.write(op, urgent=True)
+
     async def read(self, op: Op[T]) -> T:
         """Run ``op`` on a consistent snapshot where the database has one. Raises :class:`StoreUnavailable`."""
         raise NotImplementedError

@@ -163,8 +163,8 @@ NOT_STORABLE = "a text or number is one that the database cannot hold"
 
 
 class PostgresqlDatabase(ServerDatabase):
-    """PostgreSQL. Two pools, because autocommit is a setting of the session, and changing it costs as much as a small
-    query.
+    """PostgreSQL. Pools of their own for what is not in a transaction, because autocommit is a setting of the session,
+    and changing it costs as much as a small query.
     """
 
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
@@ -176,15 +176,19 @@ class PostgresqlDatabase(ServerDatabase):
         event.listen(self._engine.sync_engine, "connect", _limit_idle_transactions)
         # one snapshot for all queries of a read; costs nothing, it is part of BEGIN
         self._read_engine = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._query_engine = _engine(
-            url, pool_size, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True, pool_reset_on_return=None
-        )
+        self._query_engine = _autocommit_engine(url, pool_size - urgent)
+        self._urgent_engine = _autocommit_engine(url, urgent) if urgent else self._query_engine
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        return (self._engine.sync_engine, self._query_engine.sync_engine)
+        engines = dict.fromkeys((self._engine, self._query_engine, self._urgent_engine))
+        return tuple(engine.sync_engine for engine in engines)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         return await self._transact(self._engine, op, urgent=urgent)
+
+    async def autocommit(self, op: Op[T]) -> T:
+        # one round trip instead of three, and a fraction of the time in the client
+        return await self._run(self._urgent_engine, op, bare=True)
 
     async def read(self, op: Op[T]) -> T:
         # of the same pool as writes
@@ -205,6 +209,7 @@ class PostgresqlDatabase(ServerDatabase):
     async def close(self) -> None:
         await self._engine.dispose()
         await self._query_engine.dispose()
+        await self._urgent_engine.dispose()
 
 
 def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
@@ -217,6 +222,12 @@ def _engine(url: URL, pool_size: int, **options: Any) -> AsyncEngine:
         connect_args={"timeout": CONNECT_SECONDS, "command_timeout": STATEMENT_SECONDS, **arguments},
         hide_parameters=True,  # they are what tenants sent: not for logs
         **options,
+    )
+
+
+def _autocommit_engine(url: URL, pool_size: int) -> AsyncEngine:
+    return _engine(
+        url, pool_size, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True, pool_reset_on_return=None
     )
 
 

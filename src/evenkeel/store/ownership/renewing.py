@@ -82,9 +82,12 @@ def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: floa
     ]
 
 
-def renew(connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float) -> list[Opened | None]:
-    """Renew sessions, in the order of ``arrived``; None for one that was ended or replaced, or, of several, whose row
-    is locked. Several keepalives of one session renew it once.
+def renew(
+    connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, *, skips_locked: bool = False
+) -> list[Opened | None]:
+    """Renew sessions, in the order of ``arrived``; None for one that was ended or replaced. Several keepalives of one
+    session renew it once. ``skips_locked``: on PostgreSQL None, too, for one whose row is locked, and all of them are
+    one statement.
 
     An expired session becomes live again, and has to settle again. Not so one that was ended, because its process was
     gone, after its keepalive had come.
@@ -94,17 +97,19 @@ def renew(connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_secon
         key = (each.call.agent_id, each.call.session_id)
         if key not in newest or seen_keepalives(each.call.seen) >= seen_keepalives(newest[key].call.seen):
             newest[key] = each
-    rows = _renewed_rows(connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds)
+    rows = _renewed_rows(
+        connection, sorted(newest.values(), key=lambda each: each.call.agent_id), ttl_seconds, skips_locked
+    )
     found = [Renewed(newest[key].call.agent_id, row, newest[key].call.seen) for key, row in rows.items()]
     answers = dict(zip(rows, opened(connection, found, ttl_seconds), strict=True))
     return [answers.get((each.call.agent_id, each.call.session_id)) for each in arrived]
 
 
 def _renewed_rows(
-    connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float
+    connection: Connection, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float, skips_locked: bool
 ) -> dict[tuple[str, str], Any]:
     calls = [each.call for each in arrived]
-    if connection.dialect.name == "postgresql" and len(calls) > 1:
+    if skips_locked and connection.dialect.name == "postgresql":
         parameters = {
             "b_ids": [call.agent_id for call in calls],
             "b_sessions": [call.session_id for call in calls],

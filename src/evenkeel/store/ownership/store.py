@@ -55,7 +55,9 @@ class SqlOwnership:
         return (await self._in_history([call.agent_id], [opened]))[0]
 
     async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
-        (state,) = await self._renewed([arrived], ttl_seconds)
+        # in a transaction, whose connections are many: it may wait for the lock of the agent's row
+        renewed = await self._db.write(lambda connection: renew(connection, [arrived], ttl_seconds), urgent=True)
+        (state,) = await self._answers([arrived], renewed)
         if state is None:
             agent_id, session_id = arrived.call.agent_id, arrived.call.session_id
             known = await self._db.query(lambda connection: sessions.session_of(connection, agent_id))
@@ -65,10 +67,15 @@ class SqlOwnership:
     async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
         if not self._db.skips_locked:
             return [None] * len(arrived)
-        return await self._renewed(arrived, ttl_seconds)
+        # a renewal that is repeated, or committed though its answer is lost, only lengthens a session
+        renewed = await self._db.autocommit(
+            lambda connection: renew(connection, arrived, ttl_seconds, skips_locked=True)
+        )
+        return await self._answers(arrived, renewed)
 
-    async def _renewed(self, arrived: Sequence[ArrivedKeepalive], ttl_seconds: float) -> list[SessionState | None]:
-        renewed = await self._db.write(lambda connection: renew(connection, arrived, ttl_seconds), urgent=True)
+    async def _answers(
+        self, arrived: Sequence[ArrivedKeepalive], renewed: Sequence[Opened | None]
+    ) -> list[SessionState | None]:
         lives = [at for at, opened in enumerate(renewed) if opened is not None]
         agents = [arrived[at].call.agent_id for at in lives]
         states = await self._in_history(agents, [opened for opened in renewed if opened is not None])

@@ -7,6 +7,7 @@ from evenkeel.core.reach import UNWATCHED_SECONDS
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
+from evenkeel.store.scheduling.silence import LATE
 
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 
@@ -31,6 +32,7 @@ _PULSE = select(
     exists().where(_shard.c.acting_agent_id.is_(None)).label("unserved"),
     exists().where(_shard.c.handover_to.is_not(None)).label("in_handover"),
     exists().where(_root.c.shard_id.is_(None), _root.c.deleted == false()).label("unplaced"),
+    _number(_LIVE & LATE),
     func.count(_agent.c.id),
     _number(_LIVE),
     _number(_agent.c.admin_state_up),
@@ -47,6 +49,8 @@ _PULSE = select(
 
 def read_pulse(connection: Connection) -> Pulse:
     """One statement: a scan of the agents, and three looks by index."""
-    now, *restless_and_marks = connection.execute(_PULSE).one()
-    restless, marks = restless_and_marks[:4], restless_and_marks[4:]
-    return Pulse(now_seconds=float(now), calm=not any(restless), marks=tuple(float(mark) for mark in marks))
+    now, *rest = connection.execute(_PULSE).one()
+    restless, late, marks = rest[:4], rest[4], rest[5:]
+    return Pulse(
+        now_seconds=float(now), calm=not any(restless), marks=tuple(float(mark) for mark in marks), late=int(late)
+    )

@@ -29,9 +29,9 @@ _agent = schema.agent
 _shard = schema.shard
 _environment = schema.environment
 
-_LATE = (_agent.c.session_expires_at - db_now()) < LATE_SHARE_OF_TTL * _agent.c.session_ttl_seconds
+LATE = (_agent.c.session_expires_at - db_now()) < LATE_SHARE_OF_TTL * _agent.c.session_ttl_seconds
 _SESSIONS = (
-    select(_agent.c.id, _agent.c.session_id, _agent.c.environment, case((_LATE, 1), else_=0).label("late"))
+    select(_agent.c.id, _agent.c.session_id, _agent.c.environment, case((LATE, 1), else_=0).label("late"))
     .where(live())
     .order_by(_agent.c.id)
 )
