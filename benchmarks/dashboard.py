@@ -106,13 +106,16 @@ async def fill(url: str, load_balancers: int, agents: int) -> None:
         }
         for number in range(tenants)
     ]
-    root_rows = [row_of(_load_balancer(number)) for number in range(load_balancers)]
+    roots = [_load_balancer(number) for number in range(load_balancers)]
+    root_rows = [row_of(root) for root in roots]
+    tag_rows = [{"tag": tag, "load_balancer_id": root.id} for root in roots for tag in root.tags]
 
     for table, rows in (
         (schema.device_group, group_rows),
         (schema.agent, agent_rows),
         (schema.shard, shard_rows),
         (schema.load_balancer, root_rows),
+        (schema.load_balancer_tag, tag_rows),
     ):
         for begin in range(0, len(rows), BATCH):
             part = rows[begin : begin + BATCH]
@@ -144,6 +147,7 @@ def _load_balancer(number: int) -> LoadBalancer:
         shard_id=number_id(3, tenant),
         provisioning_status=ProvisioningStatus.ERROR if broken else ProvisioningStatus.ACTIVE,
         operating_status=OperatingStatus.ONLINE,
+        tags=(f"team-{tenant}", "even") if number % 2 == 0 else (f"team-{tenant}",),
         status_reason="the device has no room" if broken else "",
         revision=1,
         applied_revision=1,

@@ -4,9 +4,9 @@ docs/explanation/scale.md.
     python -m benchmarks.loops [--postgresql] [--load-balancers 1000 10000 100000] [--agents 100]
 
 Fills a database of its own (an SQLite file, or a PostgreSQL server) with load balancers, ten to a tenant, each with a
-listener, its counters, a pool and two members, and agents that are all alive, and calls the methods of the store that
-the loops call, one after the other. Prints for each the shortest time by the clock, and the mean of the CPU
-milliseconds of this process and of PostgreSQL, for one call.
+listener, its counters, a pool, two members and a tag or two, and agents that are all alive, and calls the methods of
+the store that the loops call, one after the other. Prints for each the shortest time by the clock, and the mean of the
+CPU milliseconds of this process and of PostgreSQL, for one call.
 """
 
 import argparse
@@ -21,14 +21,16 @@ from benchmarks.idle import cpu_seconds, family
 from sqlalchemy import text
 from tests.services.postgres import PostgreSQL
 
-from evenkeel.core.control import ListQuery
+from evenkeel.core.control import ListQuery, TagFilter
 from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.ids import AgentId
 from evenkeel.core.messages import Keepalive
 from evenkeel.core.model import Listener, LoadBalancer, Member, Pool
 from evenkeel.core.overview import SeenController
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.statuses import OperatingStatus, ProvisioningStatus
 from evenkeel.metrics.system import read_figures
+from evenkeel.store.operators.counts import read_counts
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
 from evenkeel.store.sql_store import SqlStore, open_store
@@ -85,13 +87,18 @@ async def add_children(store: SqlStore, load_balancers: int) -> None:
             await store.database.write(lambda connection, t=table, r=rows: connection.execute(t.insert(), r))
 
 
+def tagged(**wanted: tuple[str, ...]) -> ListQuery:
+    """A page of those whose tags are such."""
+    return ListQuery(limit=50, tags=TagFilter(**wanted))
+
+
 def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
     """What is measured, by name."""
     first, session = number_id(1, 0), number_id(2, 0)
-    beats = [
-        ArrivedKeepalive(call=Keepalive(agent_id=number_id(1, n), session_id=number_id(2, n)))
-        for n in range(min(agents, 200))
+    calls_of_agents = [
+        Keepalive(agent_id=AgentId(number_id(1, n)), session_id=number_id(2, n)) for n in range(min(agents, 200))
     ]
+    beats = [ArrivedKeepalive(call=each) for each in calls_of_agents]
     seen = SeenController(id=number_id(13, 0), host="bench", url="http://bench", version="1")
     scheduling, operators, tenants = store.scheduling, store.operators, store.tenants
     newest = f"lb-{load_balancers - 1:05d}"
@@ -123,8 +130,21 @@ def calls(store: SqlStore, load_balancers: int, agents: int) -> dict[str, Call]:
         "list: by name": listed(ListQuery(limit=50, filters={"name": (newest,)})),
         "list: by VIP": listed(ListQuery(limit=50, filters={"vip_address": ("10.0.3.231",)})),
         "list: by status, none": listed(ListQuery(limit=50, filters={"provisioning_status": ("PENDING_DELETE",)})),
+        "list: by status, few": listed(ListQuery(limit=50, filters={"provisioning_status": ("ERROR",)})),
+        "list: by operating status, none": listed(ListQuery(limit=50, filters={"operating_status": ("DEGRADED",)})),
         "list: one project": listed(ListQuery(limit=50, project_id=number_id(4, 0))),
+        "list: by a tag of ten": listed(tagged(every=("team-0",))),
+        "list: by a tag of half": listed(tagged(every=("even",))),
+        "list: by any of two tags": listed(tagged(some=("team-0", "team-1"))),
+        "list: without a tag of half": listed(tagged(none=("even",))),
+        "status: counts": operators.summary,
+        "status: counted again": lambda: store.database.read(read_counts),
+        "status: shards": operators.shard_counts,
+        "agents": operators.agents,
+        "one agent": lambda: operators.agent(AgentId(first)),
+        "topology": operators.ownership,
         "events: the newest": lambda: operators.events(after=0, limit=1000),
+        "events: of one load balancer": lambda: operators.events(newest=True, limit=20, object_id=number_id(5, 7)),
     }
 
 

@@ -123,7 +123,7 @@ async def test_the_sweeper_rests_while_the_databases_clock_is_not_believed(
         return 0
 
     trusted = False
-    monkeypatch.setattr(world.controller._scheduling, "mark_overdue", mark_overdue)
+    monkeypatch.setattr(world.store.scheduling, "mark_overdue", mark_overdue)
     monkeypatch.setattr(room.Scheduler, "trusts_clock", property(lambda _: trusted))
     await world.controller.start()
     await world.ask(m.callback_queue("lab"))

@@ -44,7 +44,9 @@ class Operators:
         )
 
     async def summary(self) -> LoadBalancerSummary:
-        return LoadBalancerSummary(by_status={"ACTIVE": 5, "ERROR": 1}, waiting=2, oldest_pending_seconds=12.5)
+        return LoadBalancerSummary(
+            by_status={"ACTIVE": 5, "ERROR": 1}, waiting=2, oldest_pending_seconds=12.5, age_seconds=3.5
+        )
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
         return (ShardCount(environment="dev", total=4, unserved=1),)
@@ -94,6 +96,7 @@ async def test_every_figure_of_the_database_is_told(world: World) -> None:
         ("evenkeel_message_broker_up", ()): 1,
         ("evenkeel_load_balancers", of(provisioning_status="ACTIVE")): 5,
         ("evenkeel_load_balancers", of(provisioning_status="ERROR")): 1,
+        ("evenkeel_load_balancers_age_seconds", ()): 3.5,
         ("evenkeel_load_balancers_waiting", ()): 2,
         ("evenkeel_pending_oldest_seconds", ()): 12.5,
         ("evenkeel_agent_state", of(**one, state="up")): 1,

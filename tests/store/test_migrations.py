@@ -8,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, select, text
 
-from evenkeel.core.control import Environment, ListQuery
+from evenkeel.core.control import Environment, ListQuery, TagFilter
 from evenkeel.core.model import Listener, LoadBalancer, Vip
 from evenkeel.store.migrations import configuration
 from evenkeel.store.records import schema
@@ -209,3 +209,19 @@ async def test_a_schema_newer_than_this_version_is_used_as_it_is(empty_database:
 def test_other_kinds_of_databases_are_refused() -> None:
     with pytest.raises(ValueError, match=r"oracle.*use sqlite, postgresql or mysql"):
         open_store("oracle://localhost/x")
+
+
+async def test_tags_from_before_they_had_an_index_are_found(empty_database: str) -> None:
+    store = open_store(empty_database)
+    tagged, bare = load_balancer(tags=("a", "b")), load_balancer(vip=None)
+    try:
+        await store.database.write(upgrade_to("0032"))
+        for row in (tagged, bare):
+            values = row_of(row)
+            await store.database.write(lambda c, values=values: c.execute(schema.load_balancer.insert(), values))  # type: ignore[misc]
+        await store.start()
+        page = await store.tenants.list(LoadBalancer, ListQuery(tags=TagFilter(every=("a", "b"))))
+        assert [row.id for row in page.items] == [tagged.id]
+        assert await store.scheduling.check_tags(after="", limit=10) == ""
+    finally:
+        await store.close()

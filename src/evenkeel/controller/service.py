@@ -24,6 +24,7 @@ from evenkeel.controller.presence import Presence
 from evenkeel.controller.renewals import Renewals
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.settings import ControllerSettings
+from evenkeel.controller.sweeper import Sweeper
 from evenkeel.controller.traffic import TrafficRecorder
 from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
@@ -36,7 +37,6 @@ from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
 
 log = structlog.get_logger(__name__)
 
-OVERDUE_PER_SWEEP = 500
 WAITING_PER_LOOK = 500
 """Load balancers that wait longest, whose owners get another hint."""
 LEFTOVERS_SECONDS = 60.0
@@ -45,11 +45,6 @@ FACTS_LOOKS = 10
 """In the time after which facts of networks are read again."""
 SEARCH_LOOKS = 10
 """In the time after which ports are looked for again."""
-EVENTS_PER_SWEEP = 1000
-CERTIFICATES_PER_SWEEP = 500
-REMOVED_PER_SWEEP = 500
-ORPHANS_PER_SWEEP = 1
-"""Orphaned partitions that get a shard: a mistake is noticed before much is gone."""
 
 
 class Controller:
@@ -77,6 +72,7 @@ class Controller:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load in time, no secret
         self._hints = Hints(bus)
         self._scheduler = Scheduler(store.scheduling, store.operators, self._hints, settings, self._rng, clock)
+        self._sweeper = Sweeper(store.scheduling, settings)
         self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler, clock)
         self._definitions = DefinitionReader(
             store.ownership, store.attachments, network, settings, self._hints.notify_change
@@ -202,17 +198,8 @@ class Controller:
 
     async def _sweep(self) -> None:
         await self._scheduler.check_clock()
-        if not self._scheduler.trusts_clock:
-            return
-        overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
-        if overdue:
-            log.warning("pending load balancers are overdue", count=overdue)
-        await self._scheduling.trim_events(keep=self._settings.events_kept, limit=EVENTS_PER_SWEEP)
-        await self._scheduling.remove_unused_certificates(limit=CERTIFICATES_PER_SWEEP)
-        await self._scheduling.forget_removed(limit=REMOVED_PER_SWEEP)
-        if self._settings.orphan_grace_seconds:
-            grace_seconds = self._settings.orphan_grace_seconds
-            await self._scheduling.serve_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)
+        if self._scheduler.trusts_clock:
+            await self._sweeper.sweep()
 
     async def _every(
         self, pause: Callable[[], Awaitable[None]], work: Callable[[], Awaitable[None]], name: str

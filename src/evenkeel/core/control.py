@@ -269,6 +269,8 @@ class LoadBalancerSummary(Value):
     """Of those that are PENDING: with a reason, so that more than time is needed."""
     oldest_pending_seconds: float
     """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
+    age_seconds: float = 0.0
+    """How long ago it was counted; 0: for this answer."""
 
 
 class Event(Value):

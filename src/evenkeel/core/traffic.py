@@ -41,7 +41,8 @@ class TrafficReading(Value):
     groups: tuple[GroupObservation, ...]
     load_balancers: tuple[TrafficTotals, ...]
     counted: int
-    """How many load balancers have totals, with those left out."""
+    """How many load balancers have totals, with those left out, which are counted once a minute where there are
+    many."""
 
 
 class TrafficSample(Value):

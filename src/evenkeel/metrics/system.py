@@ -170,6 +170,11 @@ def _load_balancers(figures: SystemFigures) -> Iterator[Metric]:
         (((status,), count) for status, count in sorted(counts.by_status.items())),
     )
     yield gauge(
+        "evenkeel_load_balancers_age_seconds",
+        "How long before the read these were counted: controllers share the count. 0: for the read.",
+        counts.age_seconds,
+    )
+    yield gauge(
         "evenkeel_load_balancers_waiting",
         "PENDING load balancers with a reason: more than time is needed.",
         counts.waiting,

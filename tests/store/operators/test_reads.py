@@ -20,6 +20,7 @@ from tests.store.builders import (
     next_moment,
     placed,
 )
+from tests.store.plans import plan_of
 
 
 async def kinds(store: SqlStore) -> list[str]:
@@ -248,6 +249,31 @@ async def test_events_of_one_object(store: SqlStore) -> None:
         await store.scheduling.add_event(event)
     assert [event.agent_id or event.shard_id for event in await store.operators.events(object_id="x")] == ["x", "x"]
     assert len(await store.operators.events(object_id="y", newest=True)) == 1
+
+
+async def test_events_of_one_object_are_the_first_or_last_of_them(store: SqlStore) -> None:
+    for number in range(3):
+        await store.scheduling.add_event(Event(kind="k", text=f"{number}", agent_id=AgentId("x")))
+        await store.scheduling.add_event(Event(kind="k", text=f"{number}", shard_id=ShardId("x")))
+        await store.scheduling.add_event(Event(kind="k", text="other", agent_id=AgentId("y")))
+    both = Event(kind="k", text="3", agent_id=AgentId("x"), shard_id=ShardId("x"))
+    await store.scheduling.add_event(both)
+
+    async def texts(**options: Any) -> list[str]:
+        return [event.text for event in await store.operators.events(object_id="x", **options)]
+
+    assert await texts() == list("0011223")
+    assert await texts(limit=3) == list("001")
+    assert await texts(limit=3, newest=True) == list("223")
+    first = (await store.operators.events(object_id="x"))[0]
+    assert await texts(limit=3, after=first.id) == list("011")
+    assert await texts(limit=0) == []
+
+
+async def test_events_of_one_object_are_found_by_indexes(store: SqlStore) -> None:
+    plan = await plan_of(store, lambda: store.operators.events(object_id="x", newest=True, limit=20))
+    for column in ("agent_id", "shard_id", "load_balancer_id"):
+        assert f"ix_event_{column}" in plan
 
 
 async def test_ids_that_begin_alike(store: SqlStore) -> None:

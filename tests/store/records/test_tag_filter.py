@@ -1,5 +1,6 @@
 """Tags are found exactly, whatever they hold."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 from evenkeel.core.control import ListQuery, TagFilter
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import LoadBalancer
+from evenkeel.store.records import tag_filter
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, next_moment
+from tests.store.plans import plan_of
 
 TAGS: list[tuple[str, ...]] = [
     ("a", "b"),
@@ -50,6 +53,31 @@ async def test_tags_select(store: SqlStore, wanted: dict[str, Any], indices: lis
         await next_moment(store)
 
     assert await found(store, **wanted) == [TAGS[index] for index in indices]
+
+
+@pytest.mark.parametrize("few", [0, 2, 5_000])
+async def test_tags_that_many_have_and_those_that_few_have_select_alike(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(tag_filter, "FEW", few)
+    for tags in (("a", "b"), ("a",), ("a", "c"), ("a", "b", "c"), ()):
+        await create(store, bare(tags=tags))
+        await next_moment(store)
+
+    assert await found(store, every=("a", "b")) == [("a", "b"), ("a", "b", "c")]
+    assert await found(store, every=("a",), some=("b", "c"), none=("z",)) == [("a", "b"), ("a", "c"), ("a", "b", "c")]
+    assert await found(store, every=("a",), not_every=("b", "c")) == [("a", "b"), ("a",), ("a", "c")]
+    assert await found(store, every=("a",), some=("z",)) == await found(store, every=("z",)) == []
+
+
+@pytest.mark.parametrize("wanted", [{"every": ("a", "b")}, {"some": ("a", "b")}])
+async def test_what_few_have_is_found_by_an_index(store: SqlStore, wanted: dict[str, Any]) -> None:
+    for tags in (("a", "b"), ("b",), ()):
+        await create(store, bare(tags=tags))
+
+    plan = await plan_of(store, lambda: found(store, **wanted))
+
+    assert re.search("pk_load_balancer_tag|sqlite_autoindex_load_balancer_tag_1|load_balancer_tag.*PRIMARY", plan), plan
 
 
 async def test_half_a_character_is_invalid(store: SqlStore) -> None:

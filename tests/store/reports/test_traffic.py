@@ -100,4 +100,4 @@ async def test_number_of_statements_does_not_depend_on_size(world: World) -> Non
         with statements() as sent:
             await read(world)
         counts.append(len([each for each in sent if each.startswith("SELECT")]))
-    assert counts == [4, 4]
+    assert counts == [3, 3]

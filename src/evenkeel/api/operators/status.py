@@ -36,6 +36,10 @@ class StatusView(Value):
     """``connected``, or why this controller cannot send messages."""
     agents: views.UpDown
     load_balancers: dict[str, int]
+    """By provisioning status."""
+    load_balancers_age_seconds: float
+    """How long ago they were counted, and what is PENDING was looked for: where there are more than 2,000, controllers
+    count them at most every 5 s. 0: for this answer."""
     oldest_pending_seconds: float
     """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
     shards: views.ShardCounts
@@ -91,6 +95,7 @@ async def _summary(services: Services) -> StatusView:
         message_broker=views.broker_view(broker),
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=dict(load_balancers.by_status),
+        load_balancers_age_seconds=round(load_balancers.age_seconds, 1),
         oldest_pending_seconds=round(load_balancers.oldest_pending_seconds, 1),
         shards=views.ShardCounts(total=sum(count.total for count in counts), unserved=unserved),
         halted=[views.halted_view(row) for row in halted],

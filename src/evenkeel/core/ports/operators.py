@@ -41,7 +41,8 @@ class OperatorStore(Protocol):
         ...
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
-        """All agents with their load, by environment, group and host. Constant number of queries."""
+        """All agents with their load, by environment, group and host. Constant number of queries. Their load balancers
+        are as old as those of :meth:`summary`."""
         ...
 
     async def agent_lives(self) -> tuple[AgentLife, ...]:
@@ -199,7 +200,7 @@ class OperatorStore(Protocol):
         ...
 
     async def summary(self) -> LoadBalancerSummary:
-        """Counts of load balancers; one query."""
+        """Counts of load balancers, some seconds old where there are thousands of them. Constant number of queries."""
         ...
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:

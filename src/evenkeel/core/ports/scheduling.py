@@ -138,7 +138,13 @@ class SchedulingStore(Protocol):
         ...
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
-        """Remove what was read of references that no listener or pool has had for a while; returns how many."""
+        """Remove what was read of references that no listener or pool has had for a while, of the next few thousand
+        that are stored: repeated calls go through all. Returns how many."""
+        ...
+
+    async def check_tags(self, *, after: str, limit: int) -> str:
+        """Compare the tags that load balancers are found by with their own, and correct them, for ``limit`` load
+        balancers with ids above ``after``. Returns the id of the last one; empty: there are no more."""
         ...
 
     async def note_controller(self, seen: SeenController) -> None:

@@ -81,27 +81,30 @@ def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
 
 
 def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
-    """One agent. Reads its whole group, because the outlook of its shards depends on the other agents. Four queries.
+    """One agent, with its load balancers counted now. Reads the agents of its whole group, because the outlook of its
+    shards depends on them. Five queries.
 
     Raises :class:`NotFound`.
     """
     place = connection.execute(
         select(_agent.c.environment, _agent.c.group_number).where(_agent.c.id == agent_id)
     ).first()
-    for agent in read_agents(connection, *place) if place is not None else ():
+    for agent in read_agents(connection, _bound(connection, agent_id), *place) if place is not None else ():
         if agent.id == agent_id:
             return agent
     raise NotFound("Agent", agent_id)
 
 
 def read_agents(
-    connection: Connection, environment: str | None = None, group_number: int | None = None
+    connection: Connection,
+    bound: Mapping[str, int],
+    environment: str | None = None,
+    group_number: int | None = None,
 ) -> tuple[Agent, ...]:
-    """Agents with their load, of one environment or of one device group of it; by environment, group and host. Three
-    queries."""
+    """Agents with their load, of one environment or of one device group of it; by environment, group and host. Two
+    queries. ``bound``: load balancers by home agent."""
     rows = _agent_rows(connection, environment, group_number)
     shards = _alike_shards(connection, environment, group_number)
-    bound = _bound(connection, environment, group_number)
     outlooks = _outlooks(rows, shards)
     loads = _loads(shards)
     return tuple(
@@ -232,13 +235,11 @@ def _loads(shards: Iterable[Any]) -> dict[str, Counter[str]]:
     return loads
 
 
-def _bound(connection: Connection, environment: str | None, group_number: int | None) -> dict[str, int]:
-    """Load balancers by home agent."""
-    home = _shard.c.home_agent_id
+def _bound(connection: Connection, agent_id: AgentId) -> dict[str, int]:
+    """The number of load balancers that an agent is home to, by its id."""
     statement = (
-        select(home, func.count())
+        select(func.count())
         .select_from(_root.join(_shard, _shard.c.id == _root.c.shard_id))
-        .where(*_within(_shard, environment, group_number))
-        .group_by(home)
+        .where(_shard.c.home_agent_id == agent_id)
     )
-    return {row[0]: row[1] for row in connection.execute(statement)}
+    return {agent_id: connection.scalar(statement) or 0}

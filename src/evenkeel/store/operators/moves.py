@@ -4,7 +4,7 @@ Both lock the environment's row first, as registrations do, which serializes the
 unless its receiver is deleted: then it is cancelled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, or_, select, update
 
@@ -22,6 +22,8 @@ from evenkeel.store.writing.events import record_event
 _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
 MAX_AGENTS_NAMED = 10
+UNCOUNTED: Mapping[str, int] = {}
+"""Load balancers of agents that are read for their names."""
 
 
 def _lock(connection: Connection, agent_id: AgentId) -> Agent:
@@ -33,7 +35,7 @@ def _lock(connection: Connection, agent_id: AgentId) -> Agent:
 
 def _successor(connection: Connection, agent: Agent, successor_id: str, field: str) -> Agent:
     """The agent that ``field`` names. Raises :class:`Conflict` unless it is another one of the group."""
-    group = read_agents(connection, agent.environment, agent.group_number)
+    group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
     others = [each for each in group if each.id != agent.id]
     return _named(
         others, successor_id, field, f"another agent of device group {agent.environment}/{agent.group_number}"
@@ -80,7 +82,7 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
     connection.execute(select(_environment.c.name).where(_environment.c.name == environment).with_for_update())
     shard = read_shard(connection, shard_id)
     group = f"{shard.environment}/{shard.group_number}"
-    agents = read_agents(connection, shard.environment, shard.group_number)
+    agents = read_agents(connection, UNCOUNTED, shard.environment, shard.group_number)
     home = _named(agents, to_agent_id, "to", f"an agent of device group {group}")
     if home.id == shard.home_agent_id:
         return shard

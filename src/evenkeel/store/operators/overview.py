@@ -1,5 +1,7 @@
 """Controllers, who may write to which devices, and the past of a load balancer."""
 
+from collections.abc import Mapping
+
 from sqlalchemy import Connection, and_, func, select
 
 from evenkeel.core.errors import NotFound
@@ -28,8 +30,8 @@ def read_controllers(connection: Connection) -> tuple[SeenController, ...]:
     return tuple(SeenController(**row._mapping) for row in rows)
 
 
-def read_ownership(connection: Connection, environment: str | None) -> Owners:
-    """Agents, and the tenants' shards that they act for. Five queries."""
+def read_ownership(connection: Connection, bound: Mapping[str, int], environment: str | None) -> Owners:
+    """Agents, and the tenants' shards that they act for. Four queries. ``bound``: load balancers by home agent."""
     of_tenants = [_shard.c.project_id != COMMON_PROJECT]
     if environment is not None:
         of_tenants.append(_shard.c.environment == environment)
@@ -48,7 +50,7 @@ def read_ownership(connection: Connection, environment: str | None) -> Owners:
         .order_by(*place, _shard.c.project_id)
     )
     return Owners(
-        agents=read_agents(connection, environment),
+        agents=read_agents(connection, bound, environment),
         lines=tuple(
             AgentShards(
                 environment=row.environment,

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, case, false, func, or_, select
+from sqlalchemy import Connection, Subquery, case, false, func, or_, select, union
 
-from evenkeel.core.control import Event, ListQuery, LoadBalancerSummary, Page, Shard, ShardCount
+from evenkeel.core.control import Event, ListQuery, Page, Shard, ShardCount
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.statuses import PENDING, ProvisioningStatus
-from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list, storable
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.sql import live
@@ -98,14 +96,20 @@ def read_shards(connection: Connection, environment: str | None, agent_id: Agent
 
 
 def read_shard_counts(connection: Connection) -> tuple[ShardCount, ...]:
-    """Numbers of shards by environment. One query."""
+    """Numbers of shards by environment. One query, which looks at the clock once for each acting agent."""
+    place = (_shard.c.environment, _shard.c.acting_agent_id)
+    by_agent = select(*place, func.count().label("count")).group_by(*place).subquery("by_agent")
     rows = connection.execute(
-        select(_shard.c.environment, func.count(), func.sum(case((live(), 0), else_=1)))
-        .select_from(_shard.outerjoin(_agent, _agent.c.id == _shard.c.acting_agent_id))
-        .group_by(_shard.c.environment)
-        .order_by(_shard.c.environment)
+        select(
+            by_agent.c.environment,
+            func.sum(by_agent.c.count),
+            func.sum(case((live(), 0), else_=by_agent.c.count)),
+        )
+        .select_from(by_agent.outerjoin(_agent, _agent.c.id == by_agent.c.acting_agent_id))
+        .group_by(by_agent.c.environment)
+        .order_by(by_agent.c.environment)
     )
-    return tuple(ShardCount(environment=row[0], total=row[1], unserved=int(row[2])) for row in rows)
+    return tuple(ShardCount(environment=row[0], total=int(row[1]), unserved=int(row[2])) for row in rows)
 
 
 def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tuple[str, ...]]:
@@ -126,35 +130,25 @@ def read_events(
     order = _event.c.id.desc() if newest else _event.c.id
     statement = select(*EVENT_COLUMNS).where(_event.c.id > after).order_by(order).limit(max(0, limit))
     if object_id is not None:
-        about = (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
-        statement = statement.where(or_(*(column == storable(object_id) for column in about)))
+        about = _events_about(object_id, after, max(0, limit), newest=newest)
+        statement = statement.join(about, about.c.id == _event.c.id)
     rows = connection.execute(statement).fetchall()
     return tuple(event_of(row) for row in (reversed(rows) if newest else rows))
 
 
-def read_summary(connection: Connection) -> LoadBalancerSummary:
-    """Counts of load balancers. One query: it reads an index of all, and the rows of the PENDING ones only."""
-    status = _root.c.provisioning_status
-    rows = connection.execute(select(status, func.count(), _WITH_REASON, _OLDEST).group_by(status)).all()
-    return LoadBalancerSummary(
-        by_status={each.value: 0 for each in ProvisioningStatus} | {row[0]: row[1] for row in rows},
-        waiting=int(rows[0][2] or 0) if rows else 0,
-        oldest_pending_seconds=max(0.0, float(rows[0][3] or 0.0)) if rows else 0.0,
-    )
-
-
-_pending = _root.alias("pending_one")
-# those that are placed have a deadline, and the others no shard: both by index
-_IS_PENDING = (
-    or_(_pending.c.pending_deadline.is_not(None), _pending.c.shard_id.is_(None)),
-    _pending.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
-)
-_WITH_REASON = select(func.count()).where(*_IS_PENDING, _pending.c.status_reason != "").scalar_subquery()
-_OLDEST = (
-    select(db_now() - func.min(func.coalesce(_pending.c.updated_at, _pending.c.created_at)))
-    .where(*_IS_PENDING)
-    .scalar_subquery()
-)
+def _events_about(object_id: str, after: int, limit: int, *, newest: bool) -> Subquery:
+    """Ids of the first, or the last, events of an object: as many by each of the columns that may name it, by an index
+    of each. With an OR they would all be read."""
+    order = _event.c.id.desc() if newest else _event.c.id
+    parts = [
+        select(_event.c.id)
+        .where(column == storable(object_id), _event.c.id > after)
+        .order_by(order)
+        .limit(limit)
+        .subquery()
+        for column in (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
+    ]
+    return union(*(select(part.c.id) for part in parts)).subquery("about")
 
 
 def _must_exist(connection: Connection, agent_id: AgentId) -> None:

@@ -33,6 +33,7 @@ from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks import declared
 from evenkeel.store.operators import agents, environments, moves, overview, plans, reads, references, subnets
+from evenkeel.store.operators.counts import shared_counts, summary_of
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership import histories
@@ -48,6 +49,7 @@ class SqlOperators:
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database
         self._options = options
+        self._counts = shared_counts(database)
 
     # -- environments
 
@@ -73,7 +75,8 @@ class SqlOperators:
     # -- agents
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
-        return await self._db.read(lambda connection: agents.read_agents(connection, environment))
+        bound = (await self._counts.get()).content.by_home
+        return await self._db.read(lambda connection: agents.read_agents(connection, bound, environment))
 
     async def agent_lives(self) -> tuple[AgentLife, ...]:
         return await self._db.query(agents.read_lives)
@@ -147,7 +150,8 @@ class SqlOperators:
         return await self._db.query(overview.read_controllers)
 
     async def ownership(self, *, environment: str | None = None) -> Owners:
-        return await self._db.read(lambda connection: overview.read_ownership(connection, environment))
+        bound = (await self._counts.get()).content.by_home
+        return await self._db.read(lambda connection: overview.read_ownership(connection, bound, environment))
 
     async def revisions(self, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
         return await self._db.query(lambda connection: overview.read_revisions(connection, load_balancer_id))
@@ -164,7 +168,7 @@ class SqlOperators:
         return await self._db.read(read_out_of_reach)
 
     async def summary(self) -> LoadBalancerSummary:
-        return await self._db.read(reads.read_summary)
+        return summary_of(*await self._counts.get())
 
     # -- references to key managers
 

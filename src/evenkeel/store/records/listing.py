@@ -28,8 +28,8 @@ from evenkeel.core.errors import Invalid
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build, whole_columns
-from evenkeel.store.records.rows import JSON_FIELDS, POOL, TEXT_LISTS, Kind
-from evenkeel.store.records.tag_filter import list_condition, tag_conditions
+from evenkeel.store.records.rows import JSON_FIELDS, LOAD_BALANCER, POOL, TEXT_LISTS, Kind
+from evenkeel.store.records.tag_filter import list_condition, rare_tags, tag_conditions
 
 _MOMENTS = frozenset({"created_at", "updated_at"})
 """Times, which the APIs show in whole seconds."""
@@ -47,7 +47,8 @@ class SortKey(NamedTuple):
 def list_page(
     connection: Connection, kind: Kind, query: ListQuery, conditions: Sequence[ColumnElement[bool]] = ()
 ) -> Page:
-    """The requested page of rows for which ``conditions`` hold. One query, and one for the marker.
+    """The requested page of rows for which ``conditions`` hold. One query, one for the
+    marker, and one for tags.
 
     Raises :class:`Invalid` for an unknown filter, sort name or marker, or a filter value of the wrong type.
     """
@@ -55,6 +56,8 @@ def list_page(
         raise Invalid(f"limit: {query.limit} is less than 0")
     keys = sort_keys(kind, query.sort)
     wanted = [*conditions, *filter_conditions(kind, query)]
+    if kind is LOAD_BALANCER and query.tags is not None:
+        wanted += rare_tags(connection, query.tags)
     if query.marker is not None:
         wanted.append(_beyond_marker(connection, kind, query, keys))
     order = [part for key in keys for part in _order(key, reverse=query.page_reverse)]

@@ -363,9 +363,19 @@ load_balancer = Table(
     Index("ix_load_balancer_created", "created_at", "id"),
     Index("ix_load_balancer_pending_deadline", "pending_deadline"),
     Index("ix_load_balancer_vip_port_id", "vip_port_id"),
-    # operators look for them in all projects
-    Index("ix_load_balancer_name", "name"),
-    Index("ix_load_balancer_vip_address", "vip_address"),
+    # operators look for them in all projects. With the order of lists, so that a page of many ends early: many may have
+    # the same name, or the same address in networks of their own
+    *(
+        Index(f"ix_load_balancer_{name}_created", name, "created_at", "id")
+        for name in ("name", "vip_address", "provisioning_status", "operating_status")
+    ),
+)
+
+load_balancer_tag = Table(  # the tags of load balancers, to find them by: see writing/tags.py
+    "load_balancer_tag",
+    metadata,
+    Column("tag", NAME, primary_key=True),
+    Column("load_balancer_id", ID, ForeignKey("load_balancer.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
 
 vip_address = Table(  # all addresses of load balancers, so that they are unique: see vips/addresses.py
@@ -705,4 +715,15 @@ event = Table(
     Column("agent_id", ID, nullable=False, default=""),
     Column("shard_id", ID, nullable=False, default=""),
     Column("load_balancer_id", ID, nullable=False, default=""),
+    *(Index(f"ix_event_{name}", name, "id") for name in ("agent_id", "shard_id", "load_balancer_id")),
+)
+
+shared_count = Table(  # what one controller counted for all: see records/shared_counts.py
+    "shared_count",
+    metadata,
+    Column("name", KEYWORD, primary_key=True),
+    Column("content", LONGER_TEXT, nullable=False),  # JSON
+    Column("counted_at", Double, nullable=False),
+    Column("kept_seconds", Double, nullable=False),  # how long nobody counts again
+    Column("claimed_until", Double, nullable=False),  # whoever counts again moves this first
 )

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from evenkeel.core.control import Change, Recheck
 from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied, ReportPlan, ReportReceipt, ReportStatus
 from evenkeel.core.tracing import tracer
@@ -12,7 +14,7 @@ from evenkeel.store.networks.attaching import release
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.networks import due_networks
 from evenkeel.store.reports import applied, findings, networks, observed, orphaned_load_balancers, orphans, plans
-from evenkeel.store.reports.traffic import read_traffic
+from evenkeel.store.reports.traffic import read_traffic, shared_count
 
 
 class SqlReports:
@@ -21,6 +23,7 @@ class SqlReports:
     def __init__(self, database: Database, histories: Histories) -> None:
         self._db = database
         self._histories = histories
+        self._with_totals = shared_count(database)
 
     async def record_applied(
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
@@ -78,4 +81,7 @@ class SqlReports:
         await self._db.write(lambda connection: plans.record_plan(connection, report))
 
     async def traffic(self, *, limit: int) -> TrafficReading:
-        return await self._db.read(lambda connection: read_traffic(connection, limit))
+        reading = await self._db.read(lambda connection: read_traffic(connection, limit))
+        if reading.counted < limit:
+            return reading
+        return replace(reading, counted=max(reading.counted, (await self._with_totals.get()).content))

@@ -1,21 +1,37 @@
 """Totals of many load balancers at once, for series and metrics.
 
-The table of totals is read as a whole, not by a column that says what changed: with an index on that, every report
-would rewrite the index for each of its rows, while this takes four statements a minute.
+They are read as a whole, not by a column that says what changed: with an index on that, every report would rewrite the
+index for each of its rows, while this takes three statements a minute.
 """
 
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, Select, Subquery, and_, bindparam, case, cast, distinct, func, select
+from sqlalchemy import (
+    Connection,
+    Double,
+    Integer,
+    Select,
+    String,
+    Subquery,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+)
 
 from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.model import ListenerStatistics
 from evenkeel.core.reach import ReachKind
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.core.traffic import GroupObservation, TrafficReading, TrafficTotals
+from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
+from evenkeel.store.records.shared_counts import SharedCount, kept_seconds
 
 _agent = schema.agent
 _group = schema.device_group
@@ -24,29 +40,44 @@ _root = schema.load_balancer
 _shard = schema.shard
 _statistics = schema.listener_statistics
 
+KEPT_SECONDS = 60.0
+"""How long it is kept how many load balancers have totals, where they are many."""
 _COUNTERS = ListenerStatistics.__struct_fields__
 _TAKES_CONNECTIONS = (OperatingStatus.ONLINE.value, OperatingStatus.NO_MONITOR.value)
 
 
 def read_traffic(connection: Connection, limit: int) -> TrafficReading:
-    """The totals of at most ``limit`` load balancers, the oldest, so that all controllers choose the same ones. A
-    constant number of statements."""
-    members = {row[0]: (int(row[1]), int(row[2])) for row in connection.execute(_members(), {"limit": limit})}
+    """The totals of at most ``limit`` load balancers, the oldest, so that all controllers choose the same ones. Those
+    left out are not counted. Three statements."""
+    sums = connection.execute(_sums(), {"limit": limit}).all()
+    newest = max(((row.created_at, row.id) for row in sums), default=(0.0, ""))
+    rows = connection.execute(_members(), {"created_at": newest[0], "id": newest[1]}) if sums else ()
+    members = {row[0]: (int(row[1]), int(row[2])) for row in rows}
     return TrafficReading(
         groups=tuple(map(_observation, connection.execute(_groups()))),
-        load_balancers=tuple(
-            _totals(row, members.get(row[0], (0, 0))) for row in connection.execute(_sums(), {"limit": limit})
-        ),
-        counted=connection.scalar(select(func.count(distinct(_statistics.c.load_balancer_id)))) or 0,
+        load_balancers=tuple(_totals(row, members.get(row.id, (0, 0))) for row in sums),
+        counted=len(sums),
     )
 
 
+def shared_count(database: Database) -> SharedCount[int]:
+    """How many load balancers have totals."""
+    return SharedCount(database, "with_totals", int, _count, lambda count: KEPT_SECONDS if kept_seconds(count) else 0.0)
+
+
+def _count(connection: Connection) -> int:
+    # one by one from an index: count(distinct) would sort them
+    each = select(_statistics.c.load_balancer_id).group_by(_statistics.c.load_balancer_id).subquery()
+    return connection.scalar(select(func.count()).select_from(each)) or 0
+
+
 def _chosen() -> Subquery:
-    """Load balancers with totals, the oldest first."""
-    counted = select(_statistics.c.listener_id).where(_statistics.c.load_balancer_id == _root.c.id).exists()
+    """Load balancers with totals, the oldest first: by the index of that order, until there are enough. With an EXISTS
+    or a join a server may sort all of them."""
+    total = select(_statistics.c.listener_id).where(_statistics.c.load_balancer_id == _root.c.id).limit(1)
     return (
-        select(_root.c.id, _root.c.shard_id)
-        .where(counted)
+        select(_root.c.id, _root.c.created_at, _root.c.shard_id)
+        .where(total.correlate(_root).scalar_subquery().is_not(None))
         .order_by(_root.c.created_at, _root.c.id)
         .limit(bindparam("limit", type_=Integer))
         .subquery("chosen")
@@ -56,27 +87,25 @@ def _chosen() -> Subquery:
 @cache
 def _sums() -> Select[Any]:
     chosen = _chosen()
+    names = (chosen.c.id, chosen.c.created_at, _shard.c.environment, _shard.c.group_number)
     return (
-        select(
-            chosen.c.id,
-            _shard.c.environment,
-            _shard.c.group_number,
-            *(func.sum(_statistics.c[name]) for name in _COUNTERS),
-        )
+        select(*names, *(func.sum(_statistics.c[name]) for name in _COUNTERS))
         .join(_statistics, _statistics.c.load_balancer_id == chosen.c.id)
         .join(_shard, _shard.c.id == chosen.c.shard_id)
-        .group_by(chosen.c.id, _shard.c.environment, _shard.c.group_number)
+        .group_by(*names)
     )
 
 
 @cache
 def _members() -> Select[Any]:
-    chosen = _chosen()
+    """Of load balancers up to the newest chosen one: those among them without totals are few."""
+    created_at, id_ = bindparam("created_at", type_=Double), bindparam("id", type_=String)
     online = case((_member.c.operating_status.in_(_TAKES_CONNECTIONS), 1), else_=0)
     return (
-        select(chosen.c.id, func.sum(online), func.count())
-        .join(_member, and_(_member.c.load_balancer_id == chosen.c.id, _member.c.deleted.is_(False)))
-        .group_by(chosen.c.id)
+        select(_root.c.id, func.sum(online), func.count())
+        .join(_member, and_(_member.c.load_balancer_id == _root.c.id, _member.c.deleted.is_(False)))
+        .where(_root.c.created_at <= created_at, or_(_root.c.created_at < created_at, _root.c.id <= id_))
+        .group_by(_root.c.id)
     )
 
 
@@ -110,7 +139,7 @@ def _observation(row: Any) -> GroupObservation:
 
 
 def _totals(row: Any, members: tuple[int, int]) -> TrafficTotals:
-    id_, environment, number, *sums = row
+    id_, _, environment, number, *sums = row
     # PostgreSQL and MariaDB sum big integers to decimals
     counters = {name: int(total) for name, total in zip(_COUNTERS, sums, strict=True)}
     return TrafficTotals(

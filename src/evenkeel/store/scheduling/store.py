@@ -27,6 +27,7 @@ from evenkeel.store.scheduling import (
     waiting,
 )
 from evenkeel.store.scheduling.pulse import read_pulse
+from evenkeel.store.writing import tags
 from evenkeel.store.writing.events import record_event
 
 log = structlog.get_logger(__name__)
@@ -38,6 +39,8 @@ class SqlScheduling:
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database
         self._options = options
+        self._certificates_after = ""
+        """The last one that was looked at."""
 
     async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
         return await self._db.read(lambda connection: snapshots.read_unplaced(connection, limit))
@@ -173,13 +176,21 @@ class SqlScheduling:
 
     async def remove_unused_certificates(self, *, limit: int) -> int:
         size = min(limit, MAX_IDS_PER_STATEMENT)
-        ids = await self._db.read(lambda connection: sweeping.unused_certificates(connection, size))
+        after = self._certificates_after
+        ids, after = await self._db.read(lambda connection: sweeping.unused_certificates(connection, after, size))
+        self._certificates_after = after
         if not ids:
             return 0
         try:
             return await self._db.write(lambda connection: sweeping.remove_certificates(connection, ids))
         except IntegrityError:  # somebody uses one again; the next sweep sees it
             return 0
+
+    async def check_tags(self, *, after: str, limit: int) -> str:
+        differing, last = await self._db.read(lambda connection: tags.compare_tags(connection, after, limit))
+        for id_ in differing:  # each by itself: it waits for no more than one lock
+            await self._db.write(lambda connection, id_=id_: tags.correct_tags(connection, id_))  # type: ignore[misc]
+        return last
 
     async def note_controller(self, seen: SeenController) -> None:
         await self._db.write(lambda connection: controllers.note_controller(connection, seen))

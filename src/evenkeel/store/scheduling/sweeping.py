@@ -22,6 +22,8 @@ _use = schema.certificate_use
 REMOVED_KEPT_SECONDS = 30 * 86_400.0
 """How long it is known that a load balancer was deleted. A device that is away for longer and comes back with it has an
 orphan."""
+CERTIFICATES_PER_LOOK = 5_000
+"""Of those that are stored: so many are looked at in some milliseconds."""
 UNUSED_SECONDS = 3600.0
 """How long an unused certificate's row stays after it was read: a request that will refer to it may be in progress."""
 
@@ -84,10 +86,14 @@ _UNUSED = (
 )
 
 
-def unused_certificates(connection: Connection, limit: int) -> list[str]:
-    """Ids of rows that go."""
-    statement = select(_certificate.c.id).where(*_UNUSED).order_by(_certificate.c.id).limit(limit)
-    return list(connection.scalars(statement))
+def unused_certificates(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
+    """At most ``limit`` ids of rows that go, of the next :data:`CERTIFICATES_PER_LOOK` above ``after``; and where to go
+    on, empty: from the beginning. Two queries, which read no more, however many certificates are in use."""
+    looked_at = select(_certificate.c.id).where(_certificate.c.id > after).order_by(_certificate.c.id)
+    last = connection.scalar(looked_at.offset(CERTIFICATES_PER_LOOK - 1).limit(1))
+    up_to = () if last is None else (_certificate.c.id <= last,)
+    ids = list(connection.scalars(looked_at.where(*up_to, *_UNUSED).limit(limit)))
+    return ids, ids[-1] if len(ids) == limit else last or ""
 
 
 def remove_certificates(connection: Connection, ids: list[str]) -> int:

@@ -37,6 +37,7 @@ from evenkeel.store.writing.revision_lock import Locked
 from evenkeel.store.writing.revisions import note_revision
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
 from evenkeel.store.writing.steps import as_new, insert_all
+from evenkeel.store.writing.tags import add_tags
 
 _root = schema.load_balancer
 
@@ -84,6 +85,7 @@ def _create(
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
     }
     insert_all(connection, _root, [row])
+    add_tags(connection, root.id, root.tags)
     note_revision(connection, root.id, 1, now)
     take(connection, root.id, vips)
     tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)

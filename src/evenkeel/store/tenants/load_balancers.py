@@ -26,6 +26,7 @@ from evenkeel.store.writing.revision_lock import (
     read_any,
 )
 from evenkeel.store.writing.steps import CHILD_KINDS, check_changes, mark_deleted
+from evenkeel.store.writing.tags import replace_tags
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 PORT_ATTRIBUTES = frozenset({"vip_qos_policy_id", "vip_sg_ids"})
@@ -51,6 +52,8 @@ def update_load_balancer(
         locked = writes.lock(connection, target, Mutable.ITSELF, values=values)
         if PORT_ATTRIBUTES & changes.keys() and locked.row.root_pool_id is not None:
             raise _ports_of_vips(locked)
+        if "tags" in changes:
+            replace_tags(connection, locked.id, changes["tags"])
         if tell_network:
             note(connection, locked.id, locked.revision, security_groups="vip_sg_ids" in changes)
         change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))

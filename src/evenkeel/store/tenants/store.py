@@ -232,7 +232,7 @@ class SqlTenants:
 
     async def list(self, kind: type[Any], query: ListQuery, *, parent_id: str | None = None) -> Page:
         op = reads.list_objects(KINDS[kind], query, parent_id)
-        single = query.marker is None and parent_id is None
+        single = query.marker is None and query.tags is None and parent_id is None
         return await (self._db.query(op) if single else self._db.read(op))
 
     async def tree(

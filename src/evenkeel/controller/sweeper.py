@@ -1,0 +1,69 @@
+"""The sweeper: changes that no device confirmed in time become ERROR, and rows that nobody needs any more are removed.
+
+It removes a batch at a time, each in a transaction of its own, and further ones at once while batches are full: up to
+:data:`BATCHES_PER_SWEEP` of each kind. So it keeps up with writers, and is bounded: with the default interval each
+controller removes up to 4,000 events a second.
+"""
+
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from evenkeel.controller.settings import ControllerSettings
+from evenkeel.core.ports import SchedulingStore
+
+log = structlog.get_logger(__name__)
+
+OVERDUE_PER_SWEEP = 500
+EVENTS_PER_BATCH = 1000
+CERTIFICATES_PER_BATCH = 500
+REMOVED_PER_BATCH = 500
+BATCHES_PER_SWEEP = 20
+ORPHANS_PER_SWEEP = 1
+"""Orphaned partitions that get a shard: a mistake is noticed before much is gone."""
+TAGS_PER_BATCH = 1000
+TAG_BATCHES_PER_SWEEP = 10
+
+
+class Sweeper:
+    """Of one controller. Several at once are harmless."""
+
+    def __init__(self, scheduling: SchedulingStore, settings: ControllerSettings) -> None:
+        self._scheduling = scheduling
+        self._settings = settings
+        self._tags_after = ""
+        """The last load balancer whose tags were compared."""
+        self._tags_checked = False
+
+    async def sweep(self) -> None:
+        """One round. Raises :class:`StoreUnavailable`."""
+        overdue = await self._scheduling.mark_overdue(limit=OVERDUE_PER_SWEEP)
+        if overdue:
+            log.warning("pending load balancers are overdue", count=overdue)
+        await self._clean_up()
+        if self._settings.orphan_grace_seconds:
+            grace_seconds = self._settings.orphan_grace_seconds
+            await self._scheduling.serve_orphans(grace_seconds=grace_seconds, limit=ORPHANS_PER_SWEEP)
+        if not self._tags_checked:
+            await self._check_tags()
+
+    async def _clean_up(self) -> None:
+        scheduling, kept = self._scheduling, self._settings.events_kept
+        await _in_batches(lambda limit: scheduling.trim_events(keep=kept, limit=limit), EVENTS_PER_BATCH)
+        await _in_batches(lambda limit: scheduling.remove_unused_certificates(limit=limit), CERTIFICATES_PER_BATCH)
+        await _in_batches(lambda limit: scheduling.forget_removed(limit=limit), REMOVED_PER_BATCH)
+
+    async def _check_tags(self) -> None:
+        """Once after the start, over some sweeps: what an older controller wrote until it was replaced by this one."""
+        for _ in range(TAG_BATCHES_PER_SWEEP):
+            self._tags_after = await self._scheduling.check_tags(after=self._tags_after, limit=TAGS_PER_BATCH)
+            if not self._tags_after:
+                self._tags_checked = True
+                return
+
+
+async def _in_batches(remove: Callable[[int], Awaitable[int]], size: int) -> None:
+    """Until a batch was not full: the rest is removed by another controller, or there is none."""
+    for _ in range(BATCHES_PER_SWEEP):
+        if await remove(size) < size:
+            return

@@ -1,0 +1,157 @@
+"""Counts that are read from all load balancers, and that many ask for: one process counts for all, and keeps what it
+found in a row. So the cost depends neither on the number of processes nor on how often they are asked.
+
+Nothing is counted in advance: writes do not know of it, and while nobody asks nothing is counted. What is found is kept
+for a time that grows with what it costs, up to :data:`KEPT_SECONDS_MAX`; of few load balancers it is not kept at all,
+and then there is no row. When it is older, whoever claims the row counts again. Others take the old one meanwhile, for
+at most :data:`GRACE_SECONDS`, and then wait. A process that dies while it counts holds the claim for
+:data:`CLAIM_SECONDS`.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.database import Database, Op
+from evenkeel.store.records import schema
+
+T = TypeVar("T")
+
+FEW = 2_000
+"""As many load balancers are counted as fast as a row is read."""
+COUNTED_PER_KEPT_SECOND = 20_000
+"""Each further 20,000 load balancers keep the counts for another second: so many take some 4 ms to count."""
+KEPT_SECONDS_MAX = 5.0
+GRACE_SECONDS = 3.0
+"""What should be counted again is given to others for so long while one counts."""
+CLAIM_SECONDS = 10.0
+WAIT_SECONDS = 20.0
+LOOK_SECONDS = 0.2
+
+_table = schema.shared_count
+
+
+def kept_seconds(load_balancers: int) -> float:
+    """How long the count of so many is kept; 0: not at all."""
+    return 0.0 if load_balancers < FEW else min(KEPT_SECONDS_MAX, load_balancers / COUNTED_PER_KEPT_SECOND)
+
+
+class Counted(NamedTuple, Generic[T]):
+    """What was counted."""
+
+    content: T
+    age_seconds: float
+    """0: just now."""
+
+
+class SharedCount(Generic[T]):
+    """One kind of counts."""
+
+    def __init__(
+        self,
+        database: Database,
+        name: str,
+        kind: type[T],
+        count: Op[T],
+        kept: Callable[[T], float],
+    ) -> None:
+        """``kept``: for how many seconds it is kept; 0: it is not."""
+        self._db = database
+        self._name = name
+        self._kind = kind
+        self._count = count
+        self._kept = kept
+
+    async def get(self) -> Counted[T]:
+        """Raises :class:`StoreUnavailable`, also if another process has been counting for too long."""
+        give_up_at = time.monotonic() + WAIT_SECONDS
+        while True:
+            row = await self._db.query(lambda connection: _read(connection, self._name))
+            if row is None:
+                return await self._count_again(known=False)
+            if (found := self._counted(row)) is None:
+                return await self._count_again(known=True)
+            if 0.0 <= row.age_seconds < row.kept_seconds:
+                return found
+            if not row.is_claimed and await self._claim(row.counted_at):
+                return await self._count_again(known=True)
+            if 0.0 <= row.age_seconds < row.kept_seconds + GRACE_SECONDS:
+                return found
+            if time.monotonic() > give_up_at:
+                raise StoreUnavailable(f"{self._name}: another controller has been counting for {WAIT_SECONDS:g} s")
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _counted(self, row: Row[Any]) -> Counted[T] | None:
+        """None: a controller of another version wrote something else."""
+        try:
+            return Counted(msgspec.json.decode(row.content, type=self._kind), row.age_seconds)
+        except msgspec.MsgspecError:
+            return None
+
+    async def _claim(self, counted_at: float) -> bool:
+        return await self._db.write(lambda connection: _claim(connection, self._name, counted_at))
+
+    async def _count_again(self, *, known: bool) -> Counted[T]:
+        """``known``: there is a row."""
+        began = time.monotonic()
+        found = await self._db.read(self._count)
+        kept = self._kept(found)
+        if kept:
+            await self._keep(found, kept, time.monotonic() - began)
+        elif known:
+            await self._db.write(lambda connection: _forget(connection, self._name))
+        return Counted(found, 0.0)
+
+    async def _keep(self, found: T, kept: float, elapsed_seconds: float) -> None:
+        values = {
+            "content": msgspec.json.encode(found).decode(),
+            # as old as when the count began
+            "counted_at": db_now() - elapsed_seconds,
+            "kept_seconds": kept,
+            "claimed_until": 0.0,
+        }
+        with contextlib.suppress(IntegrityError):  # another process has just made the row: from what it counted
+            await self._db.write(lambda connection: _keep(connection, self._name, values))
+
+
+def _read(connection: Connection, name: str) -> Row[Any] | None:
+    return connection.execute(
+        select(
+            _table.c.content,
+            _table.c.counted_at,
+            _table.c.kept_seconds,
+            (db_now() - _table.c.counted_at).label("age_seconds"),
+            _is_claimed().label("is_claimed"),
+        ).where(_table.c.name == name)
+    ).first()
+
+
+def _is_claimed() -> ColumnElement[bool]:
+    # a claim further away was made before the database's clock was set back
+    return _table.c.claimed_until.between(db_now(), db_now() + CLAIM_SECONDS)
+
+
+def _claim(connection: Connection, name: str, counted_at: float) -> bool:
+    claimed = (
+        update(_table)
+        .where(_table.c.name == name, _table.c.counted_at == counted_at, ~_is_claimed())
+        .values(claimed_until=db_now() + CLAIM_SECONDS)
+    )
+    return connection.execute(claimed).rowcount == 1
+
+
+def _keep(connection: Connection, name: str, values: dict[str, Any]) -> None:
+    if not connection.execute(update(_table).where(_table.c.name == name).values(values)).rowcount:
+        connection.execute(insert(_table).values(name=name, **values))
+
+
+def _forget(connection: Connection, name: str) -> None:
+    connection.execute(delete(_table).where(_table.c.name == name))

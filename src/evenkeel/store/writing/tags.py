@@ -1,0 +1,55 @@
+"""The tags of load balancers in a table of their own, which has an index: lists filtered by tags read it first.
+
+The column ``tags`` of a load balancer is the truth. Controllers from before 0034, which may be at work beside newer
+ones for the time of an upgrade, write only that: so each controller compares the rows with it once, when it starts.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+from sqlalchemy import Connection, delete, select
+
+from evenkeel.store.records import schema
+from evenkeel.store.writing.steps import insert_all
+
+_root, _tag = schema.load_balancer, schema.load_balancer_tag
+
+
+def add_tags(connection: Connection, load_balancer_id: str, tags: Iterable[str]) -> None:
+    """Those of a load balancer without rows."""
+    insert_all(connection, _tag, [{"tag": tag, "load_balancer_id": load_balancer_id} for tag in sorted(set(tags))])
+
+
+def replace_tags(connection: Connection, load_balancer_id: str, tags: Iterable[str]) -> None:
+    """Its tags from now on. The load balancer is locked."""
+    connection.execute(delete(_tag).where(_tag.c.load_balancer_id == load_balancer_id))
+    add_tags(connection, load_balancer_id, tags)
+
+
+def compare_tags(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
+    """Of ``limit`` load balancers with ids above ``after``: those whose rows differ from their tags, and the last id;
+    empty if there are no more. Two queries."""
+    roots = select(_root.c.id, _root.c.tags).where(_root.c.id > after).order_by(_root.c.id).limit(limit)
+    stored = {row.id: _decoded(row.tags) for row in connection.execute(roots)}
+    if not stored:
+        return [], ""
+    last = list(stored)[-1]
+    found: dict[str, set[str]] = defaultdict(set)
+    rows = select(_tag).where(_tag.c.load_balancer_id > after, _tag.c.load_balancer_id <= last)
+    for row in connection.execute(rows):
+        found[row.load_balancer_id].add(row.tag)
+    differing = [id_ for id_, tags in stored.items() if found.get(id_, set()) != tags]
+    return differing, last if len(stored) == limit else ""
+
+
+def correct_tags(connection: Connection, load_balancer_id: str) -> None:
+    """Make the rows of a load balancer what its tags are."""
+    stored = select(_root.c.tags).where(_root.c.id == load_balancer_id).with_for_update()
+    tags = connection.scalar(stored)
+    if tags is not None:
+        replace_tags(connection, load_balancer_id, _decoded(tags))
+
+
+def _decoded(tags: str) -> set[str]:
+    return set(msgspec.json.decode(tags, type=list[str]))
