@@ -9,7 +9,8 @@ from evenkeel.core.adoption import FoundNetworks, TakenNetworks, as_adopted
 from evenkeel.core.networks import TUNNELS, AddressUse, NetworkType, ServiceNetwork, ServiceSubnet
 from evenkeel.core.service import ServiceDefinition
 from tests.devices.bigip.networks import VTEP
-from tests.devices.bigip.rig import ENVIRONMENT, PARTITION, Hands
+from tests.devices.bigip.rig import ENVIRONMENT, Hands
+from tests.devices.services import PROJECT
 
 NUMBER = 5
 """Of its route domain."""
@@ -22,23 +23,37 @@ SNAT_NAMES = {
 
 
 class F5Agent:
-    """Makes objects on one device. ``name``: the device's own; ``offset``: of the addresses that it got in Neutron,
-    from those of the definitions."""
+    """Makes objects of one tenant on one device. ``name``: the device's own; ``place``: which of the definitions'
+    self IPs it has."""
 
-    def __init__(self, hands: Hands, *, name: str = "host-192-0-2-9.local", ha: str = "standalone", place: int = 0):
+    def __init__(
+        self,
+        hands: Hands,
+        *,
+        name: str = "host-192-0-2-9.local",
+        ha: str = "standalone",
+        place: int = 0,
+        tenant: str = PROJECT,
+        prefix: str = ENVIRONMENT,
+    ) -> None:
         self.hands = hands
         self._name = name
         self._snat = SNAT_NAMES[ha]
         self._place = place
+        self._prefix = prefix
+        self.partition = f"{prefix}_{tenant}"
 
     async def call(self, kind: str, name: str, **body: Any) -> None:
-        await self.hands.call("POST", kind, {"name": name, "partition": PARTITION, **body})
+        await self.hands.call("POST", kind, {"name": name, "partition": self.partition, **body})
 
     async def begin(self, number: int = NUMBER) -> None:
         """The tenant's partition with its route domain, and what it made in /Common."""
-        await self.hands.call("POST", "auth/partition", {"name": PARTITION})
-        await self.call("net/route-domain", PARTITION, id=number, strict="disabled", parent="/Common/0")
+        await self.hands.call("POST", "auth/partition", {"name": self.partition})
+        await self.call("net/route-domain", self.partition, id=number, strict="disabled", parent="/Common/0")
+        there = {kind: await self.hands.items(f"net/tunnels/{kind}", "Common") for kind in _MADE_IN_COMMON}
         for kind, settings in _MADE_IN_COMMON.items():
+            if f"{kind}_ovs" in there[kind]:
+                continue
             common = {"name": f"{kind}_ovs", "partition": "Common", "defaultsFrom": f"/Common/{kind}", **settings}
             await self.hands.call("POST", f"net/tunnels/{kind}", common)
         # a tunnel of type ppp on the device
@@ -48,9 +63,9 @@ class F5Agent:
     async def attach(self, network: ServiceNetwork, number: int = NUMBER) -> str:
         """A network with its subnets; returns the name of its VLAN or tunnel."""
         link = await self._link(network)
-        path = f"net/route-domain/~{PARTITION}~{PARTITION}"
+        path = f"net/route-domain/~{self.partition}~{self.partition}"
         domain = await self.hands.call("GET", path)
-        vlans = [*domain.get("vlans", ()), f"/{PARTITION}/{link}"]
+        vlans = [*domain.get("vlans", ()), f"/{self.partition}/{link}"]
         await self.hands.call("PATCH", path, {"vlans": vlans})
         for subnet in network.subnets:
             await self._subnet(subnet, link, number)
@@ -82,7 +97,9 @@ class F5Agent:
         length = subnet.cidr.rpartition("/")[2]
         selves = [each.address for each in subnet.addresses if each.use is AddressUse.SELF]
         address = f"{selves[self._place]}%{number}/{length}"
-        await self.call("net/self", f"local-{self._name}-{subnet.id}", address=address, vlan=f"/{PARTITION}/{link}")
+        await self.call(
+            "net/self", f"local-{self._name}-{subnet.id}", address=address, vlan=f"/{self.partition}/{link}"
+        )
         for each in subnet.addresses:
             if each.use is AddressUse.SNAT:
                 name = self._snat.format(subnet.id, each.index)
@@ -90,36 +107,37 @@ class F5Agent:
                 await self._in_pool(name)
 
     async def _in_pool(self, name: str) -> None:
-        there = await self.hands.items("ltm/snatpool")
-        if PARTITION not in there:
-            await self.call("ltm/snatpool", PARTITION, members=[f"/{PARTITION}/{name}"])
+        there = await self.hands.items("ltm/snatpool", self.partition)
+        if self.partition not in there:
+            await self.call("ltm/snatpool", self.partition, members=[f"/{self.partition}/{name}"])
             return
-        members = [*there[PARTITION]["members"], f"/{PARTITION}/{name}"]
-        await self.hands.call("PATCH", f"ltm/snatpool/~{PARTITION}~{PARTITION}", {"members": members})
+        members = [*there[self.partition]["members"], f"/{self.partition}/{name}"]
+        await self.hands.call("PATCH", f"ltm/snatpool/~{self.partition}~{self.partition}", {"members": members})
 
     async def serve(self, wanted: ServiceDefinition, link: str, number: int = NUMBER) -> None:
         """A load balancer on networks that are attached, with one listener and its pool."""
         (pool,), (listener,) = wanted.pools, wanted.listeners
-        name = f"{ENVIRONMENT}_{wanted.load_balancer_id}"
+        name = f"{self._prefix}_{wanted.load_balancer_id}"
         address = f"{wanted.vip.address}%{number}"
         await self.call("ltm/virtual-address", name, address=address, autoDelete="false", description="web: ")
         members = [
-            {"name": f"{each.address}%{number}:{each.protocol_port}", "partition": PARTITION} for each in pool.members
+            {"name": f"{each.address}%{number}:{each.protocol_port}", "partition": self.partition}
+            for each in pool.members
         ]
         await self.call(
-            "ltm/pool", f"{ENVIRONMENT}_{pool.id}", loadBalancingMode="round-robin", members=members, description="p: "
+            "ltm/pool", f"{self._prefix}_{pool.id}", loadBalancingMode="round-robin", members=members, description="p: "
         )
         await self.call(
             "ltm/virtual",
-            f"{ENVIRONMENT}_{listener.id}",
-            destination=f"/{PARTITION}/{name}:{listener.protocol_port}",
+            f"{self._prefix}_{listener.id}",
+            destination=f"/{self.partition}/{name}:{listener.protocol_port}",
             mask="255.255.255.255",
             ipProtocol="tcp",
-            pool=f"/{PARTITION}/{ENVIRONMENT}_{pool.id}",
+            pool=f"/{self.partition}/{self._prefix}_{pool.id}",
             profiles=[{"name": each, "partition": "Common"} for each in ("http", "oneconnect", "tcp")],
-            sourceAddressTranslation={"type": "snat", "pool": f"/{PARTITION}/{PARTITION}"},
+            sourceAddressTranslation={"type": "snat", "pool": f"/{self.partition}/{self.partition}"},
             vlansEnabled=True,
-            vlans=[f"/{PARTITION}/{link}"],
+            vlans=[f"/{self.partition}/{link}"],
             description="l: ",
         )
 
