@@ -99,6 +99,7 @@ async def test_everything_is_taken_over_in_place(scene: Scene) -> None:
         assert await names(rig, kind) == some
     (virtual,) = (await rig.hands.items("ltm/virtual")).values()
     assert virtual["description"].startswith("evenkeel:dev/1:")
+    assert virtual["vlansDisabled"] is True and not virtual.get("vlans")
     (domain,) = (await rig.hands.items("net/route-domain")).values()
     assert domain["id"] == NUMBER and domain["description"] == "evenkeel:dev/1:net-routedomain"
     # this agent and another one have nothing to do any more, and nothing is found to adopt
@@ -118,6 +119,16 @@ async def test_nothing_is_left_after_the_last_load_balancer(scene: Scene) -> Non
     assert not (await owner.retire(PROJECT, 1, session_of(1))).left
     partitions = (await scene.rig.hands.call("GET", "auth/partition"))["items"]
     assert PARTITION not in {item["name"] for item in partitions}
+
+
+async def test_an_adopted_network_moves_to_another_segment(scene: Scene) -> None:
+    owner = scene.rig.owner(**ADJACENT)
+    await owner.adopt(PROJECT)
+    await apply(owner, scene.wanted)
+    moved = replace(scene.theirs, segmentation_id=105)
+    await apply(owner, replace(scene.wanted, networks=(moved,), revision=2))
+    assert await names(scene.rig, "net/vlan") == ["vlan-105"]
+    assert await names(scene.rig, "net/route-domain") == [PARTITION]
 
 
 @pytest.mark.parametrize("missing", [AddressUse.SELF, AddressUse.SNAT])
@@ -321,7 +332,7 @@ KINDS = {
 
 
 @settings(
-    max_examples=10,
+    max_examples=12,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
@@ -331,18 +342,21 @@ KINDS = {
     without=st.sets(st.sampled_from([AddressUse.SELF, AddressUse.SNAT])),
     ha=st.sampled_from(sorted(SNAT_NAMES)),
     snat=st.integers(0, 2),
-    gone_first=st.booleans(),
+    backwards=st.booleans(),
+    our_name=st.booleans(),
 )
 def test_whatever_f5s_agent_made_is_served_and_then_gone(
-    numbers: list[int], without: set[AddressUse], ha: str, snat: int, *, gone_first: bool
+    numbers: list[int], without: set[AddressUse], ha: str, snat: int, *, backwards: bool, our_name: bool
 ) -> None:
     """Some load balancers on networks of any type, of whose addresses some cannot be kept; with more or fewer SNAT
-    addresses than before. They are adopted together, and deleted one after the other."""
+    addresses than before, on a device that is named as we name it, or not. They are adopted together, and deleted one
+    after the other."""
 
     async def run() -> None:
         async with bigip("bigip-1") as rig:
             await make_vtep(rig.hands, "192.0.2.1")
-            f5 = F5Agent(rig.hands, ha=ha)
+            name = hosts_of(rig)[0].replace(":", "-") if our_name else "unit"
+            f5 = F5Agent(rig.hands, ha=ha, name=name)
             await f5.begin()
             wanted = []
             for number in numbers:
@@ -362,8 +376,7 @@ def test_whatever_f5s_agent_made_is_served_and_then_gone(
             await apply(owner, *services)
             await apply(owner, *services)
             assert await apply(rig.owner(**ADJACENT, f5_snat_addresses_per_subnet=str(snat)), *services) == 0
-            order = list(reversed(numbers)) if gone_first else numbers
-            for number in order:
+            for number in reversed(numbers) if backwards else numbers:
                 outcome = await owner.apply(batch(gone(number)))
                 assert not outcome.outcomes[0].error
             assert not await there(rig) and not await rig.content()

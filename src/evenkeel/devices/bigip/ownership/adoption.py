@@ -49,7 +49,7 @@ async def found_networks(
 
 def _route_domain(observed: Observed, partition: str) -> int | str:
     """Its number, or why there is none to adopt."""
-    domains = [seen for key, seen in observed.items() if key.type == ROUTE_DOMAIN]
+    domains = [seen for key, seen in observed.items() if key.type == ROUTE_DOMAIN and seen.mark is None]
     numbers = {seen.key.name: int(seen.attributes.get("id", 0)) for seen in domains}
     if not numbers:
         return COMMON_ROUTE_DOMAIN

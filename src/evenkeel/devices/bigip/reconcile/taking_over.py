@@ -35,6 +35,7 @@ from evenkeel.devices.bigip.reconcile import f5_agent
 
 _SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address", ARP: "ipAddress"}
 """What shows that two objects of a type are the same one; a device has no two with the same value."""
+_BESIDE = "-evenkeel"
 _PATHS = ("vlan", "vlans", "members")
 """Attributes that name other objects of networks."""
 
@@ -45,8 +46,8 @@ Found = Mapping[tuple[str, object], ObservedObject]
 def under_their_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
-    """The same, with the names that the objects of networks have on the device."""
-    services = list(rendered)
+    """The same, with the names that the objects of networks have on the device, and with what else ours differ in."""
+    services = [replace(one, objects=tuple(_everywhere(item, observed) for item in one.objects)) for one in rendered]
     if not any(one.networks for one in services):
         return services
     found = {
@@ -60,14 +61,19 @@ def under_their_names(
     ]
 
 
+def _everywhere(item: WantedObject, observed: Observed) -> WantedObject:
+    """F5's agent had virtual servers listen on the VLAN of their VIP only, which so could not be removed before them;
+    ours listen everywhere in their route domain. Once: what an operator restricts later stays."""
+    seen = observed.get(item.key) if item.key.type == VIRTUAL else None
+    if seen is None or seen.mark is not None or not seen.attributes.get("vlansEnabled"):
+        return item
+    return replace(item, attributes={**item.attributes, "vlansDisabled": True, "vlans": []})
+
+
 def _renamed(
     networks: Sequence[WantedObject], found: Found, observed: Observed, names: BigIpNames, partition: str
 ) -> tuple[WantedObject, ...]:
-    there = {
-        item.key: key
-        for item in networks
-        if item.key not in observed and (key := _there(item, found, observed, names, partition)) is not None
-    }
+    there = {item.key: key for item in networks if (key := _there(item, found, observed, names, partition)) is not None}
     profiles = {
         item.key: profile for item in networks if (profile := _profile(item, observed.get(item.key), names)) is not None
     }
@@ -95,7 +101,11 @@ def _with(value: Any, paths: Mapping[str, str]) -> Any:
 
 
 def _there(item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str) -> Key | None:
-    """The object that the device has instead of one that it lacks."""
+    """The object that the device has instead; for one whose name another address has, a name beside it. None: it has
+    its own name."""
+    own = observed.get(item.key)
+    if own is not None and not _is_in_the_way(item, own, partition):
+        return None
     if item.key.type == VLAN:
         key = Key(type=VLAN, name=f5_agent.flat_vlan(item.key.name))
         return key if key in observed and item.key.name.startswith("flat-") else None
@@ -103,9 +113,16 @@ def _there(item: WantedObject, found: Found, observed: Observed, names: BigIpNam
     if attribute is None:
         return None
     seen = found.get((item.key.type, canonical.form(attribute)(item.attributes[attribute])))
-    if seen is None or not (names.owns(seen.mark) or (seen.mark is None and _is_its(seen, item, partition))):
-        return None
-    return seen.key
+    if seen is not None and (names.owns(seen.mark) or (seen.mark is None and _is_its(seen, item, partition))):
+        return seen.key
+    return None if own is None else replace(item.key, name=f"{item.key.name}{_BESIDE}")
+
+
+def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> bool:
+    """Whether F5's agent gave our name to another address: that one is removed after ours has taken its place."""
+    if item.key.type not in (SELF_IP, SNAT_ADDRESS) or seen.mark is not None or not _is_its(seen, item, partition):
+        return False
+    return not canonical.same("address", item.attributes["address"], seen.attributes)
 
 
 def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
