@@ -21,7 +21,7 @@ from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.devices.services import listener
 from tests.system.test_networks import TENANTS, AttachedWorld
 from tests.system.test_removed_partitions import DEVICES, delete
-from tests.system.world import ENVIRONMENT
+from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
 THEIR_NUMBERS = {"a": 2, "b": 1}
@@ -61,7 +61,7 @@ class AdoptionWorld(AttachedWorld):
             await f5.begin(number)
             await f5.serve(wanted, await f5.attach(theirs, number), number)
 
-    async def create_again(self, tenant: str) -> str:
+    async def create_again(self, tenant: str) -> None:
         """The load balancer with the ids that it had in Neutron."""
         id_, port_id = self.ids[tenant], str(uuid.uuid4())
         vip = Vip(address="10.0.0.101", subnet_id=f"sub-{tenant}", network_id=f"net-{tenant}", port_id=port_id)
@@ -86,25 +86,6 @@ class AdoptionWorld(AttachedWorld):
         plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
         change = await self.store.tenants.create_load_balancer(tree, plan, [])
         await self.controllers["c0"].driver.accepted(change)
-        return id_
-
-    async def ask(self, tenant: str, *, adopt: bool) -> PlanAnswer:
-        """An operator's ``evenkeel adopt``."""
-        shard = await self.store.operators.hosting(self.ids[tenant])
-        assert shard is not None
-        host = await self.acting(self.ids[tenant])
-        owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
-        inquiry_id = str(uuid.uuid4())
-        await self.store.operators.add_plan_inquiry(inquiry_id, shard.id, "")
-        await self.controllers["c1"].driver.asked(owner, "", inquiry_id, adopt=adopt)
-
-        async def answered() -> bool:
-            return await self.store.operators.plan_answer(inquiry_id) is not None
-
-        await eventually(answered)
-        answer = await self.store.operators.plan_answer(inquiry_id)
-        assert answer is not None
-        return answer
 
     def numbers(self, tenant: str) -> list[set[int]]:
         """Of each device: the route domains of the tenant."""
@@ -115,6 +96,26 @@ class AdoptionWorld(AttachedWorld):
             }
             for name in DEVICES
         ]
+
+
+async def ask(world: World, load_balancer_id: str, *, adopt: bool) -> PlanAnswer:
+    """The answer to an operator's ``evenkeel adopt`` of the load balancer's project."""
+    shard = await world.store.operators.hosting(load_balancer_id)
+    assert shard is not None
+    host = await world.acting(load_balancer_id)
+    owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
+    inquiry_id = str(uuid.uuid4())
+    await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, "")
+    await world.controllers["c1"].driver.asked(owner, "", inquiry_id, adopt=adopt)
+    found: list[PlanAnswer] = []
+
+    async def answered() -> bool:
+        answer = await world.store.operators.plan_answer(inquiry_id)
+        found.extend([answer] if answer is not None else [])
+        return bool(found)
+
+    await eventually(answered)
+    return found[0]
 
 
 @pytest.fixture
@@ -140,12 +141,12 @@ async def test_tenants_are_adopted_whatever_their_numbers_were_and_leave_nothing
             return "'evenkeel adopt'" in (await world.root(world.ids[tenant])).status_reason
 
         await eventually(refused)
-    shown = await world.ask("a", adopt=False)
+    shown = await ask(world, world.ids["a"], adopt=False)
     names = {step.name for plan in shown.devices for step in plan.operations if step.verb == "modify"}
     assert not shown.problem and {f"/{ENVIRONMENT}_a/{ENVIRONMENT}_a", f"/{ENVIRONMENT}_a/vlan-101"} <= names
     assert not [step for plan in shown.devices for step in plan.operations if step.note]
     for tenant in TENANTS:
-        answer = await world.ask(tenant, adopt=True)
+        answer = await ask(world, world.ids[tenant], adopt=True)
         assert not answer.problem
         await eventually(lambda tenant=tenant: world.active(world.ids[tenant]))  # type: ignore[misc]
         assert world.numbers(tenant) == [{THEIR_NUMBERS[tenant]}] * 2
@@ -191,7 +192,7 @@ async def test_a_number_that_is_in_service_is_refused_and_nothing_is_changed(wor
             update(schema.route_domain).where(schema.route_domain.c.shard_id == shard.id).values(number=9)
         )
     )
-    answer = await world.ask("b", adopt=True)
+    answer = await ask(world, world.ids["b"], adopt=True)
     assert "route domain 9" in answer.problem and "project a" in answer.problem
     for hands in devices:
         partition = await hands.call("GET", f"auth/partition/{ENVIRONMENT}_b")

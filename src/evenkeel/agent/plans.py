@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 PLANS_AT_ONCE = 2
 WAITING_MAX = 8
 PLAN_SECONDS = 20.0
+ADOPTION_SECONDS = 90.0
+"""With the pass that is under way, and the ports at the network service."""
 
 
 class PlanDesk:
@@ -90,8 +92,9 @@ class PlanDesk:
     ) -> None:
         devices: tuple[DevicePlan, ...] = ()
         problem = ""
+        seconds = ADOPTION_SECONDS if hint.adopt else PLAN_SECONDS
         try:
-            async with asyncio.timeout(PLAN_SECONDS), self._turns:
+            async with asyncio.timeout(seconds), self._turns:
                 batch = await self._batch(hint, shard)
                 if hint.load_balancer_id:
                     devices = await self._plan(batch)
@@ -102,7 +105,7 @@ class PlanDesk:
                 else:
                     devices = await self._adopt(batch, shard, apply=False)
         except TimeoutError:
-            problem = f"the devices did not answer within {PLAN_SECONDS:g} s"
+            problem = f"the devices did not answer within {seconds:g} s"
         except (BusUnavailable, CallRefused, SessionLost, DeviceUnavailable, DeviceRejected) as error:
             problem = str(error)
         except Exception:

@@ -225,5 +225,7 @@ async def test_what_is_not_attached_or_not_so_is_refused(world: World) -> None:
         await adopt(world, 0)
     with pytest.raises(Conflict, match=f"at most {ADDRESSES_MAX}"):
         await adopt(world, 5, *[self_ip("10.1.0.7")] * (ADDRESSES_MAX + 1))
+    with pytest.raises(Conflict, match="0 to 65534 are allowed"):
+        await adopt(world, 65535)
     with pytest.raises(SessionLost):
         await adopt(world, 5, session_id="another")

@@ -26,7 +26,7 @@ from evenkeel.core.model import Subnet
 from evenkeel.core.network import PortClaim
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.networks.attaching import lock_group_of, read_attached, read_known
+from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
 from evenkeel.store.networks.bindings import bind_again
 from evenkeel.store.networks.claims import take_over
 from evenkeel.store.networks.common import networks_of
@@ -46,7 +46,7 @@ _port, _shard, _root = schema.device_port, schema.shard, schema.load_balancer
 def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
     """Network id and address of those that are ports, and not the shard's already. Three queries."""
     check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
-    _check_count(call)
+    _check_call(call)
     known = read_known(connection, {each.subnet_id for each in call.addresses})
     mine = read_attached(connection, call.shard_id).addresses
     has = {(subnet_id, one.address) for subnet_id, found in mine.items() for one in found}
@@ -62,7 +62,7 @@ def adopt_networks(
 ) -> TakenNetworks:
     """Reserve the number and the addresses for the shard. Raises :class:`Conflict`, :class:`SessionLost`."""
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
-    _check_count(call)
+    _check_call(call)
     lock_group_of(connection, place.shard_id)
     number = _number_now(connection, place, call.route_domain)
     holder = _check_number(connection, place, number, call.route_domain)
@@ -74,14 +74,16 @@ def adopt_networks(
         _move(connection, place, number, call.route_domain, holder)
     _give(connection, place, addresses, ports)
     text = f"route domain {call.route_domain} and {len(addresses)} addresses were taken over from another program"
-    record_event(connection, kind="networks_adopted", text=text, shard_id=place.shard_id)
+    record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
     log.warning("networks adopted", shard=place.shard_id, route_domain=call.route_domain, addresses=len(addresses))
     return TakenNetworks(
         route_domain=call.route_domain, addresses=addresses, ports=_ports_of(connection, place, addresses)
     )
 
 
-def _check_count(call: AdoptNetworks) -> None:
+def _check_call(call: AdoptNetworks) -> None:
+    if not COMMON_ROUTE_DOMAIN <= call.route_domain <= ROUTE_DOMAINS_MAX:
+        raise Conflict(f"route_domain: {call.route_domain} is none; 0 to {ROUTE_DOMAINS_MAX} are allowed")
     if len(call.addresses) > ADDRESSES_MAX:
         raise Conflict(f"addresses: {len(call.addresses)} were found; at most {ADDRESSES_MAX} can be adopted at once")
 
