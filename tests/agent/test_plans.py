@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from evenkeel.agent.plans import WAITING_MAX, PlanDesk
 from evenkeel.core import messages as m
+from evenkeel.core.adoption import FoundNetworks
 from evenkeel.core.device import PartitionBatch
-from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.errors import CallRefused, DeviceUnavailable
+from evenkeel.core.networks import NetworkType, ServiceNetwork
 from evenkeel.core.plans import ORPHAN, DevicePlan
 from evenkeel.devices.noop import NoopGroup, NoopMemory
 from tests.agent.fakes import SETTINGS, FakeSession
@@ -132,3 +134,97 @@ async def test_what_no_controller_expected_is_told_longest_first(scene: tuple[Pl
     (plan,) = controllers.reports[0].devices
     assert [(step.name, step.note) for step in plan.operations] == [("lb-b", "70"), ("lb-a", "2"), ("lb-c", "2")]
     assert {step.type for step in plan.operations} == {ORPHAN} and plan.device == "noop"
+
+
+FOUND = FoundNetworks(route_domain=5)
+
+
+class Attached(Device):
+    """Has networks of another program, until they are adopted."""
+
+    def __init__(self, log: list[str]) -> None:
+        super().__init__()
+        self.free.set()
+        self.log = log
+        self.refusal = ""
+        self.there = True
+
+    async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
+        return FOUND if self.there else None
+
+    async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        self.log.append(f"plan in {batch.services[0].networks[0].route_domain}")
+        return (replace(PLANS[0], refusal=self.refusal),)
+
+    async def adopt(self, project_id: str) -> None:
+        self.log.append("adopt")
+
+
+class Adopting(Controllers):
+    """Have a load balancer in route domain 1."""
+
+    def __init__(self, log: list[str]) -> None:
+        super().__init__()
+        self.log = log
+        self.refusal: Exception | None = None
+
+    async def services(self, call: m.GetServices) -> m.ServiceDefinitions:
+        network = ServiceNetwork(id="n", project_id="p1", network_type=NetworkType.VLAN, common=False, route_domain=1)
+        return m.ServiceDefinitions(services=(service(networks=(network,)),))
+
+    async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
+        assert (call.shard_id, call.epoch) == ("shard-1", 3)
+        if self.refusal is not None:
+            raise self.refusal
+        self.log.append("reserve" if call.apply else "ask")
+        return m.NetworksAdopted(route_domain=call.route_domain)
+
+
+def adopting() -> tuple[PlanDesk, Attached, Adopting, list[str]]:
+    log: list[str] = []
+    device, controllers = Attached(log), Adopting(log)
+    given: Any = {"controllers": controllers, "device": device, "settings": SETTINGS}
+    session: Any = FakeSession()
+    return PlanDesk(session, **given), device, controllers, log
+
+
+async def ask(desk: PlanDesk, controllers: Controllers, *, adopt: bool, turn: asyncio.Lock | None = None) -> str:
+    """The problem in the answer."""
+    before = len(controllers.reports)
+    desk.ask(replace(question(load_balancer_id=""), adopt=adopt), SHARD, turn=turn)
+    await eventually(lambda: len(controllers.reports) > before)
+    return controllers.reports[-1].problem
+
+
+async def test_networks_are_reserved_before_the_devices_are_marked() -> None:
+    desk, device, controllers, log = adopting()
+    assert await ask(desk, controllers, adopt=False) == ""
+    assert log == ["ask", "plan in 5"]
+    log.clear()
+    assert await ask(desk, controllers, adopt=True) == ""
+    assert log == ["ask", "plan in 5", "reserve", "adopt"]
+    device.there = False
+    log.clear()
+    assert await ask(desk, controllers, adopt=True) == ""
+    assert log == ["plan in 1", "adopt"]
+
+
+@pytest.mark.parametrize("adopt", [False, True])
+async def test_what_devices_or_controllers_refuse_is_not_adopted(adopt: bool) -> None:
+    desk, device, controllers, log = adopting()
+    device.refusal = "its tunnel ends elsewhere"
+    assert "its tunnel ends elsewhere" in await ask(desk, controllers, adopt=adopt)
+    controllers.refusal = CallRefused("conflict", "route domain 5 is that of project p2")
+    assert "is that of project p2" in await ask(desk, controllers, adopt=adopt)
+    assert "reserve" not in log and "adopt" not in log
+
+
+async def test_no_pass_of_the_shard_writes_meanwhile() -> None:
+    desk, _, controllers, log = adopting()
+    turn = asyncio.Lock()
+    async with turn:  # a pass has fetched definitions
+        desk.ask(replace(question(load_balancer_id=""), adopt=True), SHARD, turn=turn)
+        await eventually(lambda: turn._waiters)
+        assert not log
+    await eventually(lambda: controllers.reports)
+    assert log[-1] == "adopt" and not turn.locked()

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from evenkeel.controller.adoptions import Adoptions
 from evenkeel.controller.callbacks import Callbacks, has_findings
 from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
@@ -95,7 +96,15 @@ def callbacks(answer: Any, **settings: Any) -> Callbacks:
 def made(store: Any, hints: Hints, settings: ControllerSettings) -> Callbacks:
     certificates = CertificateCallback(store, store, None, settings)
     definitions = DefinitionReader(store, store, None, settings)
-    return Callbacks(store, store, hints, settings, certificates=certificates, definitions=definitions)
+    return Callbacks(
+        store,
+        store,
+        hints,
+        settings,
+        certificates=certificates,
+        definitions=definitions,
+        adoptions=Adoptions(store, None),
+    )
 
 
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")

@@ -13,6 +13,8 @@ from evenkeel.metrics.agent import CALL_DURATION
 
 LONGEST_SECONDS = 60.0
 """Limits of the time-out of a call for service definitions."""
+ADOPTION_SECONDS = 10.0
+"""More for an adoption, whose ports are looked for and marked at the network service."""
 LANE_REST_KEEPALIVES = (4, 120)
 """Number of keepalives sent by the shared queue after the keepalive queue gave no answer: the first time, and the most;
 it doubles. When a broker is back, keepalives arrive before controllers consume their queue again."""
@@ -77,6 +79,7 @@ class ControllerClient:
         """Numbers reports, across all sessions of the process."""
         self._timeout = self._services_timeout = timeout_seconds
         self._judges_orphans = False
+        self._adopts_networks = False
 
     async def _ask(
         self, call: m.Call, expected: type[R], timeout_seconds: float | None = None, *, queue: str = ""
@@ -112,6 +115,7 @@ class ControllerClient:
 
     def _told(self, state: m.SessionState) -> m.SessionState:
         self._judges_orphans = state.judges_orphans
+        self._adopts_networks = state.adopts_networks
         return self._keepalives.told(state)
 
     async def report_state(self, call: m.ReportState) -> None:
@@ -141,6 +145,13 @@ class ControllerClient:
     async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict | None:
         """What is to become of load balancers that nobody named; None: controllers of an older version do not know."""
         return await self._ask(call, m.OrphanVerdict) if self._judges_orphans else None
+
+    async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
+        """Take over what another program attached devices to, or say what would be. Controllers may have to wait for
+        the network service before they answer."""
+        if not self._adopts_networks:
+            raise CallRefused("unexpected", "controllers of an earlier version adopt no partition with networks")
+        return await self._ask(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
 
     async def report_applied(self, call: m.ReportApplied) -> m.ReportReceipt:
         """Report the outcomes of a pass."""

@@ -253,7 +253,7 @@ class Ownership:
         if entry is not None and isinstance(entry[0], ShardWorker):
             worker = entry[0]
             shard = m.Assignment(shard_id=worker.shard_id, project_id=worker.project_id, epoch=worker.epoch)
-            self._plans.ask(hint, shard, worker.look_again)
+            self._plans.ask(hint, shard, worker.look_again, turn=worker.turn)
         elif entry is not None and isinstance(entry[0], CommonShardWorker):
             observer = entry[0]
             shard = m.Assignment(shard_id=observer.shard_id, project_id=observer.project_id, epoch=observer.epoch)

@@ -4,25 +4,30 @@ unless an operator has a partition adopted.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.agent.shard_client import ShardClient
 from evenkeel.core import messages as m
+from evenkeel.core.adoption import FoundNetworks, TakenNetworks, as_adopted
 from evenkeel.core.device import PartitionBatch
 from evenkeel.core.errors import BusUnavailable, CallRefused, DeviceRejected, DeviceUnavailable, SessionLost
 from evenkeel.core.plans import ORPHAN, DevicePlan, PlannedOperation, bounded
-from evenkeel.core.ports import Device
+from evenkeel.core.ports import Device, NetworkAdopter
 
 log = structlog.get_logger(__name__)
 
 PLANS_AT_ONCE = 2
 WAITING_MAX = 8
 PLAN_SECONDS = 20.0
+ADOPTION_SECONDS = 90.0
+"""With the pass that is under way, and the ports at the network service."""
 
 
 class PlanDesk:
@@ -40,9 +45,17 @@ class PlanDesk:
         self._turns = asyncio.Semaphore(PLANS_AT_ONCE)
         self._tasks: dict[asyncio.Task[None], None] = {}
 
-    def ask(self, hint: m.PlanHint, shard: m.Assignment, on_adopted: Callable[[], None] = lambda: None) -> None:
-        """Answer later. ``shard``: as this agent serves it. ``on_adopted``: called when its partition was adopted."""
-        self._later(hint, self._answer(hint, shard, on_adopted))
+    def ask(
+        self,
+        hint: m.PlanHint,
+        shard: m.Assignment,
+        on_adopted: Callable[[], None] = lambda: None,
+        *,
+        turn: AbstractAsyncContextManager[None] | None = None,
+    ) -> None:
+        """Answer later. ``shard``: as this agent serves it. ``on_adopted``: called when its partition was adopted.
+        ``turn``: held while it is adopted, so that no pass writes what it fetched before."""
+        self._later(hint, self._answer(hint, shard, on_adopted, turn or nullcontext()))
 
     def tell_unexpected(self, hint: m.PlanHint, shard: m.Assignment, unexpected: Mapping[str, float]) -> None:
         """Answer a question about the group's common shard: the load balancers that its devices hold and controllers
@@ -70,17 +83,29 @@ class PlanDesk:
             task.cancel()
         self._tasks.clear()
 
-    async def _answer(self, hint: m.PlanHint, shard: m.Assignment, on_adopted: Callable[[], None]) -> None:
+    async def _answer(
+        self,
+        hint: m.PlanHint,
+        shard: m.Assignment,
+        on_adopted: Callable[[], None],
+        turn: AbstractAsyncContextManager[None],
+    ) -> None:
         devices: tuple[DevicePlan, ...] = ()
         problem = ""
+        seconds = ADOPTION_SECONDS if hint.adopt else PLAN_SECONDS
         try:
-            async with asyncio.timeout(PLAN_SECONDS), self._turns:
-                devices = await self._plan(hint, shard)
-                if hint.adopt:
-                    await self._device.adopt(shard.project_id)
+            async with asyncio.timeout(seconds), self._turns:
+                batch = await self._batch(hint, shard)
+                if hint.load_balancer_id:
+                    devices = await self._plan(batch)
+                elif hint.adopt:
+                    async with turn:
+                        devices = await self._adopt(batch, shard, apply=True)
                     on_adopted()
+                else:
+                    devices = await self._adopt(batch, shard, apply=False)
         except TimeoutError:
-            problem = f"the devices did not answer within {PLAN_SECONDS:g} s"
+            problem = f"the devices did not answer within {seconds:g} s"
         except (BusUnavailable, CallRefused, SessionLost, DeviceUnavailable, DeviceRejected) as error:
             problem = str(error)
         except Exception:
@@ -105,7 +130,7 @@ class PlanDesk:
         except (BusUnavailable, CallRefused, SessionLost) as error:
             log.warning("plan not reported", load_balancer=hint.load_balancer_id, error=str(error))
 
-    async def _plan(self, hint: m.PlanHint, shard: m.Assignment) -> tuple[DevicePlan, ...]:
+    async def _batch(self, hint: m.PlanHint, shard: m.Assignment) -> PartitionBatch:
         client = ShardClient(
             shard,
             session=self._session,
@@ -114,7 +139,7 @@ class PlanDesk:
             carries_traffic=self._device.facts.carries_traffic,
         )
         services = await client.fetch((hint.load_balancer_id,) if hint.load_balancer_id else None)
-        batch = PartitionBatch(
+        return PartitionBatch(
             project_id=shard.project_id,
             epoch=shard.epoch,
             session_id=self._session.id,
@@ -122,4 +147,37 @@ class PlanDesk:
             complete=not hint.load_balancer_id,
             keeps_orphans=True,
         )
-        return await self._device.plan(batch) if services or batch.complete else ()
+
+    async def _plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
+        return await self._device.plan(batch) if batch.services or batch.complete else ()
+
+    async def _adopt(self, batch: PartitionBatch, shard: m.Assignment, *, apply: bool) -> tuple[DevicePlan, ...]:
+        """The plan of the next complete pass after an adoption. With ``apply`` the partition is adopted then: first at
+        the controllers, so that the devices never have what the shard does not. Raises :class:`CallRefused`,
+        :class:`DeviceRejected` with the reason, before anything is changed."""
+        found = await self._device.found_networks(batch) if isinstance(self._device, NetworkAdopter) else None
+        if found is not None:
+            batch = replace(batch, services=as_adopted(batch.services, await self._take(found, shard, apply=False)))
+        plans = await self._plan(batch)
+        if found is not None:
+            for plan in plans:
+                if plan.refusal or (apply and plan.problem and not plan.operations):
+                    raise DeviceRejected(plan.device, plan.refusal or plan.problem)
+        if apply:
+            if found is not None:
+                await self._take(found, shard, apply=True)
+            await self._device.adopt(shard.project_id)
+        return plans
+
+    async def _take(self, found: FoundNetworks, shard: m.Assignment, *, apply: bool) -> TakenNetworks:
+        call = m.AdoptNetworks(
+            agent_id=self._settings.agent_id,
+            session_id=self._session.id,
+            shard_id=shard.shard_id,
+            epoch=shard.epoch,
+            route_domain=found.route_domain,
+            addresses=found.addresses,
+            apply=apply,
+        )
+        adopted = await self._controllers.adopt_networks(call)
+        return TakenNetworks(route_domain=adopted.route_domain, addresses=adopted.addresses)

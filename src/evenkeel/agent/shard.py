@@ -112,6 +112,8 @@ class ShardWorker:
         self._retries = Retries(settings.retry, rng)
         self._wake = asyncio.Event()
         self._wake.set()
+        self.turn = asyncio.Lock()
+        """Held from before a pass fetches definitions until it has written them."""
         self._stopping = False
         self._lost = False
         self._next_resync = clock.monotonic() + self._resync_interval()
@@ -216,7 +218,8 @@ class ShardWorker:
                 await self._wait_for_work()
                 if self._stopping:
                     return
-                await self._pass()
+                async with self.turn:
+                    await self._pass()
         finally:
             self._pass_limit.forget(self.shard_id)
             self._device.forget(self.project_id)

@@ -13,7 +13,8 @@ from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balance
 PLANNED = "nothing is changed yet: --yes adopts the partition\n"
 ADOPTED = "adopted: the next pass changes this\n"
 ANSWER_SECONDS = 40.0
-"""The agent reads its devices before the controller answers."""
+ADOPTION_SECONDS = 120.0
+"""The agent reads its devices before the controller answers, and for an adoption waits for the network service."""
 
 
 class ShowPlan(ApiCommand):
@@ -59,7 +60,8 @@ class Adopt(ApiCommand):
         """Ask and show."""
         shard = self._shard(parsed_args.project, parsed_args.environment)
         path, body = f"{API}/shards/{segment(shard)}/adoption", {"adoption": {"apply": parsed_args.yes}}
-        found = self.client.post(path, body, timeout_seconds=ANSWER_SECONDS)["adoption"]
+        seconds = ADOPTION_SECONDS if parsed_args.yes else ANSWER_SECONDS
+        found = self.client.post(path, body, timeout_seconds=seconds)["adoption"]
         if parsed_args.json:
             self.app.stdout.write(f"{json.dumps(found, indent=2)}\n")
         else:

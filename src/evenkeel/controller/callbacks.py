@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import structlog
 from msgspec.structs import replace
 
+from evenkeel.controller.adoptions import Adoptions
 from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
 from evenkeel.controller.former_agents import readable_by_former
@@ -44,6 +45,7 @@ class Callbacks:
         *,
         certificates: CertificateCallback,
         definitions: DefinitionReader,
+        adoptions: Adoptions,
         on_unserved: Callable[[], None] = lambda: None,
         on_moved: Callable[[], None] = lambda: None,
         on_departure: Callable[[m.Departure], None] = lambda _: None,
@@ -55,6 +57,7 @@ class Callbacks:
         self._settings = settings
         self._certificates = certificates
         self._definitions = definitions
+        self._adoptions = adoptions
         self._on_unserved = on_unserved
         self._on_moved = on_moved
         self._keepalives = KeepaliveRounds(
@@ -113,6 +116,8 @@ class Callbacks:
                     grace_seconds=self._settings.orphan_grace_seconds,
                     limit=self._settings.orphans_per_answer,
                 )
+            case m.AdoptNetworks():
+                return await self._adoptions.answer(message)
             case m.ReportStatus():
                 return await self._observed(message)
             case m.ReportPlan():
@@ -216,4 +221,11 @@ def has_findings(report: m.ReportStatus) -> bool:
 
 def _told(state: m.SessionState) -> m.SessionState:
     """The state, with the features of this version's controllers."""
-    return replace(state, takes_keepalives=True, takes_light_keepalives=True, repeats_hints=True, judges_orphans=True)
+    return replace(
+        state,
+        takes_keepalives=True,
+        takes_light_keepalives=True,
+        repeats_hints=True,
+        judges_orphans=True,
+        adopts_networks=True,
+    )

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from evenkeel.controller.activity import ActivityRecorder
+from evenkeel.controller.adoptions import Adoptions
 from evenkeel.controller.callbacks import Callbacks
 from evenkeel.controller.certificates import CertificateCallback
 from evenkeel.controller.definitions import DefinitionReader
@@ -84,6 +85,7 @@ class Controller:
             settings,
             certificates=CertificateCallback(store.ownership, store.renewals, key_manager, settings),
             definitions=self._definitions,
+            adoptions=Adoptions(store.ownership, network),
             on_unserved=self._scheduler.wake,
             on_moved=self._networks_moved,
             on_departure=self._failure_detector.departed,

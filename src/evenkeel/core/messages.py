@@ -8,6 +8,7 @@ Agents call on the environment's shared callback queue and get a :class:`Reply`;
 agent's own queue.
 """
 
+from evenkeel.core.adoption import FoundAddress
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
@@ -247,6 +248,24 @@ class JudgeOrphans(Message, tag="judge_orphans"):
     shard_id: ShardId
     epoch: int
     load_balancer_ids: tuple[LoadBalancerId, ...]
+
+
+class AdoptNetworks(Message, tag="adopt_networks"):
+    """Have the shard take over the route domain and the addresses that another program gave to the devices in the
+    tenant's partition, before the partition itself is adopted. Refused with ``conflict`` if it cannot: then nothing is
+    changed. Only controllers that announce it (:attr:`SessionState.adopts_networks`) answer.
+    """
+
+    agent_id: AgentId
+    session_id: SessionId
+    shard_id: ShardId
+    epoch: int
+    route_domain: int
+    """Its number on all devices of the group."""
+    addresses: tuple[FoundAddress, ...] = ()
+    """At most :data:`evenkeel.core.adoption.ADDRESSES_MAX`."""
+    apply: bool = False
+    """False: only say what would be taken over."""
 
 
 class ReleaseShards(Message, tag="release_shards"):
@@ -508,6 +527,8 @@ class SessionState(Reply, tag="session_state"):
     """
     judges_orphans: bool = False
     """:class:`JudgeOrphans` is answered."""
+    adopts_networks: bool = False
+    """:class:`AdoptNetworks` is answered."""
 
 
 class Assignment(Wire):
@@ -569,6 +590,14 @@ class OrphanVerdict(Reply, tag="orphan_verdict"):
     """When to ask again, if not before with the next complete pass."""
 
 
+class NetworksAdopted(Reply, tag="networks_adopted"):
+    """The answer to :class:`AdoptNetworks`: what was, or would be, taken over."""
+
+    route_domain: int
+    addresses: tuple[FoundAddress, ...] = ()
+    """Of those named; the devices get others instead of the rest."""
+
+
 class ReportReceipt(Reply, tag="report_receipt"):
     """The report was received. ``stale``: its epoch was old, so it was ignored."""
 
@@ -595,6 +624,7 @@ Call = (
     | GetServices
     | GetCertificates
     | JudgeOrphans
+    | AdoptNetworks
     | ReleaseShards
     | RaiseEpoch
     | EndSession
@@ -612,6 +642,7 @@ AnyReply = (
     | ServiceDefinitions
     | Certificates
     | OrphanVerdict
+    | NetworksAdopted
     | ReportReceipt
 )
 AnyMessage = Call | Departure | Hint | AnyReply

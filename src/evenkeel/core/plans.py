@@ -54,6 +54,8 @@ class DevicePlan(Wire):
     left: tuple[str, ...] = ()
     problem: str = ""
     """Why nothing would be changed, or why it is unknown (human-readable)."""
+    refusal: str = ""
+    """Why the partition cannot be adopted: what another program made would be interrupted (human-readable)."""
 
 
 class PlanAnswer(Wire):

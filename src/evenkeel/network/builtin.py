@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from evenkeel.core.adoption import FoundAddress
 from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NotFound, Unsupported
@@ -133,6 +134,15 @@ class BuiltinNetwork:
 
     async def abandon_address(self, taken: TakenAddress) -> None:
         """Nothing was taken outside the database."""
+
+    async def find_adoptable(
+        self, network_id: str, wanted: Collection[FoundAddress]
+    ) -> Mapping[FoundAddress, PortClaim]:
+        """None: there are no ports."""
+        return {}
+
+    async def adopt_port(self, taken: TakenAddress) -> None:
+        """There are no ports."""
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None

@@ -1,5 +1,6 @@
 """Load balancers in networks of each type, as clients and members see them: on a switch, between namespaces."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,12 +11,14 @@ from msgspec.structs import replace
 from evenkeel.core.networks import NetworkType
 from evenkeel.core.service import ServiceDefinition
 from icontrol_emulator import Emulator
+from tests.devices.bigip.f5_networks import NUMBER, F5Agent, adopted, elsewhere
 from tests.devices.bigip.networks import ADJACENT, VTEP, balancer, host, hosts_of, make_vtep, network, subnet, tunnel
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.test_common_networks import networks, shared, used
 from tests.devices.owner import Owner
-from tests.devices.services import batch, gone
+from tests.devices.services import PROJECT, batch, gone
 from tests.icontrol_emulator.wired_site import WiredSite, wired
+from tests.waiting import eventually
 
 UNDERLAY = 4000
 VIP = "10.1.0.101"
@@ -161,3 +164,40 @@ async def test_global_routed_mode_uses_what_operators_made(site: WiredSite) -> N
         await apply(owner, in_turn(wanted))
         assert set(await client.ask(VIP, 4)) == {"10.3.0.200", "10.3.0.201"}
         assert {peer for server in servers for peer in server.peers} == {"10.3.0.2"}
+
+
+async def test_what_f5s_agent_attached_is_adopted_under_traffic(site: WiredSite) -> None:
+    """Requests are answered before, meanwhile and afterwards, by the same members with the same source address."""
+    client = site.host("client", "10.1.0.50/24", vlan=101)
+    servers = [await site.server(address, f"{address}/24", vlan=101) for address in MEMBERS]
+    async with device(site) as rig:
+        theirs = network(1, subnet(1, hosts_of(rig)), route_domain=NUMBER)
+        wanted = in_turn(balancer(1, theirs, members=MEMBERS))
+        f5 = F5Agent(rig.hands)
+        await f5.begin()
+        await f5.serve(wanted, await f5.attach(theirs))
+        assert sorted(await client.ask(VIP, 4)) == sorted(MEMBERS * 2)
+        owner = rig.owner(**ADJACENT)
+        before = replace(wanted, networks=tuple(map(elsewhere, wanted.networks)))
+        found = await owner.found_networks(batch(before, complete=True))
+        answers: list[str] = []
+        done = asyncio.Event()
+
+        async def browse() -> None:
+            while not done.is_set():
+                answers.extend(await client.ask(VIP, 3))
+
+        browsing = [asyncio.create_task(browse()) for _ in range(2)]
+        await eventually(lambda: len(answers) >= 10)
+        await owner.adopt(PROJECT)
+        for service in adopted([before], found):
+            await apply(owner, service)
+        so_far = len(answers)
+        await eventually(lambda: len(answers) >= so_far + 10)
+        done.set()
+        await asyncio.gather(*browsing)
+        assert set(answers) == set(MEMBERS)
+        assert sorted(await client.ask(VIP, 4)) == sorted(MEMBERS * 2)
+        assert {peer for server in servers for peer in server.peers} == {SNAT}
+        await apply(owner, gone(1))
+        assert await client.finds_nobody(VIP)

@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from openstack.connection import Connection
 
-from evenkeel.core.attachment import DevicePort
+from evenkeel.core.adoption import FoundAddress
+from evenkeel.core.attachment import DevicePort, TakenAddress
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NotFound
 from evenkeel.core.ids import LoadBalancerId, ProjectId
@@ -244,6 +245,59 @@ async def test_members_are_found_at_the_tunnel_end_points_of_their_hosts(neutron
     hosts = await world.driver.find_hosts(world.network_id, ["10.77.0.90", "10.77.0.91"])
     assert hosts["10.77.0.90"] == MemberHost(address="10.77.0.90", mac_address=port.mac_address)
     assert hosts["10.77.0.91"] == MemberHost(address="10.77.0.91", mac_address="")
+
+
+# -- ports of F5's agent
+
+
+async def test_ports_that_f5s_agent_made_for_its_addresses_become_ours(neutron: Connection, world: World) -> None:
+    def made(last: int, **changes: Any) -> Any:
+        fixed = [{"subnet_id": world.subnet_id, "ip_address": f"10.77.0.{last}"}]
+        values = {"name": f"local-unit-{world.subnet_id}", "device_owner": "network:f5lbaasv2", "device_id": "lb-of-f5"}
+        return neutron.network.create_port(network_id=world.network_id, fixed_ips=fixed, **(values | changes))
+
+    def found(last: int) -> FoundAddress:
+        return FoundAddress(
+            subnet_id=world.subnet_id,
+            use=AddressUse.SELF,
+            owner="device",
+            address=f"10.77.0.{last}",
+            name=f"local-unit-{world.subnet_id}",
+        )
+
+    theirs = made(101)
+    made(102, device_owner="compute:nova")
+    made(103, name="loadbalancer-x")
+    two = neutron.network.create_port(
+        network_id=world.network_id,
+        name=f"local-unit-{world.subnet_id}",
+        device_owner="network:f5lbaasv2",
+        fixed_ips=[{"subnet_id": world.subnet_id, "ip_address": f"10.77.0.{last}"} for last in (104, 105)],
+    )
+    wanted = [found(last) for last in range(101, 107)]
+    claims = await world.driver.find_adoptable(world.network_id, wanted)
+    assert list(claims) == [found(101)] and two.id
+    claim = claims[found(101)]
+    assert claim.port_id == theirs.id
+
+    place = DevicePort(
+        subnet_id=world.subnet_id,
+        network_id=world.network_id,
+        use=AddressUse.SELF,
+        owner="device",
+        index=0,
+        binding_host="",
+    )
+    taken = TakenAddress(port=place, address="10.77.0.101", port_id=theirs.id, claim=claim)
+    for _ in range(2):
+        await world.driver.adopt_port(taken)
+        port = neutron.network.get_port(theirs.id)
+        assert (port.name, port.device_owner, port.device_id) == (place.name, "network:evenkeel", claim.claim_id)
+        assert [fixed["ip_address"] for fixed in port.fixed_ips] == ["10.77.0.101"]
+    assert await world.driver.find_adoptable(world.network_id, wanted) == {}
+    assert await world.driver.release_vip(claim)
+    await world.driver.adopt_port(taken)  # it is gone: nothing to mark
+    assert neutron.network.find_port(theirs.id) is None
 
 
 # -- a port of the tenant's own

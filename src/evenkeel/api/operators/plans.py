@@ -19,6 +19,7 @@ from evenkeel.core.values import Value
 
 LOOK_SECONDS = 0.25
 LOOKS = 100
+ADOPTION_LOOKS = 400
 """For longer than an agent works on an answer."""
 
 
@@ -173,16 +174,17 @@ async def _plan(services: Services, shard: Shard | None, load_balancer_id: LoadB
 async def _answer(
     services: Services, owner: ShardOwner, load_balancer_id: LoadBalancerId, *, adopt: bool
 ) -> PlanAnswer:
-    """The agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`."""
+    """The agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
     inquiry_id = services.new_id()
     await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
     await services.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
-    for _ in range(LOOKS):
+    looks = ADOPTION_LOOKS if adopt else LOOKS
+    for _ in range(looks):
         if (answer := await services.operators.plan_answer(inquiry_id)) is not None:
             return answer
         await asyncio.sleep(LOOK_SECONDS)
     raise AgentSilent(
-        f"agent {owner.host} did not answer within {LOOKS * LOOK_SECONDS:g} s; one of an earlier version cannot"
+        f"agent {owner.host} did not answer within {looks * LOOK_SECONDS:g} s; one of an earlier version cannot"
     )
 
 

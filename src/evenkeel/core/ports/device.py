@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from evenkeel.core.adoption import FoundNetworks
 from evenkeel.core.device import (
     Attachments,
     DeviceFacts,
@@ -121,6 +122,17 @@ class Attachable(Protocol):
 
     async def attachments(self) -> Attachments:
         """How it is attached now. Raises :class:`DeviceUnavailable` if no device is reachable."""
+        ...
+
+
+@runtime_checkable
+class NetworkAdopter(Protocol):
+    """A device group whose partitions may hold networks of another program."""
+
+    async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
+        """What another program attached the devices to in the partition that the complete batch is for; None: nothing,
+        or the partition is ours. Changes nothing. Raises :class:`DeviceRejected` with the reason if it cannot be
+        adopted, :class:`DeviceUnavailable` if one of the devices cannot be read."""
         ...
 
 

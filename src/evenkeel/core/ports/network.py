@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
+from evenkeel.core.adoption import FoundAddress
 from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.control import VipPlan
 from evenkeel.core.ids import LoadBalancerId, ProjectId
@@ -99,6 +100,17 @@ class Network(Protocol):
 
     async def abandon_address(self, taken: TakenAddress) -> None:
         """The address was not stored: have its port deleted soon. Never raises."""
+        ...
+
+    async def find_adoptable(
+        self, network_id: str, wanted: Collection[FoundAddress]
+    ) -> Mapping[FoundAddress, PortClaim]:
+        """The ports that another program made for these addresses of devices, with a new claim on each; without those
+        that are not its own by name and owner. Raises :class:`NetworkUnavailable`."""
+        ...
+
+    async def adopt_port(self, taken: TakenAddress) -> None:
+        """Mark such a port as ours. Idempotent. Raises :class:`NetworkUnavailable`, :class:`Conflict`."""
         ...
 
     async def look_up(

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from evenkeel.core.adoption import FoundAddress, TakenNetworks
 from evenkeel.core.attachment import Needs
 from evenkeel.core.certificates import CertificateReader
 from evenkeel.core.control import Change, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
+    AdoptNetworks,
     Assignments,
     FormerShard,
     Keepalive,
@@ -17,6 +19,7 @@ from evenkeel.core.messages import (
     SessionState,
     WantedCertificate,
 )
+from evenkeel.core.network import PortClaim
 from evenkeel.core.values import Value
 
 
@@ -106,6 +109,20 @@ class OwnershipStore(Protocol):
         """Definitions of a shard. ``unattachable``: load balancers for whose networks the network service has no
         answer, with the reason. Raises :class:`SessionLost` if the agent does not own the shard at that epoch, or the
         session is not the agent's."""
+        ...
+
+    async def ports_to_adopt(self, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
+        """Network id and address of those that are ports at the network service, and not the shard's already. Raises
+        :class:`SessionLost` as :meth:`services`."""
+        ...
+
+    async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
+        """Reserve the route domain for the shard, and give it the addresses; without ``apply`` only what that would be.
+        ``ports``: of addresses at the network service, with a new claim each. Repeating it changes nothing.
+
+        A shard of the group that has the number, and whose load balancers no device has had yet, gets another one.
+        Raises :class:`Conflict` with the reason if the shard cannot have it, :class:`SessionLost` as
+        :meth:`services`."""
         ...
 
     async def certificate_reader(

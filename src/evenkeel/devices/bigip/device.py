@@ -9,9 +9,11 @@ from typing import TypeVar
 import structlog
 from msgspec.structs import replace
 
+from evenkeel.core.adoption import FoundNetworks
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
+from evenkeel.core.networks import NetworkLayout
 from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
 from evenkeel.devices.bigip.icontrol.client import IControl
@@ -23,13 +25,14 @@ from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
 from evenkeel.devices.bigip.observe.partition_reads import read_guards, read_partition
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
-from evenkeel.devices.bigip.ownership import claim, guard
+from evenkeel.devices.bigip.ownership import adoption, claim, guard
 from evenkeel.devices.bigip.ownership.floor import Floor
 from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
 from evenkeel.devices.bigip.reconcile.plan import plan
 from evenkeel.devices.bigip.reconcile.shared_networks import SharedNetworks, subnets_of
+from evenkeel.devices.bigip.reconcile.taking_over import unchangeable, under_their_names
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from evenkeel.devices.bigip.saving import ConfigSaver
 from evenkeel.devices.bigip.sync.journal import SyncJournal, ensure_folder
@@ -173,13 +176,28 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         names, removes = self._names, batch.removes_orphans
         todo = plan(observed, complete, partition=folder, names=names, complete=removes, shared=shared)
         wanted = (item.key for one in complete for item in one.objects) if batch.complete else ()
-        return describe(self.host, todo, observed, folder, frozenset(wanted))
+        renamed = under_their_names(complete, observed, names, folder)
+        shown = describe(self.host, todo, observed, folder, frozenset(wanted))
+        return replace(shown, refusal=unchangeable(renamed, observed, folder))
 
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as ours, if it exists. Raises :class:`DeviceRejected` if it is another owner's;
         :class:`DeviceUnavailable`."""
         async with self._alone(project_id) as partition:
-            await guard.adopt_partition(self.icontrol, partition, self._names)
+            adjacent = self._options.attachment.adjacent
+            await guard.adopt_partition(self.icontrol, partition, self._names, adjacent=adjacent)
+
+    async def found_networks(
+        self, project_id: ProjectId, layout: NetworkLayout, subnet_ids: Collection[str]
+    ) -> FoundNetworks | None:
+        """What F5's agent attached it to in the partition. Raises :class:`DeviceRejected` if the partition cannot be
+        adopted, :class:`DeviceUnavailable`."""
+        async with self.reached():
+            found = await adoption.found_networks(self.icontrol, self._names, project_id, layout, subnet_ids)
+        if found is not None and self._guest is not None:
+            reason = "it is the guest of a vCMP host, which gave it its VLANs: its partitions are not adopted"
+            raise DeviceRejected(self.host, reason)
+        return found
 
     async def retire(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Remove the partition if it is empty, with its guard if that is this owner's. True: there is none now. Raises

@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 from msgspec.structs import replace
 
+from evenkeel.core.adoption import FoundNetworks
 from evenkeel.core.device import (
     Attachments,
     DeviceState,
@@ -34,6 +35,7 @@ from evenkeel.devices.bigip.objects import RenderedObjects
 from evenkeel.devices.bigip.observe import observation
 from evenkeel.devices.bigip.observe.cluster import ClusterView
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode, management_addresses, parse_options
+from evenkeel.devices.bigip.ownership import adoption
 from evenkeel.devices.bigip.reconcile.partition_pass import PassOutcome
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.sync.rules import ha_problems, role_problems, units
@@ -114,6 +116,18 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def adopt(self, project_id: ProjectId) -> None:
         """Mark the partition as ours on every reachable device."""
         await self._on_reachable(lambda device: device.adopt(project_id))
+
+    async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
+        """What F5's agent attached the devices to. All of them have to be reached where there are networks."""
+        layout = self.facts.network_layout
+        subnet_ids = {subnet.id for service in batch.services for net in service.networks for subnet in net.subnets}
+        done, lost = await on_all(
+            self._devices, lambda device: device.found_networks(batch.project_id, layout, subnet_ids)
+        )
+        found = {host: one for host, one in done.items() if one is not None}
+        if lost and layout.adjacent:
+            raise next(iter(lost.values()))
+        return adoption.together(", ".join(self.facts.endpoints), found)
 
     async def _on_reachable(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
         """Write to each reachable device itself; in sync mode last to the one that the others get it from."""

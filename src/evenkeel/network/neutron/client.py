@@ -191,6 +191,11 @@ class NeutronClient:
                 changes["binding:host_id"] = options.binding_host
         return not changes or self._change_port(port, changes)
 
+    def mark_port(self, port: PortState, mark: VipPort) -> bool:
+        """Set its name, owner and device id. False: it was changed since it was read."""
+        changes = {"name": mark.name, "device_owner": mark.device_owner, "device_id": mark.device_id}
+        return self._change_port(port, changes)
+
     def unbind_port(self, port: PortState) -> bool:
         """Have it bound to no host. False: it was changed since it was read."""
         return self._change_port(port, {"binding:host_id": ""})
@@ -245,7 +250,7 @@ class NeutronClient:
         asked = {
             "network_id": network_id,
             "fixed_ips": [f"ip_address={address}" for address in addresses],
-            "fields": ["fixed_ips", "mac_address", "binding:host_id"],
+            "fields": ["id", "name", "device_owner", "fixed_ips", "mac_address", "binding:host_id"],
         }
         return self.documents("/ports", "ports", asked, limit=ITEMS_MAX)
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import structlog
 from msgspec.structs import replace
 
+from evenkeel.core.adoption import FoundAddress
 from evenkeel.core.attachment import DevicePort, NetworkFacts, TakenAddress
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound, Unavailable
@@ -29,7 +30,7 @@ from evenkeel.core.ports import LookUp
 from evenkeel.network.addresses import Address, check_on_network, check_subnets, parsed_address
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
-from evenkeel.network.neutron.facts import find_hosts, find_ports, read_facts
+from evenkeel.network.neutron.facts import find_hosts, find_ports, former_ports, read_facts
 from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
@@ -241,6 +242,37 @@ class NeutronNetwork:
     async def abandon_address(self, taken: TakenAddress) -> None:
         """The address was not stored: have its port deleted soon. Never raises."""
         await self._abandon(self._device_ports, taken.claim)
+
+    async def find_adoptable(
+        self, network_id: str, wanted: Collection[FoundAddress]
+    ) -> Mapping[FoundAddress, PortClaim]:
+        """Ports of F5's agent: with its owner, the name of the object on the devices, and that address only."""
+        found = await self._read(lambda: former_ports(self._client, network_id, [each.address for each in wanted]))
+        claims = {}
+        for each in wanted:
+            if (port_id := found.get((each.name, each.subnet_id, each.address))) is not None:
+                claim_id = str(uuid.uuid4())
+                mark = device_port(claim_id, each.name)
+                claims[each] = PortClaim(
+                    claim_id=claim_id, device_owner=mark.device_owner, device_id=mark.device_id, port_id=port_id
+                )
+        return claims
+
+    async def adopt_port(self, taken: TakenAddress) -> None:
+        """Set name, owner and device id. Raises :class:`Conflict`, :class:`NetworkUnavailable`."""
+        mark = device_port(taken.claim.claim_id, taken.port.name)
+
+        def change() -> None:
+            for _ in range(SET_ATTEMPTS):
+                port = self._client.port_state(taken.port_id)
+                if port is None or port.device_id == mark.device_id or self._client.mark_port(port, mark):
+                    return
+            raise NetworkUnavailable("the port of a device's address is changed concurrently again and again")
+
+        try:
+            await self._calls.run(change)
+        except NeutronRefused as error:
+            raise Conflict(f"Neutron refuses to change the port of {taken.address}: {error}") from error
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None

@@ -13,6 +13,8 @@ from evenkeel.network.neutron.client import NeutronClient
 
 IDS_PER_LIST = 100
 """They are in the URL, which servers limit to 8 KiB."""
+FORMER_OWNER = "network:f5lbaasv2"
+"""``device_owner`` of the ports of F5's agent, those of VIPs included."""
 TYPES = frozenset(each.value for each in NetworkType)
 
 
@@ -75,6 +77,18 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
     for address in addresses:
         mac_address, host = ports.get(_short(address), ("", ""))
         found[address] = MemberHost(address=address, mac_address=mac_address, vtep=vteps.get(host, ""))
+    return found
+
+
+def former_ports(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[tuple[str, str, str], str]:
+    """Ids of the ports that F5's agent made for itself, with one address each: by name, subnet and address. A list for
+    each hundred."""
+    found = {}
+    for some in _batches(addresses):
+        for row in client.ports_of(network_id, some):
+            if row.get("device_owner") == FORMER_OWNER and len(row["fixed_ips"]) == 1:
+                (fixed,) = row["fixed_ips"]
+                found[str(row["name"]), str(fixed["subnet_id"]), _short(fixed["ip_address"])] = str(row["id"])
     return found
 
 

@@ -117,6 +117,13 @@ def borrow(connection: Connection, claim: PortClaim) -> None:
     connection.execute(update(_vip_claim).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
 
 
+def take_over(connection: Connection, claim: PortClaim, *, table: Table) -> None:
+    """Hold a new claim on a port that another program made; part of the transaction that stores what it is for."""
+    _write_down(connection, table, claim, AT_ONCE)
+    mine = key_of(table) == claim.claim_id
+    connection.execute(update(table).where(mine).values(held_by=claim.claim_id, port_id=claim.port_id))
+
+
 def hold(
     connection: Connection, claim: PortClaim, port_id: str, *, by: str | None = None, table: Table = _vip_claim
 ) -> None:

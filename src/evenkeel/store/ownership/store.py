@@ -12,6 +12,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
+from evenkeel.core.adoption import FoundAddress, TakenNetworks
 from evenkeel.core.attachment import DevicePort
 from evenkeel.core.certificates import CertificateReader
 from evenkeel.core.control import Change, ShardOwner
@@ -19,6 +20,7 @@ from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import AgentId, LoadBalancerId, SessionId, ShardId
 from evenkeel.core.messages import (
     EPOCHS_USED_UP,
+    AdoptNetworks,
     Assignments,
     FormerShard,
     Register,
@@ -26,10 +28,11 @@ from evenkeel.core.messages import (
     SessionState,
     WantedCertificate,
 )
+from evenkeel.core.network import PortClaim
 from evenkeel.core.ports.ownership import ArrivedKeepalive, FoundServices
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks.attaching import allocate
-from evenkeel.store.ownership import readers, services, sessions, shards
+from evenkeel.store.ownership import adoption, readers, services, sessions, shards
 from evenkeel.store.ownership.histories import Histories
 from evenkeel.store.ownership.lost_shards import restore_shards
 from evenkeel.store.ownership.networks import due_networks
@@ -171,6 +174,12 @@ class SqlOwnership:
         if found.awaited:
             awaited = await self._db.read(lambda connection: due_networks(connection, shard_id, found.awaited))
         return FoundServices(page=found.page, needs=replace(found.needs, ports=lacking), awaited=awaited)
+
+    async def ports_to_adopt(self, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
+        return await self._db.read(lambda connection: adoption.ports_to_adopt(connection, call))
+
+    async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
+        return await self._db.write(lambda connection: adoption.adopt_networks(connection, call, ports))
 
     async def certificate_reader(
         self,

@@ -14,7 +14,7 @@ If a sentinel has no guard (it was removed by hand), the next takeover deletes a
 reason.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import structlog
@@ -25,7 +25,7 @@ from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
 from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, segment
-from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, VIRTUAL, VIRTUAL_ADDRESS
+from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership.floor import Floor
 from evenkeel.devices.waiting import together
@@ -109,30 +109,30 @@ async def _refuse_strangers_partition(device: IControl, partition: str, names: B
         raise DeviceRejected(device.host, reason)
 
 
-async def adopt_partition(device: IControl, partition: str, names: BigIpNames) -> None:
-    """Mark a partition without a mark as ours. No effect if it does not exist, or is ours. Raises
-    :class:`DeviceRejected` if it is another owner's, or has route domains of another program: all addresses in it would
-    have to be made anew with other numbers, under traffic.
+async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *, adjacent: bool) -> None:
+    """Mark a partition without a mark as ours. No effect if it does not exist, or is ours. ``adjacent``: its route
+    domain is the shard's. Raises :class:`DeviceRejected` if it is another owner's, or has other route domains of
+    another program: all addresses in it would have to be made anew with other numbers, under traffic.
     """
     try:
         mark = await _partition_mark(device, partition, names)
     except Absent:
         return
     if mark is None:
-        await _refuse_route_domains(device, partition)
+        await _refuse_route_domains(device, partition, {partition} if adjacent else set())
         body = {"description": names.mark("partition")}
         await device.write("PATCH", f"{_PARTITIONS}/{partition}", body)
         log.warning("partition adopted", device=device.host, partition=partition)
 
 
-async def _refuse_route_domains(device: IControl, partition: str) -> None:
-    found = await device.collection("net/route-domain", partition=partition)
-    numbers = sorted(str(each.get("id")) for each in found)
+async def _refuse_route_domains(device: IControl, partition: str, adopted: Collection[str]) -> None:
+    found = await device.collection(ROUTE_DOMAIN, partition=partition)
+    numbers = sorted(str(each.get("id")) for each in found if each.get("name") not in adopted)
     if numbers:
         raise DeviceRejected(
             device.host,
             f"partition {partition} has route domain {', '.join(numbers)}, which another program numbered:"
-            " only partitions without route domains can be adopted",
+            " only partitions without other route domains can be adopted",
         )
 
 

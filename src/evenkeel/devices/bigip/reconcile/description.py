@@ -4,11 +4,21 @@ The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with t
 of files are not part of it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any, Literal
 
 from evenkeel.core.plans import LEFT_MAX, DevicePlan, PlannedOperation, attribute_changes
-from evenkeel.devices.bigip.objects import FILES, MEMBER, NODE, POOL, ConfigOperation, Key, Observed, Verb
+from evenkeel.devices.bigip.objects import (
+    FILES,
+    FORWARDING_TABLE,
+    MEMBER,
+    NODE,
+    POOL,
+    ConfigOperation,
+    Key,
+    Observed,
+    Verb,
+)
 from evenkeel.devices.bigip.reconcile.plan import Plan
 
 _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
@@ -16,17 +26,19 @@ _WORDS: Mapping[Verb, Literal["create", "modify", "delete"]] = {
     Verb.MODIFY: "modify",
     Verb.DELETE: "delete",
 }
-_UNMARKED = (*FILES, NODE)
+_UNMARKED = (*FILES, FORWARDING_TABLE, NODE)
 """Types of which ours have no mark either."""
 _IMPLIED = ("name", "partition")
 """Attributes that the object's path shows."""
 
 
-def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted: Iterable[Key] = ()) -> DevicePlan:
+def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted: Collection[Key] = ()) -> DevicePlan:
     """What the plan would change on the device. ``wanted``: of a plan for the whole partition, all wanted objects; what
     has no mark and is none of them is ``left``.
     """
     made = {step.key for step in todo.operations if step.verb is Verb.CREATE}
+    needed = {step.key for step in todo.operations}
+    needed.update(wanted, (item.key for items in todo.networks.values() for item in items))
     return DevicePlan(
         device=device,
         operations=tuple(
@@ -34,12 +46,12 @@ def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted
             for step in todo.operations
             for one in (_operation(step, observed, partition, made), *_new_members(step, partition))
         ),
-        left=tuple(_left(observed, frozenset(wanted), partition)) if wanted else (),
+        left=tuple(_left(observed, needed, partition)) if wanted else (),
         problem="; ".join(dict.fromkeys(todo.problems.values())),
     )
 
 
-def _left(observed: Observed, wanted: frozenset[Key], partition: str) -> list[str]:
+def _left(observed: Observed, wanted: Container[Key], partition: str) -> list[str]:
     strangers = (
         key for key, seen in observed.items() if seen.mark is None and key not in wanted and key.type not in _UNMARKED
     )

@@ -180,7 +180,11 @@ def needless(
     tunnels = [key for key in left if key.type == TUNNEL and (key in kept or key not in ours)]
     profiles = {str(left[key].get("profile")) for key in tunnels}
     kept |= {key for path, key in paths.items() if key.type in TUNNEL_PROFILES and path in profiles}
-    numbers = {_split(str(left[key].get("address")))[1] for key in left if key.type == SELF_IP and key in kept}
+    numbers = {
+        _split(str(left[key].get("address")))[1]
+        for key in left
+        if key.type in (SELF_IP, SNAT_ADDRESS) and (key in kept or key not in ours)
+    }
     numbers |= {number for number, _ in addresses}
     kept |= {key for key in ours if key.type == ROUTE_DOMAIN and int(left[key].get("id", 0)) in numbers}
     pools = {key for key in ours if key.type == SNAT_POOL}

@@ -68,6 +68,7 @@ from evenkeel.devices.bigip.reconcile.networks import (
     spare_addresses,
 )
 from evenkeel.devices.bigip.reconcile.shared_networks import NOTHING_SHARED, SharedNetworks
+from evenkeel.devices.bigip.reconcile.taking_over import has_route, replaced, under_their_names
 
 SHARED = ""
 """Owner of operations that concern several load balancers: the removal of nodes and files."""
@@ -117,7 +118,7 @@ def plan(
 ) -> Plan:
     """All operations for these load balancers; with ``complete`` also the removal of all other load balancers'
     objects. For /Common: for these networks. ``shared``: what has to be known beside them."""
-    services = tuple(rendered)
+    services = tuple(under_their_names(rendered, observed, names, partition))
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
         if not one.problem and (problem := _foreign((*one.objects, *one.networks), observed, partition, names)):
@@ -195,11 +196,13 @@ def _detach(
     left = _left(observed, kept, gone)
     routes = {item.key: item for item in default_routes(left, observed, names, external=shared.external_gateway)}
     for item in routes.values():
-        if not _foreign((item,), observed, partition, names):
+        if not _foreign((item,), observed, partition, names) and not has_route(item, observed):
             yield from _bring(item, observed.get(item.key), partition)
     stay = wanted.keys() | routes.keys()
     spare = spare_addresses(left, wanted, shared)
     unused = [key for key in needless(left, observed, names, partition, spare) if key not in stay]
+    if partition != COMMON:
+        unused += replaced(left, wanted, observed, partition)
     yield from (_remove(key, SHARED) for key in unused)
     stays = {key: attributes for key, attributes in left.items() if key.type == SELF_IP and key not in unused}
     forward = {item.key: item for item in forwarders(stays, partition, names)}

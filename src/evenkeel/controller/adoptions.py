@@ -1,0 +1,42 @@
+"""Answers agents that take over what another program attached their devices to.
+
+The shard's rows come first, in one transaction; then the ports are marked as ours at the network service. A controller
+that dies in between leaves ports with the other program's marks, which the shard holds by their ids: repeating the
+adoption marks them, and they are deleted with the shard's networks either way.
+"""
+
+from evenkeel.core import messages as m
+from evenkeel.core.adoption import FoundAddress
+from evenkeel.core.errors import Conflict, NetworkUnavailable
+from evenkeel.core.network import PortClaim
+from evenkeel.core.ports import Network, OwnershipStore
+
+
+class Adoptions:
+    """Answers :class:`AdoptNetworks`. ``network``: a network service that may have the ports of addresses."""
+
+    def __init__(self, ownership: OwnershipStore, network: Network | None) -> None:
+        self._ownership = ownership
+        self._network = network
+
+    async def answer(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
+        """What the shard has taken over, or would. Raises :class:`Conflict` with the reason, :class:`SessionLost`."""
+        try:
+            ports = await self._find_ports(call)
+            adopted = await self._ownership.adopt_networks(call, ports)
+            for taken in adopted.ports:
+                if self._network is not None:
+                    await self._network.adopt_port(taken)
+        except NetworkUnavailable as error:
+            raise Conflict(f"{error}; repeat the adoption when the network service is back") from error
+        return m.NetworksAdopted(route_domain=adopted.route_domain, addresses=adopted.addresses)
+
+    async def _find_ports(self, call: m.AdoptNetworks) -> dict[FoundAddress, PortClaim]:
+        found: dict[FoundAddress, PortClaim] = {}
+        by_network: dict[str, list[FoundAddress]] = {}
+        for network_id, address in await self._ownership.ports_to_adopt(call):
+            by_network.setdefault(network_id, []).append(address)
+        for network_id, addresses in by_network.items():
+            if self._network is not None:
+                found |= await self._network.find_adoptable(network_id, addresses)
+        return found

@@ -1,0 +1,130 @@
+"""What F5's agent attached a device to in a tenant's partition, or why the partition cannot be adopted. Reads only."""
+
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_address
+
+from evenkeel.core.adoption import FoundAddress, FoundNetworks
+from evenkeel.core.attachment import WantedAddress, wanted_addresses
+from evenkeel.core.errors import DeviceRejected
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN, AddressUse, NetworkLayout
+from evenkeel.devices.bigip.icontrol.answers import Absent
+from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark
+from evenkeel.devices.bigip.objects import ROUTE_DOMAIN, SELF_IP, SNAT_ADDRESS, Observed
+from evenkeel.devices.bigip.observe.partition_reads import read_all
+from evenkeel.devices.bigip.reconcile import f5_agent
+from evenkeel.devices.bigip.reconcile.shared_networks import refers_to_common
+
+
+async def found_networks(
+    device: IControl, names: BigIpNames, project_id: ProjectId, layout: NetworkLayout, subnet_ids: Iterable[str]
+) -> FoundNetworks | None:
+    """Of a partition without a mark; None: it is ours, or not there, or holds no networks. ``subnet_ids``: those of
+    its load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+    partition = names.partition(project_id)
+    try:
+        item = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description,defaultRouteDomain"})
+    except Absent:
+        return None
+    mark = parse_mark(item.get("description"))
+    if mark is not None:
+        if not names.owns(mark):
+            raise DeviceRejected(device.host, f"partition {partition} belongs to {mark.owner}; this is {names.place}")
+        return None
+    observed, _ = await read_all(device, partition, adjacent=True)
+    number = _route_domain(observed, partition)
+    problem = number if isinstance(number, str) else _problem(observed, partition, number, layout)
+    if default := item.get("defaultRouteDomain"):
+        problem = problem or f"its default route domain is {default}: set it to 0 first, addresses name theirs"
+    if problem:
+        raise DeviceRejected(device.host, f"partition {partition} cannot be adopted: {problem}")
+    if not layout.adjacent or isinstance(number, str):
+        return None
+    addresses = tuple(_addresses(observed, device.host, frozenset(wanted_addresses(layout, project_id)), subnet_ids))
+    if number == COMMON_ROUTE_DOMAIN and not addresses:
+        return None
+    return FoundNetworks(route_domain=number, addresses=addresses)
+
+
+def _route_domain(observed: Observed, partition: str) -> int | str:
+    """Its number, or why there is none to adopt."""
+    domains = [seen for key, seen in observed.items() if key.type == ROUTE_DOMAIN and seen.mark is None]
+    numbers = {seen.key.name: int(seen.attributes.get("id", 0)) for seen in domains}
+    if not numbers:
+        return COMMON_ROUTE_DOMAIN
+    if set(numbers) == {partition}:
+        return numbers[partition]
+    shown = ", ".join(f"{name} ({number})" for name, number in sorted(numbers.items()))
+    if len(numbers) > 1:
+        return f"it has route domains {shown}; only one of them can be adopted"
+    return f"F5's agent calls a route domain as the partition, but it has {shown}"
+
+
+def _problem(observed: Observed, partition: str, number: int, layout: NetworkLayout) -> str:
+    """Why what is there does not fit this device group; empty if it does."""
+    self_ips = [key.name for key in observed if key.type == SELF_IP]
+    if not layout.adjacent:
+        return f"it has route domain {number}, and f5_global_routed_mode is True here" if number else ""
+    if refers_to_common(observed, COMMON):
+        return "its SNAT pool has addresses of networks that projects share, whose objects in /Common are not adopted"
+    if (number or self_ips) and layout.all_common:
+        return "its networks are in the partition, and f5_common_networks is True here"
+    if number and not layout.route_domains_max:
+        return f"it has route domain {number}, and use_namespaces is False here"
+    if self_ips and not number and layout.route_domains_max:
+        return f"its self IPs are in route domain 0 ({', '.join(sorted(self_ips))}), and use_namespaces is True here"
+    if gateways := sorted(name for name in self_ips if name.startswith(f5_agent.GATEWAY)):
+        return f"devices have the address of its subnets' gateway: {', '.join(gateways)} (f5_snat_mode was False)"
+    return ""
+
+
+def _addresses(
+    observed: Observed, host: str, wanted: frozenset[WantedAddress], subnet_ids: Iterable[str]
+) -> Iterator[FoundAddress]:
+    """Those that the device needs here, too."""
+    snat_owners = sorted({owner for use, owner, _ in wanted if use is AddressUse.SNAT})
+    theirs = [
+        (key, str(seen.attributes.get("address", "")))
+        for key, seen in observed.items()
+        if key.type in (SELF_IP, SNAT_ADDRESS) and seen.mark is None
+    ]
+    for subnet_id in sorted(subnet_ids):
+        for key, text in theirs:
+            address = _plain(text)
+            if key.type == SELF_IP and f5_agent.is_self_ip_of(key.name, subnet_id):
+                found = AddressUse.SELF, host, 0
+            elif key.type == SNAT_ADDRESS and (index := f5_agent.snat_index(key.name, subnet_id)) is not None:
+                found = AddressUse.SNAT, next(iter(snat_owners), ""), index
+            else:
+                continue
+            if address and found in wanted:
+                use, owner, place = found
+                yield FoundAddress(
+                    subnet_id=subnet_id, use=use, owner=owner, index=place, address=address, name=key.name
+                )
+
+
+def _plain(text: str) -> str:
+    """The address of ``10.0.0.1%7/24``; empty: it is none."""
+    try:
+        return str(ip_address(text.partition("/")[0].partition("%")[0]))
+    except ValueError:
+        return ""
+
+
+def together(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
+    """What all devices of a group have, by host. Raises :class:`DeviceRejected` if their route domains differ."""
+    if not found:
+        return None
+    numbers = {host: one.route_domain for host, one in found.items()}
+    if len(set(numbers.values())) > 1:
+        shown = ", ".join(f"{number} on {host}" for host, number in sorted(numbers.items()))
+        raise DeviceRejected(group, f"the partition has another route domain on each device: {shown}")
+    by_use: dict[tuple[str, WantedAddress], set[FoundAddress]] = {}
+    for one in found.values():
+        for each in one.addresses:
+            by_use.setdefault((each.subnet_id, each.wanted), set()).add(each)
+    # one that differs between devices is nobody's: they get another one
+    agreed = [next(iter(each)) for _, each in sorted(by_use.items()) if len(each) == 1]
+    return FoundNetworks(route_domain=next(iter(numbers.values())), addresses=tuple(agreed))

@@ -1,0 +1,49 @@
+"""What F5's agent called the objects by which it attached a device to networks, in a tenant's partition. Pure.
+
+==================  ===================================================================================
+object              name
+==================  ===================================================================================
+net/route-domain    the partition's; further ones ``<partition>_aux_<number>``
+net/vlan            ``vlan-<segment>`` as ours; ``flat-<interface>`` with ``-`` for ``.``
+net/tunnels/tunnel  ``tunnel-<type>-<segment>`` as ours, with a profile in /Common; ``disconnected_network``
+net/self            ``local-<device's name>-<subnet id>``
+ltm/snat-           ``snat-traffic-group-local-only-<subnet id>_<index>`` on a single device,
+  translation       ``snat-traffic-group-1<subnet id>_<index>`` on a pair, else ``snat-<group>-<subnet id>_<index>``
+ltm/snatpool        the partition's; in some versions that of its address
+net/arp             the MAC address
+==================  ===================================================================================
+
+They have no mark, so an object is taken for one of them by its type, its name and the id of a subnet in it.
+"""
+
+from collections.abc import Iterable
+
+DISCONNECTED = "disconnected_network"
+"""A tunnel that leads nowhere, for listeners on networks without a segment."""
+GATEWAY = "gw-"
+"""Begins the names of its self IPs with the address of a subnet's gateway."""
+_LOCAL, _SNAT = "local-", "snat-"
+_INDEX_DIGITS_MAX = 4
+
+
+def is_self_ip_of(name: str, subnet_id: str) -> bool:
+    """Whether a device's self IP in the subnet has this name."""
+    has_device = len(name) > len(_LOCAL) + len(subnet_id) + 1
+    return name.startswith(_LOCAL) and name.endswith(f"-{subnet_id}") and has_device
+
+
+def snat_index(name: str, subnet_id: str) -> int | None:
+    """Which of the SNAT addresses of the subnet has this name; None: none of them."""
+    head, _, index = name.rpartition("_")
+    has_group = head.startswith(_SNAT) and head.endswith(subnet_id) and len(head) > len(_SNAT) + len(subnet_id)
+    return int(index) if has_group and index.isdecimal() and len(index) <= _INDEX_DIGITS_MAX else None
+
+
+def is_snat_of(name: str, subnet_ids: Iterable[str]) -> bool:
+    """Whether a SNAT address of one of the subnets has this name."""
+    return any(snat_index(name, subnet_id) is not None for subnet_id in subnet_ids)
+
+
+def flat_vlan(name: str) -> str:
+    """Its name of an untagged VLAN of ours."""
+    return name.replace(".", "-")

@@ -1,0 +1,246 @@
+"""Objects in an adopted partition by which F5's agent attached the device to networks: which of them ours are, under
+their names, and which of them ours have replaced. Pure.
+
+Nothing is stored of an adoption. A wanted object whose name is not there is the one with the same number or address
+that F5's agent made, or that has our mark since; so each pass finds the same, whoever made the earlier ones. Objects of
+other names are never taken for one of them: an operator may have made them.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from evenkeel.devices.bigip import canonical
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, subnet_and_gateway
+from evenkeel.devices.bigip.objects import (
+    ARP,
+    NETWORK_TYPES,
+    ROUTE,
+    ROUTE_DOMAIN,
+    SELF_IP,
+    SNAT_ADDRESS,
+    SNAT_POOL,
+    TUNNEL,
+    TUNNEL_PROFILES,
+    VIRTUAL,
+    VLAN,
+    Key,
+    Observed,
+    ObservedObject,
+    RenderedObjects,
+    WantedObject,
+)
+from evenkeel.devices.bigip.reconcile import f5_agent
+
+_SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address", ARP: "ipAddress"}
+"""What shows that two objects of a type are the same one; a device has no two with the same value."""
+_BESIDE = "-evenkeel"
+_PATHS = ("vlan", "vlans", "members")
+"""Attributes that name other objects of networks."""
+
+Attributes = Mapping[str, Any]
+Found = Mapping[tuple[str, object], ObservedObject]
+
+
+def under_their_names(
+    rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
+) -> list[RenderedObjects]:
+    """The same, with the names that the objects of networks have on the device, and with what else ours differ in."""
+    services = [replace(one, objects=tuple(_everywhere(item, observed) for item in one.objects)) for one in rendered]
+    if not any(one.networks for one in services):
+        return services
+    found = {
+        (key.type, canonical.form(attribute)(seen.attributes.get(attribute))): seen
+        for key, seen in observed.items()
+        if (attribute := _SAME.get(key.type)) is not None
+    }
+    return [
+        replace(one, networks=_renamed(one.networks, found, observed, names, partition)) if one.networks else one
+        for one in services
+    ]
+
+
+def _everywhere(item: WantedObject, observed: Observed) -> WantedObject:
+    """F5's agent had virtual servers listen on the VLAN of their VIP only, which so could not be removed before them;
+    ours listen everywhere in their route domain. Once: what an operator restricts later stays."""
+    seen = observed.get(item.key) if item.key.type == VIRTUAL else None
+    if seen is None or seen.mark is not None or not seen.attributes.get("vlansEnabled"):
+        return item
+    return replace(item, attributes={**item.attributes, "vlansDisabled": True, "vlans": []})
+
+
+def _renamed(
+    networks: Sequence[WantedObject], found: Found, observed: Observed, names: BigIpNames, partition: str
+) -> tuple[WantedObject, ...]:
+    there = {item.key: key for item in networks if (key := _there(item, found, observed, names, partition)) is not None}
+    profiles = {
+        item.key: profile for item in networks if (profile := _profile(item, observed.get(item.key), names)) is not None
+    }
+    if not there and not profiles:
+        return tuple(networks)
+    paths = {f"/{partition}/{old.name}": f"/{partition}/{new.name}" for old, new in there.items()}
+    made = []
+    for item in networks:
+        attributes = {name: _with(value, paths) if name in _PATHS else value for name, value in item.attributes.items()}
+        if item.key in profiles:
+            attributes["profile"] = profiles[item.key]
+        made.append(replace(item, key=there.get(item.key, item.key), attributes=attributes))
+    used = {item.attributes["profile"] for item in made if item.key.type == TUNNEL}
+    return tuple(item for item in made if item.key.type not in TUNNEL_PROFILES or _path(item.key, partition) in used)
+
+
+def _path(key: Key, partition: str) -> str:
+    return f"/{partition}/{key.name}"
+
+
+def _with(value: Any, paths: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return paths.get(value, value)
+    return sorted(paths.get(each, each) for each in value)
+
+
+def _there(item: WantedObject, found: Found, observed: Observed, names: BigIpNames, partition: str) -> Key | None:
+    """The object that the device has instead; for one whose name another address has, a name beside it. None: it has
+    its own name."""
+    own = observed.get(item.key)
+    if own is not None and not _is_in_the_way(item, own, partition):
+        return None
+    if item.key.type == VLAN:
+        key = Key(type=VLAN, name=f5_agent.flat_vlan(item.key.name))
+        return key if key in observed and item.key.name.startswith("flat-") else None
+    attribute = _SAME.get(item.key.type)
+    if attribute is None:
+        return None
+    seen = found.get((item.key.type, canonical.form(attribute)(item.attributes[attribute])))
+    if seen is not None and (names.owns(seen.mark) or (seen.mark is None and _is_its(seen, item, partition))):
+        return seen.key
+    return None if own is None else replace(item.key, name=f"{item.key.name}{_BESIDE}")
+
+
+def _is_in_the_way(item: WantedObject, seen: ObservedObject, partition: str) -> bool:
+    """Whether F5's agent gave our name to another address: that one is removed after ours has taken its place."""
+    if item.key.type not in (SELF_IP, SNAT_ADDRESS) or seen.mark is not None or not _is_its(seen, item, partition):
+        return False
+    return not canonical.same("address", item.attributes["address"], seen.attributes)
+
+
+def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
+    """Whether F5's agent gave an object this name."""
+    if item.key.type == ROUTE_DOMAIN:
+        return seen.key.name == partition
+    if item.key.type == ARP:
+        return seen.key.name.lower() == str(seen.attributes.get("macAddress", "")).lower()
+    subnet_id = _subnet_of(item)
+    if item.key.type == SELF_IP:
+        return f5_agent.is_self_ip_of(seen.key.name, subnet_id)
+    return f5_agent.snat_index(seen.key.name, subnet_id) is not None
+
+
+def _subnet_of(item: WantedObject) -> str:
+    mark = parse_mark(item.attributes.get("description"))
+    return subnet_and_gateway(mark.object_id if mark else "")[0]
+
+
+def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:
+    """The tunnel's profile if it is the one of the same name in /Common: a tunnel's profile cannot be changed."""
+    if item.key.type != TUNNEL or seen is None or not (seen.mark is None or names.owns(seen.mark)):
+        return None
+    name = str(item.attributes["profile"]).rpartition("/")[2]
+    return f"/{COMMON}/{name}" if seen.attributes.get("profile") == f"/{COMMON}/{name}" else None
+
+
+def unchangeable(rendered: Iterable[RenderedObjects], observed: Observed, partition: str) -> str:
+    """Why the partition cannot be adopted: an object of networks would have to be made anew, under traffic; empty if
+    there is none."""
+    for item in (item for one in rendered for item in one.networks):
+        seen = observed.get(item.key)
+        if seen is None or seen.mark is not None:
+            continue
+        for name in sorted(item.immutables & canonical.differences(item.attributes, seen.attributes).keys()):
+            return (
+                f"{item.key.type} {_path(item.key, partition)} has {name} {seen.attributes.get(name)} instead of"
+                f" {item.attributes[name]}, which cannot be changed in place"
+            )
+    return ""
+
+
+# -- what ours have replaced
+
+
+def replaced(
+    left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], observed: Observed, partition: str
+) -> list[Key]:
+    """Objects of F5's agent that ours stand for, and nothing refers to. ``left``: the attributes of all objects that
+    there will be; ``wanted``: those that are asked for now."""
+    subnet_ids = {_subnet_of(item) for key, item in wanted.items() if key.type in (SELF_IP, SNAT_ADDRESS)} - {""}
+    if not subnet_ids:
+        return []
+    theirs = [
+        key
+        for key in left
+        if key.type in NETWORK_TYPES and key not in wanted and key in observed and observed[key].mark is None
+    ]
+    found = [
+        key
+        for key in theirs
+        if key.type == SELF_IP and any(f5_agent.is_self_ip_of(key.name, subnet_id) for subnet_id in subnet_ids)
+    ]
+    disconnected = Key(type=TUNNEL, name=f5_agent.DISCONNECTED)
+    if disconnected in theirs and _path(disconnected, partition) not in _vlans_of_virtuals(left):
+        found.append(disconnected)
+    return [*found, *_replaced_snat(left, wanted, theirs, subnet_ids, partition)]
+
+
+def _vlans_of_virtuals(left: Mapping[Key, Attributes]) -> set[str]:
+    return {
+        canonical.full_path(item)
+        for key, attributes in left.items()
+        if key.type == VIRTUAL
+        for item in attributes.get("vlans") or ()
+    }
+
+
+def _replaced_snat(
+    left: Mapping[Key, Attributes],
+    wanted: Mapping[Key, WantedObject],
+    theirs: Iterable[Key],
+    subnet_ids: Collection[str],
+    partition: str,
+) -> Iterator[Key]:
+    """A SNAT address stays as long as it is in a pool that stays as it is."""
+    used = {_pool_of(attributes) for key, attributes in left.items() if key.type == VIRTUAL}
+    named = [
+        key
+        for key in theirs
+        if key.type in (SNAT_ADDRESS, SNAT_POOL)
+        and (f5_agent.is_snat_of(key.name, subnet_ids) or (key.type == SNAT_POOL and key.name == partition))
+    ]
+    gone = {key for key in named if key.type == SNAT_POOL and _path(key, partition) not in used}
+    yield from sorted(gone, key=lambda key: key.name)
+    kept = {
+        canonical.full_path(member)
+        for key, attributes in left.items()
+        if key.type == SNAT_POOL and key not in wanted and key not in gone
+        for member in attributes.get("members") or ()
+    }
+    yield from (key for key in named if key.type == SNAT_ADDRESS and _path(key, partition) not in kept)
+
+
+def _pool_of(virtual: Attributes) -> str:
+    translation = virtual.get("sourceAddressTranslation")
+    return str(translation.get("pool", "")) if isinstance(translation, Mapping) else ""
+
+
+def has_route(item: WantedObject, observed: Observed) -> bool:
+    """Whether somebody else made a route for the same destination and route domain, under another name."""
+    return any(
+        seen.mark is None and key != item.key and _destination(seen.attributes) == _destination(item.attributes)
+        for key, seen in observed.items()
+        if key.type == ROUTE
+    )
+
+
+def _destination(route: Attributes) -> tuple[str, str]:
+    network, _, number = str(route.get("network", "")).partition("%")
+    return network, number or str(route.get("gw", "")).partition("%")[2]

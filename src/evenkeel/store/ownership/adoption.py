@@ -1,0 +1,289 @@
+"""A shard takes over the route domain and the addresses that another program gave to the devices of its group.
+
+Everything is one transaction, with the group's allocations locked: a number or an address is the shard's, or nothing
+has changed. The devices follow: they hold it already, and are written after this was committed.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from ipaddress import ip_address
+
+import structlog
+from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
+
+from evenkeel.core.addresses import parsed_range
+from evenkeel.core.adoption import ADDRESSES_MAX, FoundAddress, TakenNetworks
+from evenkeel.core.attachment import (
+    KnownSubnet,
+    TakenAddress,
+    WantedAddress,
+    wanted_addresses,
+    without_route_domains,
+)
+from evenkeel.core.errors import Conflict
+from evenkeel.core.ids import ShardId
+from evenkeel.core.messages import AdoptNetworks
+from evenkeel.core.model import Subnet
+from evenkeel.core.network import PortClaim
+from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
+from evenkeel.store.networks.bindings import bind_again
+from evenkeel.store.networks.claims import take_over
+from evenkeel.store.networks.common import networks_of
+from evenkeel.store.networks.places import ShardPlace
+from evenkeel.store.networks.taking import device_port
+from evenkeel.store.ownership.services import check_owner
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.steps import insert_all
+
+log = structlog.get_logger(__name__)
+
+_attached, _domain, _address = schema.attached_network, schema.route_domain, schema.device_address
+_port, _shard, _root = schema.device_port, schema.shard, schema.load_balancer
+
+
+def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
+    """Network id and address of those that are ports, and not the shard's already. Three queries."""
+    check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+    _check_call(call)
+    known = read_known(connection, {each.subnet_id for each in call.addresses})
+    mine = read_attached(connection, call.shard_id).addresses
+    has = {(subnet_id, one.address) for subnet_id, found in mine.items() for one in found}
+    return tuple(
+        (known[each.subnet_id].subnet.network_id, each)
+        for each in call.addresses
+        if each.subnet_id in known and known[each.subnet_id].from_service and (each.subnet_id, each.address) not in has
+    )
+
+
+def adopt_networks(
+    connection: Connection, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]
+) -> TakenNetworks:
+    """Reserve the number and the addresses for the shard. Raises :class:`Conflict`, :class:`SessionLost`."""
+    place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
+    _check_call(call)
+    lock_group_of(connection, place.shard_id)
+    number = _number_now(connection, place, call.route_domain)
+    holder = _check_number(connection, place, number, call.route_domain)
+    addresses = tuple(_adoptable(connection, place, call.addresses, ports))
+    adoption = TakenNetworks(route_domain=call.route_domain, addresses=addresses)
+    if not call.apply:
+        return adoption
+    if number != call.route_domain:
+        _move(connection, place, number, call.route_domain, holder)
+    _give(connection, place, addresses, ports)
+    text = f"route domain {call.route_domain} and {len(addresses)} addresses were taken over from another program"
+    record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
+    log.warning("networks adopted", shard=place.shard_id, route_domain=call.route_domain, addresses=len(addresses))
+    return TakenNetworks(
+        route_domain=call.route_domain, addresses=addresses, ports=_ports_of(connection, place, addresses)
+    )
+
+
+def _check_call(call: AdoptNetworks) -> None:
+    if not COMMON_ROUTE_DOMAIN <= call.route_domain <= ROUTE_DOMAINS_MAX:
+        raise Conflict(f"route_domain: {call.route_domain} is none; 0 to {ROUTE_DOMAINS_MAX} are allowed")
+    if len(call.addresses) > ADDRESSES_MAX:
+        raise Conflict(f"addresses: {len(call.addresses)} were found; at most {ADDRESSES_MAX} can be adopted at once")
+
+
+# -- the route domain
+
+
+def _number_now(connection: Connection, place: ShardPlace, wanted: int) -> int:
+    """The number of the shard's networks. Raises :class:`Conflict` if they cannot all be in one route domain."""
+    if shared := sorted(network_id for _, network_id in networks_of(connection, place.shard_id)):
+        raise Conflict(
+            f"load balancers of project {place.project_id} are on networks that projects share, whose objects in"
+            f" /Common cannot be adopted: {', '.join(shared)}"
+        )
+    if without_route_domains(place.layout) != (wanted == COMMON_ROUTE_DOMAIN):
+        raise Conflict(f"route domain {wanted}: use_namespaces says otherwise; it has to be as it was for that program")
+    numbers = set(read_attached(connection, place.shard_id).route_domains.values())
+    if not numbers:
+        raise Conflict(
+            f"no load balancer of project {place.project_id} is attached to a network yet: its status_reason says why"
+        )
+    if len(numbers) > 1:
+        shown = ", ".join(map(str, sorted(numbers)))
+        raise Conflict(f"project {place.project_id} has route domains {shown} here; only one can be adopted")
+    return next(iter(numbers))
+
+
+def _check_number(connection: Connection, place: ShardPlace, number: int, wanted: int) -> ShardId | None:
+    """The other shard that has the wanted number; None: no other one. Raises :class:`Conflict` unless it may be
+    taken."""
+    if number == wanted:
+        return None
+    if _is_served(connection, place.shard_id):
+        raise Conflict(
+            f"load balancers of project {place.project_id} are served in route domain {number} already; that of the"
+            f" partition is {wanted}"
+        )
+    row = connection.execute(
+        select(_domain.c.shard_id, _shard.c.project_id)
+        .join(_shard, _shard.c.id == _domain.c.shard_id, isouter=True)
+        .where(*_is_domain(place, wanted), _domain.c.shard_id != place.shard_id)
+    ).first()
+    if row is None:
+        return None
+    if _is_served(connection, row.shard_id):
+        raise Conflict(
+            f"route domain {wanted} of device group {place.environment}/{place.group_number} is that of project"
+            f" {row.project_id}, whose load balancers are served in it"
+        )
+    return ShardId(row.shard_id)
+
+
+def _is_domain(place: ShardPlace, number: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        _domain.c.environment == place.environment,
+        _domain.c.group_number == place.group_number,
+        _domain.c.number == number,
+    )
+
+
+def _is_served(connection: Connection, shard_id: ShardId) -> bool:
+    """Whether the devices have had a load balancer of the shard."""
+    applied = select(_root.c.id).where(_root.c.shard_id == shard_id, _root.c.applied_revision > 0).limit(1)
+    return connection.scalar(applied) is not None
+
+
+def _move(connection: Connection, place: ShardPlace, number: int, wanted: int, holder: ShardId | None) -> None:
+    """Give the shard the wanted number, and the one that it had to the holder. Neither is on the devices: the number
+    is there in this partition."""
+    for each in (number, wanted):
+        connection.execute(delete(_domain).where(*_is_domain(place, each)))
+    owners = {wanted: place.shard_id} | ({} if holder is None else {number: holder})
+    group = {"environment": place.environment, "group_number": place.group_number}
+    insert_all(connection, _domain, [{**group, "number": each, "shard_id": id_} for each, id_ in owners.items()])
+    for each, id_ in owners.items():
+        before = wanted if each == number else number
+        mine = _attached.c.shard_id == id_, _attached.c.route_domain == before
+        connection.execute(update(_attached).where(*mine).values(route_domain=each))
+
+
+# -- addresses
+
+
+def _adoptable(
+    connection: Connection,
+    place: ShardPlace,
+    found: Collection[FoundAddress],
+    ports: Mapping[FoundAddress, PortClaim],
+) -> Iterator[FoundAddress]:
+    """Those that the shard needs and may have."""
+    known = read_known(connection, {each.subnet_id for each in found})
+    attached = read_attached(connection, place.shard_id)
+    wanted = frozenset(wanted_addresses(place.layout, place.project_id))
+    has = {
+        (id_, one.use, one.owner, one.index, one.address) for id_, mine in attached.addresses.items() for one in mine
+    }
+    taken = _of_others(connection, place.shard_id, {each.subnet.network_id for each in known.values()})
+    done: set[tuple[str, WantedAddress]] = set()
+    for each in found:
+        subnet = known.get(each.subnet_id)
+        if subnet is None or subnet.subnet.network_id not in attached.route_domains or each.wanted not in wanted:
+            continue
+        if (subnet.subnet.network_id, each.address) in taken or (each.subnet_id, each.wanted) in done:
+            continue
+        if (each.subnet_id, *each.wanted, each.address) in has or _may_have(each, subnet, ports):
+            taken.add((subnet.subnet.network_id, each.address))
+            done.add((each.subnet_id, each.wanted))
+            yield each
+
+
+def _of_others(connection: Connection, shard_id: ShardId, network_ids: Collection[str]) -> set[tuple[str, str]]:
+    rows = connection.execute(
+        select(_address.c.network_id, _address.c.address).where(
+            in_list(_address.c.network_id, network_ids), _address.c.shard_id != shard_id
+        )
+    )
+    return {(row.network_id, row.address) for row in rows}
+
+
+def _may_have(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddress, PortClaim]) -> bool:
+    """A port of the program at the network service, or one of the addresses that are the devices'."""
+    return each in ports if known.from_service else _is_for_devices(each.address, known.subnet)
+
+
+def _is_for_devices(address: str, subnet: Subnet) -> bool:
+    found = ip_address(address)
+    ranges = map(parsed_range, subnet.device_addresses)
+    return any(first.version == found.version and int(first) <= int(found) <= int(last) for first, last in ranges)
+
+
+def _give(
+    connection: Connection,
+    place: ShardPlace,
+    addresses: Collection[FoundAddress],
+    ports: Mapping[FoundAddress, PortClaim],
+) -> None:
+    """Store them, instead of those that were allocated to the shard: their ports are deleted, as nothing has them."""
+    known = read_known(connection, {each.subnet_id for each in addresses})
+    has = _rows_of(connection, place, addresses)
+    new = [each for each in addresses if (each.subnet_id, *each.wanted, each.address) not in has]
+    rows: list[dict[str, object]] = []
+    for each in new:
+        network_id = known[each.subnet_id].subnet.network_id
+        same_place = and_(
+            _address.c.subnet_id == each.subnet_id,
+            _address.c.purpose == each.use.value,
+            _address.c.owner == each.owner,
+            _address.c.number == each.index,
+        )
+        same_address = and_(_address.c.network_id == network_id, _address.c.address == each.address)
+        mine = _address.c.shard_id == place.shard_id
+        connection.execute(delete(_address).where(mine, or_(same_place, same_address)))
+        claim = ports.get(each)
+        rows.append(
+            {
+                "shard_id": place.shard_id,
+                "subnet_id": each.subnet_id,
+                "purpose": each.use.value,
+                "owner": each.owner,
+                "number": each.index,
+                "network_id": network_id,
+                "address": each.address,
+                "claim_id": None if claim is None else claim.claim_id,
+            }
+        )
+    insert_all(connection, _address, rows)
+    for each in new:
+        if (claim := ports.get(each)) is not None:
+            take_over(connection, claim, table=_port)
+    bind_again(connection, select(_shard.c.id).where(_shard.c.id == place.shard_id))
+
+
+def _rows_of(
+    connection: Connection, place: ShardPlace, addresses: Collection[FoundAddress]
+) -> dict[tuple[str, str, str, int, str], PortClaim | None]:
+    """The shard's rows for these addresses, with the claims on their ports."""
+    columns = _address.c.subnet_id, _address.c.purpose, _address.c.owner, _address.c.number, _address.c.address
+    statement = select(*columns, _port.c.claim_id, _port.c.device_owner, _port.c.device_id, _port.c.port_id)
+    here = in_list(_address.c.subnet_id, {each.subnet_id for each in addresses})
+    joined = statement.join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
+    found: dict[tuple[str, str, str, int, str], PortClaim | None] = {}
+    for row in connection.execute(joined.where(_address.c.shard_id == place.shard_id, here)):
+        claim = None
+        if row.claim_id is not None:
+            claim = PortClaim(
+                claim_id=row.claim_id, device_owner=row.device_owner, device_id=row.device_id, port_id=row.port_id
+            )
+        found[row.subnet_id, row.purpose, row.owner, row.number, row.address] = claim
+    return found
+
+
+def _ports_of(
+    connection: Connection, place: ShardPlace, addresses: Collection[FoundAddress]
+) -> tuple[TakenAddress, ...]:
+    known = read_known(connection, {each.subnet_id for each in addresses})
+    rows = _rows_of(connection, place, addresses)
+    found = []
+    for each in addresses:
+        claim = rows[each.subnet_id, *each.wanted, each.address]
+        if claim is not None and claim.port_id:
+            port = device_port(place, known[each.subnet_id], *each.wanted)
+            found.append(TakenAddress(port=port, address=each.address, port_id=claim.port_id, claim=claim))
+    return tuple(found)

@@ -1,0 +1,199 @@
+"""Tenants of F5's agent on a pair of BIG-IPs, whose networks an operator has adopted: served, and gone in the end."""
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from sqlalchemy import update
+
+from evenkeel.core.control import ShardOwner, VipPlan
+from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member, Pool, Vip
+from evenkeel.core.networks import AddressUse, DeviceAddress
+from evenkeel.core.plans import PlanAnswer
+from evenkeel.store.records import schema
+from icontrol_emulator import Emulator
+from tests.devices.bigip.f5_networks import F5Agent
+from tests.devices.bigip.networks import balancer, network, subnet
+from tests.devices.bigip.rig import BigIpRig, Hands
+from tests.devices.services import listener
+from tests.system.test_networks import TENANTS, AttachedWorld
+from tests.system.test_removed_partitions import DEVICES, delete
+from tests.system.world import ENVIRONMENT, World
+from tests.waiting import eventually
+
+THEIR_NUMBERS = {"a": 2, "b": 1}
+"""Route domains by F5's agent; ours come in the order of the tenants."""
+SELF_IPS = ("10.0.0.4", "10.0.0.3")
+SNAT = "10.0.0.8"
+
+
+class AdoptionWorld(AttachedWorld):
+    """F5's agent served a load balancer of each tenant before."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.ids = {tenant: str(uuid.uuid4()) for tenant in TENANTS}
+
+    async def build(self, tenant: str) -> None:
+        """What F5's agent left on both devices."""
+        devices = [device.url.removeprefix("https://") for device in self.emulator.devices.values()]
+        addresses = [
+            DeviceAddress(use=AddressUse.SELF, owner=owner, address=address)
+            for owner, address in zip(devices, SELF_IPS, strict=True)
+        ]
+        addresses.append(DeviceAddress(use=AddressUse.SNAT, owner="traffic-group-1", address=SNAT))
+        place = subnet(1, devices, base="10.0.0", id=f"sub-{tenant}", addresses=tuple(addresses))
+        segment = 101 + TENANTS.index(tenant)
+        theirs = network(1, place, id=f"net-{tenant}", segmentation_id=segment)
+        wanted = replace(
+            balancer(1, theirs),
+            load_balancer_id=self.ids[tenant],
+            listeners=(listener(id=f"listener-{tenant}"),),
+            pools=(replace(balancer(1, theirs).pools[0], id=f"pool-{tenant}"),),
+        )
+        number = THEIR_NUMBERS[tenant]
+        for at, device in enumerate(DEVICES):
+            hands = Hands(self.emulator, device)
+            f5 = F5Agent(hands, name=f"unit-{at}", ha="pair", place=at, tenant=tenant, prefix=ENVIRONMENT)
+            await f5.begin(number)
+            await f5.serve(wanted, await f5.attach(theirs, number), number)
+
+    async def create_again(self, tenant: str) -> None:
+        """The load balancer with the ids that it had in Neutron."""
+        id_, port_id = self.ids[tenant], str(uuid.uuid4())
+        vip = Vip(address="10.0.0.101", subnet_id=f"sub-{tenant}", network_id=f"net-{tenant}", port_id=port_id)
+        below = {"load_balancer_id": id_, "project_id": tenant}
+        port: dict[str, Any] = {"protocol": "HTTP", "protocol_port": 80}
+        tree = LoadBalancerTree(
+            load_balancer=LoadBalancer(id=id_, project_id=tenant, vip=vip, provider=ENVIRONMENT),
+            listeners=(Listener(id=f"listener-{tenant}", default_pool_id=f"pool-{tenant}", **port, **below),),
+            pools=(Pool(id=f"pool-{tenant}", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **below),),
+            members=tuple(
+                Member(
+                    id=f"member-{tenant}-{last}",
+                    pool_id=f"pool-{tenant}",
+                    address=f"10.0.0.{last}",
+                    protocol_port=8080,
+                    subnet_id=f"sub-{tenant}",
+                    **below,
+                )
+                for last in (200, 201, 202)
+            ),
+        )
+        plan = VipPlan(subnet_id=vip.subnet_id, network_id=vip.network_id, port_id=vip.port_id, address=vip.address)
+        change = await self.store.tenants.create_load_balancer(tree, plan, [])
+        await self.controllers["c0"].driver.accepted(change)
+
+    def numbers(self, tenant: str) -> list[set[int]]:
+        """Of each device: the route domains of the tenant."""
+        return [
+            {
+                each.props["id"]
+                for each in self.emulator.devices[name].engine.store.top("net/route-domain", f"{ENVIRONMENT}_{tenant}")
+            }
+            for name in DEVICES
+        ]
+
+
+async def ask(world: World, load_balancer_id: str, *, adopt: bool) -> PlanAnswer:
+    """The answer to an operator's ``evenkeel adopt`` of the load balancer's project."""
+    shard = await world.store.operators.hosting(load_balancer_id)
+    assert shard is not None
+    host = await world.acting(load_balancer_id)
+    owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
+    inquiry_id = str(uuid.uuid4())
+    await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, "")
+    await world.controllers["c1"].driver.asked(owner, "", inquiry_id, adopt=adopt)
+    found: list[PlanAnswer] = []
+
+    async def answered() -> bool:
+        answer = await world.store.operators.plan_answer(inquiry_id)
+        found.extend([answer] if answer is not None else [])
+        return bool(found)
+
+    await eventually(answered)
+    return found[0]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[AdoptionWorld]:
+    async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
+        made = AdoptionWorld(tmp_path)
+        made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
+        made.retire_seconds = 0.1
+        yield made
+        await made.close()
+        await made.rig.close()
+
+
+async def test_tenants_are_adopted_whatever_their_numbers_were_and_leave_nothing(world: AdoptionWorld) -> None:
+    for tenant in TENANTS:
+        await world.build(tenant)
+    await world.start(agents=2)
+    await world.declare()
+    for tenant in TENANTS:
+        await world.create_again(tenant)
+
+        async def refused(tenant: str = tenant) -> bool:
+            return "'evenkeel adopt'" in (await world.root(world.ids[tenant])).status_reason
+
+        await eventually(refused)
+    shown = await ask(world, world.ids["a"], adopt=False)
+    names = {step.name for plan in shown.devices for step in plan.operations if step.verb == "modify"}
+    assert not shown.problem and {f"/{ENVIRONMENT}_a/{ENVIRONMENT}_a", f"/{ENVIRONMENT}_a/vlan-101"} <= names
+    assert not [step for plan in shown.devices for step in plan.operations if step.note]
+    for tenant in TENANTS:
+        answer = await ask(world, world.ids[tenant], adopt=True)
+        assert not answer.problem
+        await eventually(lambda tenant=tenant: world.active(world.ids[tenant]))  # type: ignore[misc]
+        assert world.numbers(tenant) == [{THEIR_NUMBERS[tenant]}] * 2
+        assert world.there("net/self", tenant) == [[f"local-unit-{at}-sub-{tenant}"] for at in (0, 1)]
+        assert world.there("ltm/snat-translation", tenant) == [[f"snat-traffic-group-1sub-{tenant}_0"]] * 2
+    # a new load balancer of the tenant finds its place
+    more = await world.create_in("a")
+    await eventually(lambda: world.active(more))
+    assert world.numbers("a") == [{2}] * 2
+    for id_ in (more, *world.ids.values()):
+        await delete(world, id_)
+    for tenant in TENANTS:
+        await eventually(lambda tenant=tenant: world.have_partition(tenant) == [False, False])  # type: ignore[misc]
+
+    async def released() -> bool:
+        return await world.allocated() == 0
+
+    await eventually(released)
+
+
+async def test_a_number_that_is_in_service_is_refused_and_nothing_is_changed(world: AdoptionWorld) -> None:
+    await world.start(agents=1)
+    await world.declare()
+    served = await world.create_in("a")
+    await eventually(lambda: world.active(served))
+    assert world.numbers("a") == [{1}] * 2
+    devices = [Hands(world.emulator, name) for name in DEVICES]
+    for hands in devices:
+        f5 = F5Agent(hands, tenant="b", prefix=ENVIRONMENT)
+        await f5.begin(9)
+        await f5.call("ltm/pool", f"{ENVIRONMENT}_other")
+    await world.create_again("b")
+
+    async def refused() -> bool:
+        return "'evenkeel adopt'" in (await world.root(world.ids["b"])).status_reason
+
+    await eventually(refused)
+    shard = await world.store.operators.hosting(served)
+    assert shard is not None
+    # whatever made it so: the database says that the other tenant's devices have that number
+    await world.store.database.write(
+        lambda connection: connection.execute(
+            update(schema.route_domain).where(schema.route_domain.c.shard_id == shard.id).values(number=9)
+        )
+    )
+    answer = await ask(world, world.ids["b"], adopt=True)
+    assert "route domain 9" in answer.problem and "project a" in answer.problem
+    for hands in devices:
+        partition = await hands.call("GET", f"auth/partition/{ENVIRONMENT}_b")
+        assert "description" not in partition
