@@ -6,6 +6,7 @@ from evenkeel.agent.watched_device import watched
 from evenkeel.core.device import PartitionBatch, PartitionOutcome, service_outcome
 from evenkeel.core.model import Vip
 from tests.devices.bigip.networks import balancer, network, subnet
+from tests.devices.bigip.test_common_networks import left, networks, shared
 from tests.devices.services import batch, gone, service
 
 
@@ -38,3 +39,14 @@ async def test_ports_of_addresses_that_devices_have_are_told_too() -> None:
     on_it = balancer(1, network(1, replace(made, addresses=(*addresses, *subnet(2, ["other"]).addresses))))
     await device.apply(batch(on_it, replace(balancer(2, network(2, made)), load_balancer_id="refused")))
     assert heard == [("p", "port-self", "port-snat")]
+
+
+async def test_networks_that_projects_share_have_ports_but_no_vip() -> None:
+    heard: list[tuple[str, ...]] = []
+    device = watched(Device(), heard.append)  # type: ignore[arg-type]
+    shown = shared(1, "device")
+    (made,) = shown.networks
+    addresses = tuple(replace(each, port_id=f"port-{each.use.value}") for each in made.subnets[0].addresses)
+    subnets = (replace(made.subnets[0], addresses=addresses),)
+    await device.apply(networks(replace(shown, networks=(replace(made, subnets=subnets),)), left(2)))
+    assert heard == [("port-self", "port-snat")]

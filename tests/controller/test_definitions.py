@@ -35,6 +35,7 @@ class Store:
         self.problems: Mapping[Any, str] = {}
         self.reads = 0
         self.takes = True
+        self.late: list[str] = []
 
     async def services(self, *_args: Any, unattachable: Mapping[Any, str], **_kw: Any) -> FoundServices:
         self.problems = dict(unattachable)
@@ -60,6 +61,9 @@ class Store:
     async def store_hosts(self, network_id: str, hosts: Mapping[str, MemberHost]) -> tuple[()]:
         self.known |= {(network_id, address) for address in hosts}
         return ()
+
+    async def unanswered(self, network_ids: Collection[str]) -> None:
+        self.late += network_ids
 
     async def store_address(self, shard_id: str, taken: TakenAddress) -> bool:
         if not self.takes:
@@ -164,6 +168,14 @@ async def test_a_slow_network_service_holds_up_nobody_and_its_answer_is_used_lat
     await eventually(lambda: port(0) in store.known)
     assert service.asked.count(port(0)) == 1
     await definitions.close()
+
+
+async def test_where_members_are_is_asked_again_soon_if_nobody_said() -> None:
+    store, service = Store(Needs(members=frozenset({("net-1", "10.0.0.1"), ("net-2", "10.0.0.2")}))), Service()
+    service.error = NetworkUnavailable("away")
+    await made(store, service).read(CALL, limit=10)
+    assert service.asked == [("net-1", ["10.0.0.1"])], "nor is it asked for the others now"
+    assert store.late == ["net-1", "net-2"] and store.problems == {}
 
 
 async def test_a_port_whose_address_is_not_stored_is_given_up() -> None:

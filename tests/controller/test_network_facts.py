@@ -3,9 +3,12 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from evenkeel.controller.network_facts import NetworkFactsUpdates
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.attachment import DueFacts, NetworkFacts
+from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.core.networks import MemberHost
 
 
@@ -15,6 +18,7 @@ class Everything:
     def __init__(self, *due: DueFacts) -> None:
         self.due = list(due)
         self.done: list[Any] = []
+        self.away = False
 
     async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
         assert older_seconds == 7.0
@@ -30,9 +34,15 @@ class Everything:
 
     async def find_hosts(self, network_id: str, addresses: frozenset[str]) -> dict[str, MemberHost]:
         self.done.append((network_id, sorted(addresses)))
+        if self.away:
+            raise NetworkUnavailable("away")
         return {}
 
-    async def store_hosts(self, network_id: str, _hosts: Any) -> tuple[str, ...]:
+    async def unanswered(self, network_ids: list[str]) -> None:
+        self.done.append(("unanswered", sorted(network_ids)))
+
+    async def store_hosts(self, network_id: str, _hosts: Any, *, late: bool) -> tuple[str, ...]:
+        assert late
         return (f"members of {network_id} moved",)
 
     async def accepted(self, change: Any) -> None:
@@ -51,6 +61,16 @@ async def test_facts_and_members_of_due_networks_are_read_and_changes_told() -> 
         ("n1", ["10.0.0.1"]),
         "members of n1 moved",
     ]
+
+
+async def test_networks_about_which_nobody_answered_are_due_again() -> None:
+    it: Any = Everything(
+        *(DueFacts(network_id=id_, subnets=frozenset(), members=frozenset({"10.0.0.1"})) for id_ in ("n1", "n2"))
+    )
+    it.away = True
+    with pytest.raises(NetworkUnavailable):
+        await NetworkFactsUpdates(it, it, it, ControllerSettings(network_facts_seconds=7.0)).look()
+    assert it.done[-2:] == [("n1", ["10.0.0.1"]), ("unanswered", ["n1", "n2"])]
 
 
 async def test_a_pause_ends_when_an_agent_heard_that_ports_moved() -> None:

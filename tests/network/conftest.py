@@ -8,7 +8,7 @@ from keystoneauth1.noauth import NoAuth
 from keystoneauth1.session import Session
 from openstack.connection import Connection
 
-from tests.network.neutron_server.sharing import shared_neutron
+from tests.network.neutron_server.sharing import NeutronPlace, shared_neutron
 from tests.services import mariadb
 from tests.services.installation import NotInstallable
 
@@ -20,21 +20,36 @@ NEEDS_NEUTRON = [
 
 
 @pytest.fixture(scope="session")
-def neutron_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The root of a running Neutron API; ``EVENKEEL_TEST_NEUTRON_URL`` names one that is there (and asks nobody who
-    they are). Else one is started, and the first time installed: some minutes."""
+def neutron_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NeutronPlace]:
+    """A running Neutron; ``EVENKEEL_TEST_NEUTRON_URL`` names one that is there (and asks nobody who they are), and
+    ``EVENKEEL_TEST_NEUTRON_BUS`` its message bus. Else one is started, and the first time installed: some minutes."""
     if given := os.environ.get("EVENKEEL_TEST_NEUTRON_URL"):
-        yield given
+        yield NeutronPlace(given, os.environ.get("EVENKEEL_TEST_NEUTRON_BUS", ""))
         return
     if reason := mariadb.missing():
         pytest.skip(reason)
     base = tmp_path_factory.getbasetemp()
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     try:
-        with shared_neutron(run / "neutron") as url:
-            yield url
+        with shared_neutron(run / "neutron") as place:
+            yield place
     except NotInstallable as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def neutron_url(neutron_place: NeutronPlace) -> str:
+    """The root of its API."""
+    return neutron_place.url
+
+
+@pytest.fixture(scope="session")
+def neutron_bus(neutron_place: NeutronPlace) -> str:
+    """The oslo.messaging transport by which it speaks to agents."""
+    pytest.importorskip("oslo_messaging")
+    if not neutron_place.bus:
+        pytest.skip("this Neutron has no message bus: RabbitMQ is not installed, or EVENKEEL_TEST_NEUTRON_BUS not set")
+    return neutron_place.bus
 
 
 def session_to(url: str) -> Session:

@@ -7,22 +7,14 @@ from typing import Any
 import pytest
 
 from evenkeel.core.device import Attachments
-from evenkeel.neutron_agent.bus import NeutronBus
 from evenkeel.neutron_agent.service import NeutronAgent
-from evenkeel.neutron_agent.settings import LB_AGENT, OVS_AGENT, AgentFacts, NeutronAgentSettings
-from evenkeel.neutron_agent.states import agent_states
+from evenkeel.neutron_agent.settings import LB_AGENT, OVS_AGENT, NeutronAgentSettings
 from tests.network.conftest import NEEDS_NEUTRON
+from tests.neutron_agent.compute import FACTS, Compute, attachments
 from tests.neutron_agent.conftest import Site
 from tests.waiting import eventually
 
 pytestmark = NEEDS_NEUTRON
-FACTS = AgentFacts(environment="prod", group_number=2, device_driver="bigip")
-
-
-def attachments(*end_points: str) -> Attachments:
-    return Attachments(
-        adjacent=True, mappings={"physnet1": "1.1"}, tunnel_types=("vxlan", "gre"), end_points=end_points
-    )
 
 
 class Devices:
@@ -33,23 +25,6 @@ class Devices:
 
     async def attachments(self) -> Attachments:
         return self.found
-
-
-class Compute:
-    """A host with an agent of Neutron's."""
-
-    def __init__(self, site: Site, end_point: str) -> None:
-        self.host = f"compute-{uuid.uuid4().hex[:8]}"
-        self.end_point = end_point
-        self.settings = NeutronAgentSettings(host=self.host, transport_url=site.bus, agent_types=(OVS_AGENT,))
-        self.bus = NeutronBus(self.settings)
-        (state,) = agent_states(self.settings, FACTS, attachments(end_point), started=True)
-        self.bus.report(state)
-
-    def start(self, port_id: str) -> None:
-        """The port's server runs here."""
-        assert self.bus.port_is_bound(port_id, self.host)
-        self.bus.port_is_up(port_id, self.host)
 
 
 class Scene:
@@ -95,7 +70,7 @@ def computes(site: Site, addresses: Iterator[str]) -> Iterator[Callable[[], Comp
     made: list[Compute] = []
 
     def make() -> Compute:
-        made.append(Compute(site, next(addresses)))
+        made.append(Compute(site.bus, next(addresses)))
         return made[-1]
 
     yield make

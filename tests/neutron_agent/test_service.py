@@ -45,6 +45,8 @@ class Bus:
 
     def port_is_bound(self, port_id: str, agent_id: str) -> bool:
         self.asked.append(port_id)
+        if port_id == "broken":
+            raise AttributeError("'NoneType' object has no attribute 'startswith'")
         return port_id in self.bound
 
     def port_is_up(self, port_id: str, agent_id: str) -> None:
@@ -104,6 +106,14 @@ async def test_ports_are_up_once_they_are_bound_and_others_are_forgotten(scene: 
     asked = len(scene.bus.reports)
     await eventually(lambda: len(scene.bus.reports) > asked + 4)
     assert (scene.bus.up, scene.bus.asked.count("never")) == (["bound"], PORT_ROUNDS)
+
+
+async def test_a_port_about_which_neutron_fails_holds_up_no_other_and_is_forgotten(scene: Scene) -> None:
+    scene.bus.bound = {"bound"}
+    scene.agent.serve(["broken", "bound"])
+    scene.agent.start()
+    await eventually(lambda: scene.bus.up == ["bound"])
+    await eventually(lambda: scene.bus.asked.count("broken") == PORT_ROUNDS)
 
 
 async def test_the_number_of_waiting_ports_is_limited(scene: Scene) -> None:

@@ -30,7 +30,7 @@ class WatchedDevice:
 
 def _ports(service: ServiceDefinition) -> Iterator[str]:
     """Those of its VIP, and of the addresses that the devices have in its networks."""
-    if service.vip is not None:
+    if service.vip is not None and service.vip.port_id:  # a network that projects share has none
         yield service.vip.port_id
     for network in service.networks:
         for subnet in network.subnets:

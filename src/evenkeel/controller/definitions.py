@@ -113,14 +113,18 @@ class DefinitionReader:
         return _first_reasons({id_: sorted(subnet_ids) for id_, subnet_ids in wanted.items()}, facts.refused)
 
     async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]], until: float) -> None:
-        """Those that are not found stay unknown: devices reach them by asking for their addresses."""
+        """Those that are not found stay unknown: devices reach them by asking for their addresses. If the network
+        service does not answer, load balancers are served without them, and it is asked again soon."""
         by_network: dict[str, set[str]] = {}
         for network_id, address in members:
             by_network.setdefault(network_id, set()).add(address)
-        for network_id, addresses in sorted(by_network.items()):
+        wanted = sorted(by_network.items())
+        for place, (network_id, addresses) in enumerate(wanted):
             hosts, reason = await _answer(partial(network.find_hosts, network_id, addresses), until)
             if hosts is None:
-                log.warning("hosts of members are not known", network=network_id, reason=reason)
+                late = [each for each, _ in wanted[place:]]
+                log.warning("hosts of members are not known", networks=late, reason=reason)
+                await self._attachments.unanswered(late)
                 return
             await self._attachments.store_hosts(network_id, hosts)
 

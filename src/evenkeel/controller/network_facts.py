@@ -1,6 +1,8 @@
 """Reads facts of networks again from the network service: a network that was changed there, or a member whose port
 moved to another host, makes the load balancers on it due."""
 
+from collections.abc import Sequence
+
 import structlog
 
 from evenkeel.controller.driver import Driver
@@ -8,6 +10,7 @@ from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.attachment import DueFacts
 from evenkeel.core.control import Change
+from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.core.ports import AttachmentStore, Network
 
 log = structlog.get_logger(__name__)
@@ -39,15 +42,22 @@ class NetworkFactsUpdates:
         """Read all due facts once. Raises :class:`NetworkUnavailable`."""
         older_seconds = self._settings.network_facts_seconds
         while due := await self._attachments.take_due_facts(older_seconds=older_seconds, limit=NETWORKS_PER_LOOK):
-            facts = await self._network.read_facts(frozenset().union(*(each.subnets for each in due)))
-            await self._tell(await self._attachments.store_facts(facts.subnets))
-            for each in due:
-                await self._look_for_members(each)
+            try:
+                await self._read(due)
+            except NetworkUnavailable:
+                await self._attachments.unanswered([each.network_id for each in due])
+                raise
+
+    async def _read(self, due: Sequence[DueFacts]) -> None:
+        facts = await self._network.read_facts(frozenset().union(*(each.subnets for each in due)))
+        await self._tell(await self._attachments.store_facts(facts.subnets))
+        for each in due:
+            await self._look_for_members(each)
 
     async def _look_for_members(self, due: DueFacts) -> None:
         if due.members:
             hosts = await self._network.find_hosts(due.network_id, due.members)
-            await self._tell(await self._attachments.store_hosts(due.network_id, hosts))
+            await self._tell(await self._attachments.store_hosts(due.network_id, hosts, late=True))
 
     async def _tell(self, changes: tuple[Change, ...]) -> None:
         if changes:

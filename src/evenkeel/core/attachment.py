@@ -111,7 +111,7 @@ class DueFacts(Value):
     network_id: str
     subnets: frozenset[str]
     members: frozenset[str]
-    """Addresses of members whose hosts are known."""
+    """Addresses of those whose hosts devices have to know, or knew."""
 
 
 class CommonNetwork(Value):

@@ -24,6 +24,8 @@ PORT_ROUNDS = 40
 """How often it is asked whether a port is bound."""
 PORT_SECONDS = 3.0
 STOP_SECONDS = 5.0
+ERROR_CHARACTERS = 300
+"""Of Neutron's errors, which contain its tracebacks."""
 
 
 class NeutronAgent:
@@ -93,7 +95,7 @@ class NeutronAgent:
         except FAILURES as error:
             log.warning("Neutron's message bus does not answer; trying again", error=f"{type(error).__name__}: {error}")
         except Exception as error:  # the thread must go on; what devices or Neutron answered is unexpected
-            log.warning("report to Neutron failed; trying again", error=repr(error))
+            log.warning("report to Neutron failed; trying again", error=repr(error)[:ERROR_CHARACTERS])
 
     def _report(self) -> None:
         found = self._ask(self._device.attachments())
@@ -114,13 +116,24 @@ class NeutronAgent:
             some = list(self._ports)[:PORTS_PER_ROUND]
         who = agent_id(self._settings)
         for port_id in some:
-            bound = self._bus.port_is_bound(port_id, who)
-            if bound:
-                self._bus.port_is_up(port_id, who)
+            bound = self._port_up(port_id, who)
             with self._ports_turn:
                 asked = self._ports.pop(port_id, PORT_ROUNDS) + 1
                 if not bound and asked < PORT_ROUNDS:
                     self._ports[port_id] = asked  # after the others
+
+    def _port_up(self, port_id: str, who: str) -> bool:
+        """Whether the port is bound, and up now. What Neutron cannot do with one must not hold up the others."""
+        try:
+            if not self._bus.port_is_bound(port_id, who):
+                return False
+            self._bus.port_is_up(port_id, who)
+        except FAILURES:
+            raise
+        except Exception as error:  # whatever went wrong at Neutron is raised here by its name
+            log.warning("port not up; trying again", port=port_id, error=repr(error)[:ERROR_CHARACTERS])
+            return False
+        return True
 
     def _heard(self, networks: frozenset[str]) -> None:
         if networks and self._loop is not None and not self._stopped.is_set():

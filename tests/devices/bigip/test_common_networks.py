@@ -223,6 +223,29 @@ async def test_external_gateway_mode_has_the_default_route_of_route_domain_0() -
         assert not await in_common(rig)
 
 
+async def test_the_default_route_leads_by_an_external_network_if_there_is_one() -> None:
+    async with bigip("bigip-1") as rig:
+        (device,) = hosts_of(rig)
+        options = {**ADJACENT, "f5_common_networks": "True", "external_gateway_mode": "True"}
+        owner = rig.owner(**options)
+
+        async def gateway() -> str:
+            return str((await in_common(rig))["net/route default-0"]["gw"])
+
+        await apply(owner, networks(shared(1, device), complete=True))
+        assert await gateway() == "10.1.0.1"
+        await apply(owner, networks(shared(2, device, external=True)))
+        assert await gateway() == "10.2.0.1"
+        # as another owner finds it
+        both = shared(1, device), shared(2, device, external=True)
+        assert await apply(rig.owner(**options), networks(*both, epoch=2, complete=True)) == 0
+        owner = rig.owner(**options)
+        await apply(owner, networks(left(2), epoch=3))
+        assert await gateway() == "10.1.0.1"
+        await apply(owner, networks(left(1), epoch=3))
+        assert not await in_common(rig)
+
+
 async def test_owners_that_take_turns_leave_nothing() -> None:
     async with bigip("bigip-1") as rig:
         (device,) = hosts_of(rig)

@@ -1,13 +1,12 @@
 """A pair of BIG-IPs attached to networks of a real Neutron: addresses are its ports, facts follow, and all ends."""
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from openstack.connection import Connection
 
 from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.core.ids import LoadBalancerId
@@ -20,12 +19,12 @@ from icontrol_emulator import Emulator
 from tests.devices.bigip.networks import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.network.conftest import NEEDS_NEUTRON, session_to
+from tests.network.neutron.conftest import Cloud
 from tests.system.test_removed_partitions import DEVICES, PairWorld, acts_elsewhere, delete, gone
 from tests.system.world import ENVIRONMENT
 from tests.waiting import eventually
 
 pytestmark = NEEDS_NEUTRON
-CIDR = "10.0.0.0/24"
 
 
 class Away(NeutronClient):
@@ -103,42 +102,6 @@ async def world(tmp_path: Path, neutron_url: str) -> AsyncIterator[NeutronWorld]
         await made.close()
         made.network.close()
         await made.rig.close()
-
-
-class Cloud:
-    """Networks of projects that a test makes, each with the subnet 10.0.0.0/24."""
-
-    def __init__(self, neutron: Connection) -> None:
-        self.neutron: Any = neutron.network
-        self.made: list[Any] = []
-
-    def network(self, project_id: str, **how: Any) -> tuple[str, str]:
-        """Its id and its subnet's."""
-        network = self.neutron.create_network(name="net", project_id=project_id, **how)
-        self.made.append(network)
-        subnet = self.neutron.create_subnet(
-            network_id=network.id, ip_version=4, cidr=CIDR, project_id=project_id, name="subnet"
-        )
-        return network.id, subnet.id
-
-    def addresses(self, network_id: str, device_owner: str) -> set[str]:
-        """Of ports."""
-        ports = self.neutron.ports(network_id=network_id, device_owner=device_owner)
-        return {fixed["ip_address"] for port in ports for fixed in port.fixed_ips}
-
-    def member(self, network_id: str, address: str) -> Any:
-        """A server's port."""
-        return self.neutron.create_port(network_id=network_id, fixed_ips=[{"ip_address": address}])
-
-
-@pytest.fixture
-def cloud(neutron: Connection) -> Iterator[Cloud]:
-    made = Cloud(neutron)
-    yield made
-    for network in made.made:
-        for port in made.neutron.ports(network_id=network.id):
-            made.neutron.delete_port(port)
-        made.neutron.delete_network(network)
 
 
 def addresses_of(objects: dict[str, dict[str, Any]]) -> set[str]:

@@ -1,29 +1,45 @@
-"""One Neutron for all pytest workers of a run: starting it costs half a minute of CPU.
+"""One Neutron for all pytest workers of a run, with its RPC server where there is a RabbitMQ: starting costs half a
+minute of CPU.
 
-The server belongs to a keeper, a process of its own. Each worker holds a shared lock on a file for as long as it needs
-the server; the keeper waits for the exclusive lock, which it gets when the last worker let go, was killed or crashed,
-and stops the server. Run as ``python -m tests.network.neutron_server.sharing DIRECTORY`` it is the keeper.
+The servers belong to a keeper, a process of its own. Each worker holds a shared lock on a file for as long as it needs
+them; the keeper waits for the exclusive lock, which it gets when the last worker let go, was killed or crashed, and
+stops them. Run as ``python -m tests.network.neutron_server.sharing DIRECTORY`` it is the keeper.
 """
 
 import fcntl
+import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.network.neutron_server.server import REQUIREMENTS, VERSION, Neutron
+from tests.services import rabbitmq
 from tests.services.installation import environment, locked
 from tests.services.process import ServiceFailed
+from tests.waiting import until
 
 _ROOT = Path(__file__).parents[3]
-START_SECONDS = 1500.0  # its database, the tables, the server
+START_SECONDS = 1500.0  # its database, the tables, the servers
+REPORTS = "q-reports-plugin"
+"""The queue that the RPC server consumes last."""
+
+
+class NeutronPlace(NamedTuple):
+    """Where a running Neutron is."""
+
+    url: str
+    """Of its API."""
+    bus: str
+    """Its oslo.messaging transport; empty: it has none that agents could use."""
 
 
 @contextmanager
-def shared_neutron(directory: Path) -> Iterator[str]:
-    """The URL of a running Neutron; ``directory`` is the same for all workers of a run, and of no other run.
+def shared_neutron(directory: Path) -> Iterator[NeutronPlace]:
+    """A running Neutron; ``directory`` is the same for all workers of a run, and of no other run.
 
     Raises :class:`NotInstallable`, :class:`ServiceFailed`.
     """
@@ -32,9 +48,9 @@ def shared_neutron(directory: Path) -> Iterator[str]:
     with (directory / "users").open("a") as users:
         with locked(directory / "start"):
             fcntl.flock(users, fcntl.LOCK_SH)  # waits for a keeper that is just ending
-            if not (directory / "url").exists():
+            if not (directory / "place").exists():
                 _start_keeper(directory, venv)
-        yield (directory / "url").read_text()
+        yield NeutronPlace(**json.loads((directory / "place").read_text()))
 
 
 def _start_keeper(directory: Path, venv: Path) -> None:
@@ -45,7 +61,7 @@ def _start_keeper(directory: Path, venv: Path) -> None:
     keeper = [sys.executable, "-m", "tests.network.neutron_server.sharing", str(directory), str(venv)]
     subprocess.run([*detached, *keeper], cwd=_ROOT, check=True, start_new_session=True)
     deadline = time.monotonic() + START_SECONDS
-    while not (directory / "url").exists():
+    while not (directory / "place").exists():
         if failed.exists() or time.monotonic() > deadline:
             raise ServiceFailed(f"Neutron did not come up:\n{log.read_text(errors='replace')[-3000:]}")
         time.sleep(0.1)
@@ -53,21 +69,38 @@ def _start_keeper(directory: Path, venv: Path) -> None:
 
 def keep(directory: Path, venv: Path) -> None:
     """Serve until nobody holds the lock."""
-    neutron = Neutron(venv)
     try:
-        neutron.start()
-        ready = directory / "url.new"
-        ready.write_text(neutron.url)
-        ready.rename(directory / "url")
-        with (directory / "users").open("a") as users:
-            fcntl.flock(users, fcntl.LOCK_EX)
-            (directory / "url").unlink()
-            neutron.close()
+        with ExitStack() as servers:
+            ready = directory / "place.new"
+            ready.write_text(json.dumps(_start(servers, venv)._asdict()))
+            ready.rename(directory / "place")
+            with (directory / "users").open("a") as users:
+                fcntl.flock(users, fcntl.LOCK_EX)
+                (directory / "place").unlink()
+                servers.close()
     except BaseException:
         (directory / "failed").touch()
         raise
-    finally:
-        neutron.close()
+
+
+def _start(servers: ExitStack, venv: Path) -> NeutronPlace:
+    if rabbitmq.missing():
+        neutron = Neutron(venv)
+        servers.callback(neutron.close)
+        neutron.start()
+        return NeutronPlace(neutron.url, "")
+    broker = rabbitmq.RabbitMQ()
+    servers.callback(broker.close)
+    broker.start()
+    bus = broker.url.replace("amqp://", "rabbit://")
+    neutron = Neutron(venv, bus)
+    servers.callback(neutron.close)
+    neutron.start()
+    agents = neutron.rpc_server()
+    servers.callback(agents.close)
+    agents.start()
+    until(lambda: f"{REPORTS}\t1" in broker.control("list_queues", "name", "consumers"))
+    return NeutronPlace(neutron.url, bus)
 
 
 if __name__ == "__main__":

@@ -231,3 +231,25 @@ async def test_networks_whose_ports_moved_are_read_soon_but_not_all_the_time(wor
     assert await moved("a3", "net-1") == set(), "another group's devices"
     assert await moved("a1", "net-1", "net-2", "elsewhere") == {"net-1"}
     assert await moved("a1", "net-1") == set()
+
+
+async def test_what_the_network_service_did_not_tell_is_asked_again_soon(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    id_ = await load_balancer(world, 1, members=(1,))
+    store = world.store.attachments
+    await store.store_facts([known(1)])
+    await make_ports(world, (await read(world)).needs.ports[id_])
+    assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
+    expected = DueFacts(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
+    for _ in range(2):
+        await store.unanswered(["net-1"])
+        assert await store.take_due_facts(older_seconds=3600.0, limit=10) == (expected,)
+
+    nowhere = MemberHost(address="10.1.0.99", mac_address="")
+    assert await store.store_hosts("net-1", {"10.1.0.99": nowhere}, late=True) == ()
+    host = replace(nowhere, mac_address="fa:16:3e:00:00:01", vtep="192.0.2.1")
+    (change,) = await store.store_hosts("net-1", {"10.1.0.99": host}, late=True)
+    assert (change.load_balancer_id, change.revision) == (id_, 2)
+    for address, late in (("10.1.0.98", False), ("10.1.0.97", True)):
+        found = {address: replace(host, address=address)}
+        assert len(await store.store_hosts("net-1", found, late=late)) == late

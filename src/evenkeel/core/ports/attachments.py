@@ -1,6 +1,6 @@
 """The store port for what devices need of networks, where a network service knows it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from evenkeel.core.attachment import DueFacts, KnownSubnet, TakenAddress
@@ -18,8 +18,16 @@ class AttachmentStore(Protocol):
         """Store subnets and networks. Returns the changes of load balancers on networks whose facts were others."""
         ...
 
-    async def store_hosts(self, network_id: str, hosts: Mapping[str, MemberHost]) -> tuple[Change, ...]:
-        """Store where members' ports are, by address. Returns the changes of load balancers if one has moved."""
+    async def store_hosts(
+        self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
+    ) -> tuple[Change, ...]:
+        """Store where members' ports are, by address. Returns the changes of load balancers if one has moved. ``late``:
+        they were served without those that were not known, so these are changes, too."""
+        ...
+
+    async def unanswered(self, network_ids: Collection[str]) -> None:
+        """The network service did not answer about these networks, or about members on them: they are due, as if they
+        had been read long ago."""
         ...
 
     async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:

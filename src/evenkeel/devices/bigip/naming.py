@@ -10,6 +10,7 @@ import hashlib
 import ipaddress
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
 from evenkeel.core.networks import traffic_group_of
@@ -29,6 +30,7 @@ _GROUP = re.compile(r"[0-9]{1,9}")
 CERTIFICATE, KEY, CHAIN, AUTHORITY, REVOCATION = ".crt", ".key", "-chain.crt", "-ca.crt", ".crl"
 """File name suffixes."""
 _FILE_TAIL = re.compile(r"[0-9a-f]{64}(\.crt|\.key|-chain\.crt|-ca\.crt|\.crl)")
+_EXTERNAL = "external"
 _GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
 
 
@@ -201,16 +203,26 @@ class BigIpNames(Value):
         return mark if self.owns(mark) else None
 
 
-def with_gateway(subnet_id: str, gateway: str | None) -> str:
-    """What the mark of a self IP says of its subnet: ``<id>@<gateway>``, so that every pass knows the gateway. A mark
-    must not contain ``:``."""
-    return f"{subnet_id}@{gateway.replace(':', '-')}" if gateway else subnet_id
+class MarkedSubnet(NamedTuple):
+    """What the mark of a self IP says of its subnet, so that every pass knows it."""
+
+    id: str
+    gateway: str = ""
+    """Empty: it has none."""
+    external: bool = False
+    """Its gateway leads out: the default route of the common route domain prefers it."""
+
+    def text(self) -> str:
+        """As in the mark, which must not contain ``:``: ``<id>``, ``<id>@<gateway>``, ``<id>@<gateway>@external``."""
+        parts = [self.id, self.gateway.replace(":", "-"), _EXTERNAL if self.external else ""]
+        return "@".join(parts[: 1 if not self.gateway else 3 if self.external else 2])
 
 
-def subnet_and_gateway(text: str) -> tuple[str, str]:
-    """The id of the subnet, and its gateway if there is one."""
-    subnet_id, _, gateway = text.partition("@")
-    return subnet_id, gateway.replace("-", ":")
+def marked_subnet(text: str) -> MarkedSubnet:
+    """What such a mark says."""
+    subnet_id, _, rest = text.partition("@")
+    gateway, _, external = rest.partition("@")
+    return MarkedSubnet(subnet_id, gateway.replace("-", ":"), external == _EXTERNAL)
 
 
 def plain(text: str) -> str:

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from sqlalchemy import Connection, delete, exists, select, update
+from sqlalchemy import Connection, delete, exists, false, select, union, update
 
 from evenkeel.core.attachment import DueFacts, KnownSubnet
 from evenkeel.core.control import Change
 from evenkeel.core.ids import AgentId
 from evenkeel.core.model import Subnet
-from evenkeel.core.networks import MemberHost
+from evenkeel.core.networks import TUNNELS, MemberHost
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.attaching import read_known
@@ -93,6 +93,11 @@ def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[
     connection.execute(update(_network).where(*these).values(read_at=LONG_AGO))
 
 
+def unanswered(connection: Connection, network_ids: Collection[str]) -> None:
+    """Have networks read again soon."""
+    connection.execute(update(_network).where(in_list(_network.c.id, network_ids)).values(read_at=LONG_AGO))
+
+
 def _forget(connection: Connection, network_ids: Collection[str]) -> None:
     for column in (_host.c.network_id, _subnet.c.network_id, _network.c.id):
         connection.execute(delete(column.table).where(in_list(column, network_ids)))
@@ -111,15 +116,27 @@ def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[Due
         select(_subnet.c.network_id, _subnet.c.id).where(in_list(_subnet.c.network_id, network_ids))
     ):
         subnets.setdefault(row.network_id, []).append(row.id)
-    hosts: dict[str, list[str]] = {}
-    for row in connection.execute(
-        select(_host.c.network_id, _host.c.address).where(in_list(_host.c.network_id, network_ids))
-    ):
-        hosts.setdefault(row.network_id, []).append(row.address)
+    members = _members_of(connection, network_ids)
     return tuple(
-        DueFacts(network_id=id_, subnets=frozenset(subnets.get(id_, ())), members=frozenset(hosts.get(id_, ())))
+        DueFacts(network_id=id_, subnets=frozenset(subnets.get(id_, ())), members=frozenset(members.get(id_, ())))
         for id_ in network_ids
     )
+
+
+def _members_of(connection: Connection, network_ids: Collection[str]) -> dict[str, list[str]]:
+    """Addresses of members on tunnels, by network: also where the network service has not told of their hosts yet."""
+    of_tunnel = _network.c.from_service, in_list(_network.c.network_type, [each.value for each in TUNNELS])
+    named = (
+        select(_subnet.c.network_id, _member.c.address)
+        .join(_subnet, _subnet.c.id == _member.c.subnet_id)
+        .join(_network, _network.c.id == _subnet.c.network_id)
+        .where(*of_tunnel, _member.c.deleted == false(), in_list(_subnet.c.network_id, network_ids))
+    )
+    known = select(_host.c.network_id, _host.c.address).where(in_list(_host.c.network_id, network_ids))
+    found: dict[str, list[str]] = {}
+    for row in connection.execute(union(named, known)):
+        found.setdefault(row.network_id, []).append(row.address)
+    return found
 
 
 # -- hosts of members
@@ -142,10 +159,10 @@ def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> 
 
 
 def store_hosts(
-    connection: Connection, network_id: str, hosts: Mapping[str, MemberHost], options: StoreOptions
+    connection: Connection, network_id: str, hosts: Mapping[str, MemberHost], options: StoreOptions, *, late: bool
 ) -> tuple[Change, ...]:
     """Store where the ports of members are, by address; returns the changes of load balancers if a port that was known
-    has moved."""
+    has moved. ``late``: also if one was not known that is there."""
     known = {
         address: host for (_, address), host in read_hosts(connection, [(network_id, one) for one in hosts]).items()
     }
@@ -153,11 +170,13 @@ def store_hosts(
         address: {"network_id": network_id, "address": address, "mac_address": host.mac_address, "vtep": host.vtep}
         for address, host in sorted(hosts.items())
     }
-    insert_all(connection, _host, [row for address, row in rows.items() if address not in known])
-    if rows.keys() - known.keys():
+    new = rows.keys() - known.keys()
+    insert_all(connection, _host, [rows[address] for address in sorted(new)])
+    if new:
         facts_changed(connection, network_id, needed=False)
     moved = [address for address in rows if address in known and known[address] != hosts[address]]
     for address in moved:
         is_it = _host.c.network_id == network_id, _host.c.address == address
         connection.execute(update(_host).where(*is_it).values(**rows[address]))
-    return renew_users(connection, network_id, options) if moved else ()
+    found = late and any(hosts[address].mac_address for address in new)
+    return renew_users(connection, network_id, options) if moved or found else ()

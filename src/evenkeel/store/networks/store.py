@@ -1,6 +1,6 @@
 """Implements :class:`evenkeel.core.ports.AttachmentStore`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -29,12 +29,17 @@ class SqlAttachments:
             return await self._db.write(lambda connection: facts.store_facts(connection, found, self._options))
         return ()
 
-    async def store_hosts(self, network_id: str, hosts: Mapping[str, MemberHost]) -> tuple[Change, ...]:
+    async def store_hosts(
+        self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
+    ) -> tuple[Change, ...]:
         with suppress(IntegrityError):
             return await self._db.write(
-                lambda connection: facts.store_hosts(connection, network_id, hosts, self._options)
+                lambda connection: facts.store_hosts(connection, network_id, hosts, self._options, late=late)
             )
         return ()
+
+    async def unanswered(self, network_ids: Collection[str]) -> None:
+        await self._db.write(lambda connection: facts.unanswered(connection, network_ids))
 
     async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
         return await self._db.write(lambda connection: facts.take_due(connection, older_seconds, limit))

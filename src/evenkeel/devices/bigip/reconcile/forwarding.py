@@ -10,7 +10,7 @@ from typing import Any
 
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
-from evenkeel.devices.bigip.naming import BigIpNames, subnet_and_gateway
+from evenkeel.devices.bigip.naming import BigIpNames, marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, VIRTUAL, VIRTUAL_ADDRESS, Key, Observed, WantedObject
 from evenkeel.devices.bigip.render.network.addresses import with_domain
 
@@ -53,7 +53,7 @@ def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpN
                 "translatePort": "disabled",
                 "vlansEnabled": True,
                 "vlans": [str(attributes.get("vlan", ""))],
-                "description": names.mark(KIND, LoadBalancerId(""), subnet_and_gateway(mark.object_id)[0]),
+                "description": names.mark(KIND, LoadBalancerId(""), marked_subnet(mark.object_id).id),
             },
         )
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, subnet_and_gateway
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, marked_subnet
 from evenkeel.devices.bigip.objects import (
     ARP,
     FORWARDING_TABLE,
@@ -98,10 +98,11 @@ def _plain(item: Any) -> Any:
 # -- default routes
 
 
-def _subnet_and_gateway(attributes: Attributes, names: BigIpNames) -> tuple[str, str]:
-    """Of one of our self IPs; empty where it is not ours, or the subnet has none."""
-    mark = names.own(attributes.get("description"))
-    return subnet_and_gateway(mark.object_id if mark else "")
+def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSubnet | None:
+    """Of one of our self IPs; None where it is not ours, or the subnet has no gateway."""
+    mark = names.own(attributes.get("description")) if key.type == SELF_IP else None
+    subnet = None if mark is None else marked_subnet(mark.object_id)
+    return subnet if subnet is not None and subnet.gateway else None
 
 
 def default_routes(
@@ -109,21 +110,27 @@ def default_routes(
 ) -> list[WantedObject]:
     """For each route domain with VIPs, the route for clients and members in other networks: by the gateway of a VIP's
     subnet. One that is there stays as long as its gateway is one of them. ``external``: for the common one too, by the
-    gateway of any subnet."""
+    gateway of a subnet of an external network; where there is none, of any subnet."""
     vips = [
         _numbered(str(item.get("address", "")))
         for key, item in left.items()
         if key.type == VIRTUAL_ADDRESS and not is_forwarder(key)
     ]
-    gateways: dict[tuple[int, str], dict[str, str]] = {}
+    subnets: dict[tuple[int, str], dict[str, MarkedSubnet]] = {}
     for key, attributes in left.items():
-        subnet_id, gateway = _subnet_and_gateway(attributes, names) if key.type == SELF_IP else ("", "")
-        for place in _place(attributes) if gateway else ():
+        subnet = _own_subnet(key, attributes, names)
+        for place in _place(attributes) if subnet is not None else ():
             is_common = place[0] == COMMON_ROUTE_DOMAIN
-            if external if is_common else any(_in(place, *vip) for vip in vips):
-                destination = "default-inet6" if ":" in gateway else "default"
-                gateways.setdefault((place[0], destination), {})[subnet_id] = gateway
-    return [_default_route(*which, found, observed, names) for which, found in sorted(gateways.items())]
+            if subnet is not None and (external if is_common else any(_in(place, *vip) for vip in vips)):
+                destination = "default-inet6" if ":" in subnet.gateway else "default"
+                subnets.setdefault((place[0], destination), {})[subnet.id] = subnet
+    return [_default_route(*which, _leading_out(found), observed, names) for which, found in sorted(subnets.items())]
+
+
+def _leading_out(subnets: Mapping[str, MarkedSubnet]) -> dict[str, str]:
+    """Gateways by subnet: of external networks if there are any."""
+    found = {id_: each.gateway for id_, each in subnets.items() if each.external}
+    return found or {id_: each.gateway for id_, each in subnets.items()}
 
 
 def _default_route(
@@ -268,7 +275,7 @@ def _in(place: Place, number: int, host: str) -> bool:
 
 
 def _subnet_of(seen: ObservedObject) -> str:
-    return subnet_and_gateway(seen.mark.object_id if seen.mark is not None else "")[0]
+    return marked_subnet(seen.mark.object_id if seen.mark is not None else "").id
 
 
 def shorter_lists(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from evenkeel.core.values import Value
-from evenkeel.devices.bigip.naming import BigIpNames, subnet_and_gateway
+from evenkeel.devices.bigip.naming import BigIpNames, marked_subnet
 from evenkeel.devices.bigip.objects import SELF_IP, SNAT_POOL, Observed, RenderedObjects
 
 
@@ -35,6 +35,6 @@ def subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
     found = {}
     for key, seen in observed.items():
         if key.type == SELF_IP and seen.mark is not None and names.owns(seen.mark):
-            subnet_id = subnet_and_gateway(seen.mark.object_id)[0]
+            subnet_id = marked_subnet(seen.mark.object_id).id
             found[subnet_id] = str(seen.attributes.get("address", ""))
     return found

@@ -19,7 +19,7 @@ from evenkeel.core.networks import (
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.attachment import AttachmentOptions
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, with_gateway
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet
 from evenkeel.devices.bigip.objects import (
     ARP,
     FORWARDING_TABLE,
@@ -92,6 +92,7 @@ class _Renderer:
         self._number = route_domain_of(service)
         self._owner = service.load_balancer_id if service.project_id == COMMON_PROJECT else LoadBalancerId("")
         self._snat: list[str] = []
+        self._external = {each.id for network in service.networks if network.external for each in network.subnets}
 
     def objects(self) -> Iterator[WantedObject]:
         links = []
@@ -226,7 +227,8 @@ class _Renderer:
             "trafficGroup": traffic_group,
             "allowService": "none",
         }
-        mark = with_gateway(subnet.id, subnet.gateway_ip)
+        leads_out = subnet.id in self._external and self._at.options.external_gateway
+        mark = MarkedSubnet(subnet.id, subnet.gateway_ip or "", external=leads_out).text()
         return self._object(Key(type=SELF_IP, name=name), attributes, "self", mark, "address", "vlan")
 
 
