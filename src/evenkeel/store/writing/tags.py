@@ -1,6 +1,6 @@
 """The tags of load balancers in a table of their own, which has an index: lists filtered by tags read it first.
 
-The column ``tags`` of a load balancer is the truth. Controllers from before 0034, which may be at work beside newer
+The column ``tags`` of a load balancer is the truth. Controllers from before 0033, which may be at work beside newer
 ones for the time of an upgrade, write only that: so each controller compares the rows with it once, when it starts.
 """
 

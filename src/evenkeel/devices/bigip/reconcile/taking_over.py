@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from evenkeel.devices.bigip import canonical
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, subnet_and_gateway
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, marked_subnet, parse_mark
 from evenkeel.devices.bigip.objects import (
     ARP,
     NETWORK_TYPES,
@@ -139,7 +139,7 @@ def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
 
 def _subnet_of(item: WantedObject) -> str:
     mark = parse_mark(item.attributes.get("description"))
-    return subnet_and_gateway(mark.object_id if mark else "")[0]
+    return marked_subnet(mark.object_id if mark else "").id
 
 
 def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames) -> str | None:

@@ -5,7 +5,7 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0034"
+revision = "0033"
 down_revision = "0032"
 branch_labels = None
 depends_on = None
