@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from openstack.connection import Connection
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.networks import AddressUse, DeviceAddress
 from tests.devices.bigip.f5_networks import F5Agent
-from tests.devices.bigip.networks import balancer, network, subnet
+from tests.devices.bigip.networks import network, subnet
 from tests.devices.bigip.rig import Hands
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.neutron.test_device_networks import Cloud, NeutronWorld, cloud, world
@@ -72,7 +71,7 @@ def place(cloud: Cloud) -> Iterator[tuple[str, str, str]]:
 
 
 async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> None:
-    """What F5's agent left on both devices."""
+    """What F5's agent left on both devices, of a load balancer without listeners."""
     project_id, network_id, subnet_id = place
     hosts = [device.url.removeprefix("https://") for device in world.emulator.devices.values()]
     addresses = [
@@ -81,12 +80,12 @@ async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> N
     snat = DeviceAddress(use=AddressUse.SNAT, owner="traffic-group-1", address="10.0.0.42")
     own = subnet(1, hosts, base="10.0.0", id=subnet_id, addresses=(*addresses, snat))
     theirs = network(1, own, id=network_id, segmentation_id=SEGMENT)
-    wanted = replace(balancer(1, theirs), load_balancer_id=id_)
     for at, device in enumerate(DEVICES):
         hands = Hands(world.emulator, device)
         f5 = F5Agent(hands, name=f"unit-{at}", ha="pair", place=at, tenant=project_id, prefix=ENVIRONMENT)
         await f5.begin(NUMBER)
-        await f5.serve(wanted, await f5.attach(theirs, NUMBER), NUMBER)
+        await f5.attach(theirs, NUMBER)
+        await f5.call("ltm/virtual-address", f"{ENVIRONMENT}_{id_}", address=f"{VIP}%{NUMBER}", autoDelete="false")
 
 
 async def create(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> None:
