@@ -13,7 +13,7 @@ from evenkeel.metrics.agent import CALL_DURATION
 
 LONGEST_SECONDS = 60.0
 """Limits of the time-out of a call for service definitions."""
-ADOPTION_SECONDS = 10.0
+ADOPTION_SECONDS = 50.0
 """More for an adoption, whose ports are looked for and marked at the network service."""
 LANE_REST_KEEPALIVES = (4, 120)
 """Number of keepalives sent by the shared queue after the keepalive queue gave no answer: the first time, and the most;

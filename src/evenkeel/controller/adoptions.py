@@ -5,11 +5,14 @@ that dies in between leaves ports with the other program's marks, which the shar
 adoption marks them, and they are deleted with the shard's networks either way.
 """
 
+from evenkeel.controller.loops import for_each
 from evenkeel.core import messages as m
 from evenkeel.core.adoption import FoundAddress
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import PortClaim
 from evenkeel.core.ports import Network, OwnershipStore
+
+PORTS_AT_ONCE = 4
 
 
 class Adoptions:
@@ -24,9 +27,8 @@ class Adoptions:
         try:
             ports = await self._find_ports(call)
             adopted = await self._ownership.adopt_networks(call, ports)
-            for taken in adopted.ports:
-                if self._network is not None:
-                    await self._network.adopt_port(taken)
+            if self._network is not None:
+                await for_each(adopted.ports, self._network.adopt_port, at_once=PORTS_AT_ONCE)
         except NetworkUnavailable as error:
             raise Conflict(f"{error}; repeat the adoption when the network service is back") from error
         return m.NetworksAdopted(route_domain=adopted.route_domain, addresses=adopted.addresses)

@@ -1,18 +1,18 @@
 """A tenant of F5's agent, whose devices' addresses are ports in a real Neutron: they become ours, and go in the end."""
 
+import asyncio
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from openstack.connection import Connection
 
 from evenkeel.core.control import VipPlan
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.networks import AddressUse, DeviceAddress
 from tests.devices.bigip.f5_networks import F5Agent
-from tests.devices.bigip.networks import balancer, network, subnet
+from tests.devices.bigip.networks import network, subnet
 from tests.devices.bigip.rig import Hands
 from tests.network.conftest import NEEDS_NEUTRON
 from tests.network.neutron.test_device_networks import Cloud, NeutronWorld, cloud, world
@@ -48,8 +48,11 @@ class Ports:
         )
         self.ids[address] = made.id
 
-    def now(self) -> dict[str, tuple[str, str]]:
+    async def now(self) -> dict[str, tuple[str, str]]:
         """Id and owner of the network's ports for devices, by address."""
+        return await asyncio.to_thread(self._now)  # controllers of the test need the loop meanwhile
+
+    def _now(self) -> dict[str, tuple[str, str]]:
         network_id, _ = self._place
         ports = [each for each in self._cloud.neutron.ports(network_id=network_id) if each.device_owner != "Octavia"]
         return {each.fixed_ips[0]["ip_address"]: (each.id, each.device_owner) for each in ports}
@@ -68,7 +71,7 @@ def place(cloud: Cloud) -> Iterator[tuple[str, str, str]]:
 
 
 async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> None:
-    """What F5's agent left on both devices."""
+    """What F5's agent left on both devices, of a load balancer without listeners."""
     project_id, network_id, subnet_id = place
     hosts = [device.url.removeprefix("https://") for device in world.emulator.devices.values()]
     addresses = [
@@ -77,12 +80,12 @@ async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> N
     snat = DeviceAddress(use=AddressUse.SNAT, owner="traffic-group-1", address="10.0.0.42")
     own = subnet(1, hosts, base="10.0.0", id=subnet_id, addresses=(*addresses, snat))
     theirs = network(1, own, id=network_id, segmentation_id=SEGMENT)
-    wanted = replace(balancer(1, theirs), load_balancer_id=id_)
     for at, device in enumerate(DEVICES):
         hands = Hands(world.emulator, device)
         f5 = F5Agent(hands, name=f"unit-{at}", ha="pair", place=at, tenant=project_id, prefix=ENVIRONMENT)
         await f5.begin(NUMBER)
-        await f5.serve(wanted, await f5.attach(theirs, NUMBER), NUMBER)
+        await f5.attach(theirs, NUMBER)
+        await f5.call("ltm/virtual-address", f"{ENVIRONMENT}_{id_}", address=f"{VIP}%{NUMBER}", autoDelete="false")
 
 
 async def create(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> None:
@@ -111,20 +114,28 @@ async def test_ports_of_f5s_agent_are_ours_after_the_adoption_and_gone_with_the_
         return "'evenkeel adopt'" in (await world.root(id_)).status_reason
 
     await eventually(refused)
-    owners = [owner for _, owner in ports.now().values()]
+    owners = [owner for _, owner in (await ports.now()).values()]
     assert owners.count("network:evenkeel") == owners.count("network:f5lbaasv2") == 3  # ours wait, unused
     shown = await ask(world, id_, adopt=False)
     assert not shown.problem and not [step for plan in shown.devices for step in plan.operations if step.note]
-    assert [owner for _, owner in ports.now().values()].count("network:f5lbaasv2") == 3
+    assert [owner for _, owner in (await ports.now()).values()].count("network:f5lbaasv2") == 3
 
     for _ in range(2):
         assert not (await ask(world, id_, adopt=True)).problem
     await eventually(lambda: world.active(id_))
     ours = {address: (port_id, "network:evenkeel") for address, port_id in ports.ids.items()}
-    await eventually(lambda: ports.now() == ours)
+
+    async def only_ours() -> bool:
+        return await ports.now() == ours
+
+    await eventually(only_ours, within_seconds=120.0)
     for at, device in enumerate(DEVICES):
         ((name, self_ip),) = world.shown("net/self", project_id, device).items()
         assert (name, self_ip["address"]) == (f"local-unit-{at}-{subnet_id}", f"10.0.0.{40 + at}%{NUMBER}/24")
     await delete(world, id_)
-    await eventually(lambda: not ports.now())
-    await eventually(lambda: world.have_partition(project_id) == [False, False])
+
+    async def none_left() -> bool:
+        return not await ports.now()
+
+    await eventually(lambda: world.have_partition(project_id) == [False, False], within_seconds=120.0)
+    await eventually(none_left, within_seconds=120.0)

@@ -286,7 +286,7 @@ async def test_ports_that_f5s_agent_made_for_its_addresses_become_ours(neutron: 
         use=AddressUse.SELF,
         owner="device",
         index=0,
-        binding_host="",
+        binding_host="agent-1",
     )
     taken = TakenAddress(port=place, address="10.77.0.101", port_id=theirs.id, claim=claim)
     for _ in range(2):
@@ -294,6 +294,7 @@ async def test_ports_that_f5s_agent_made_for_its_addresses_become_ours(neutron: 
         port = neutron.network.get_port(theirs.id)
         assert (port.name, port.device_owner, port.device_id) == (place.name, "network:evenkeel", claim.claim_id)
         assert [fixed["ip_address"] for fixed in port.fixed_ips] == ["10.77.0.101"]
+        assert port.binding_host_id == "agent-1"
     assert await world.driver.find_adoptable(world.network_id, wanted) == {}
     assert await world.driver.release_vip(claim)
     await world.driver.adopt_port(taken)  # it is gone: nothing to mark

@@ -191,10 +191,12 @@ class NeutronClient:
                 changes["binding:host_id"] = options.binding_host
         return not changes or self._change_port(port, changes)
 
-    def mark_port(self, port: PortState, mark: VipPort) -> bool:
-        """Set its name, owner and device id. False: it was changed since it was read."""
+    def mark_port(self, port: PortState, mark: VipPort, binding_host: str) -> bool:
+        """Set its name, owner, device id and, unless it is empty, the host that it is bound to. False: it was changed
+        since it was read."""
         changes = {"name": mark.name, "device_owner": mark.device_owner, "device_id": mark.device_id}
-        return self._change_port(port, changes)
+        bound = {"binding:host_id": binding_host} if binding_host not in ("", port.binding_host) else {}
+        return self._change_port(port, changes | bound)
 
     def unbind_port(self, port: PortState) -> bool:
         """Have it bound to no host. False: it was changed since it was read."""

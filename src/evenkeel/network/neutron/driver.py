@@ -259,13 +259,13 @@ class NeutronNetwork:
         return claims
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """Set name, owner and device id. Raises :class:`Conflict`, :class:`NetworkUnavailable`."""
-        mark = device_port(taken.claim.claim_id, taken.port.name)
+        """Set name, owner, device id and host. Raises :class:`Conflict`, :class:`NetworkUnavailable`."""
+        mark, host = device_port(taken.claim.claim_id, taken.port.name), taken.port.binding_host
 
         def change() -> None:
             for _ in range(SET_ATTEMPTS):
                 port = self._client.port_state(taken.port_id)
-                if port is None or port.device_id == mark.device_id or self._client.mark_port(port, mark):
+                if port is None or port.device_id == mark.device_id or self._client.mark_port(port, mark, host):
                     return
             raise NetworkUnavailable("the port of a device's address is changed concurrently again and again")
 

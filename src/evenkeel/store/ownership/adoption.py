@@ -27,7 +27,6 @@ from evenkeel.core.network import PortClaim
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
-from evenkeel.store.networks.bindings import bind_again
 from evenkeel.store.networks.claims import take_over
 from evenkeel.store.networks.common import networks_of
 from evenkeel.store.networks.places import ShardPlace
@@ -253,7 +252,6 @@ def _give(
     for each in new:
         if (claim := ports.get(each)) is not None:
             take_over(connection, claim, table=_port)
-    bind_again(connection, select(_shard.c.id).where(_shard.c.id == place.shard_id))
 
 
 def _rows_of(
