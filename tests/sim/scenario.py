@@ -89,6 +89,8 @@ class Scenario:
             self.tenant_limits[1] = float(rng.choice((1, 2)))
         if rng.random() < LOSS_SHARE:
             self.kinds.append(LOSS)
+        self.assignments_per_call = 1000
+        """Shards of a page of the assignments."""
         self.networks = False
         """Devices are attached to networks, of which projects share some."""
         self.client_pause_seconds = 1.5
@@ -141,7 +143,7 @@ class Scenario:
             report_interval_seconds=6.0,
             keepalive_interval_seconds=self.keepalive_seconds,
             call_timeout_seconds=2.0,
-            assignments_per_call=1,
+            assignments_per_call=self.assignments_per_call,
             status_interval_seconds=4.0,
             resync_interval_seconds=self.resync_seconds,
             retire_seconds=1.0,
