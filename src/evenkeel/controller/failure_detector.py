@@ -46,7 +46,7 @@ class Scheduling(Protocol):
         ...
 
     async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
-        """See :meth:`evenkeel.controller.scheduler.Scheduler.recent_pulse`."""
+        """The newest, if it began to be read at most so long ago; else it is read."""
         ...
 
 

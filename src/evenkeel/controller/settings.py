@@ -47,7 +47,7 @@ class ControllerSettings(Value):
     """Messages of one environment handled at a time."""
     keepalive_concurrency: int = 400
     """Keepalives of one environment handled at a time, in addition."""
-    keepalive_round_seconds: float = 0.25
+    keepalive_round_seconds: float = 0.1
     """Keepalives that arrive within this time are answered together; at most a twentieth of the sessions' TTL, because
     what an agent waits shortens its lease. One that arrived before the failure detector ended its session does not
     revive it."""
