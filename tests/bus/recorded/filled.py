@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-NESTING_MAX = 12
+NESTING_MAX = 16
 
 
 def filled(kind: Any) -> Any:
