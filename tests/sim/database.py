@@ -6,6 +6,7 @@ triggers to :class:`tests.sim.watch.Watch` when the transaction commits.
 
 import random
 import sqlite3
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from evenkeel.core.errors import StoreUnavailable
-from evenkeel.core.messages import ReportApplied, ReportReceipt
+from evenkeel.core.messages import ReportApplied
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.migrations import upgrade
 from evenkeel.store.reports.applied import Recorded
@@ -171,16 +172,21 @@ class Server:
         if commit:
             transaction.commit()
             self.watch.commit()
-            if isinstance(result, Recorded):
-                self._reported(op, result.receipt)
+            if isinstance(result, list) and result and isinstance(result[0], Recorded):
+                self._reported(op, result)
         else:
             transaction.rollback()
         return result
 
-    def _reported(self, op: Any, receipt: ReportReceipt) -> None:
-        for cell in op.__closure__ or ():
-            if isinstance(cell.cell_contents, ReportApplied):
-                self.watch.reported(cell.cell_contents, receipt.stale)
+    def _reported(self, op: Any, recorded: Sequence[Recorded]) -> None:
+        """The operation encloses one report, or all of them."""
+        (sent,) = [
+            [held] if isinstance(held, ReportApplied) else held
+            for held in (cell.cell_contents for cell in op.__closure__)
+            if isinstance(held, ReportApplied | list | tuple)
+        ]
+        for report, each in zip(sent, recorded, strict=True):
+            self.watch.reported(report, each.receipt.stale)
 
     def copy(self) -> Tables:
         """What a copy that lags behind has."""
