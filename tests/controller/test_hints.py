@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.carried import Passenger
-from evenkeel.controller.hints import Hints
+from evenkeel.controller.hints import SENDS_AT_ONCE, Hints
 from evenkeel.core.control import Recheck, ShardOwner, Tenure
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import Carried, WorkHint
@@ -52,6 +52,19 @@ async def test_hints_for_one_shard_become_one_message_while_the_bus_is_slow(monk
     bus.open.set()
     await eventually(lambda: len(bus.sent) == 2)
     assert bus.sent[1] == WorkHint(shard_id="x", load_balancer_ids=("lb-0", "lb-1", "lb-2"))
+    task.cancel()
+
+
+async def test_the_hints_of_a_mass_event_are_sent_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenkeel.controller.hints.SEND_SECONDS", 3600.0)
+    bus: Any = SlowBus()
+    hints = Hints(bus)
+    for n in range(SENDS_AT_ONCE + 50):
+        hints.notify_work(ShardOwner(shard_id=f"x-{n}", environment="demo", group_number=1, host="host-1"), "lb")
+    task = asyncio.create_task(hints.run())
+    await eventually(lambda: bus.asked == SENDS_AT_ONCE)
+    bus.open.set()
+    await eventually(lambda: len(bus.sent) == SENDS_AT_ONCE + 50)
     task.cancel()
 
 

@@ -23,6 +23,8 @@ MAX_WAITING_SHARDS = 10_000
 MAX_IDS_PER_HINT = 200
 SEND_SECONDS = 2.0
 """So that a slow queue does not delay the hints of others."""
+SENDS_AT_ONCE = 100
+"""After a mass event thousands of hints wait; each has its time-out from when it is sent."""
 
 
 class Hints:
@@ -37,6 +39,7 @@ class Hints:
         self._origins: dict[str, Origin] = {}
         """For traces: what a hint for a queue follows from, the first if there are several."""
         self._wake = asyncio.Event()
+        self._sending = asyncio.Semaphore(SENDS_AT_ONCE)
 
     def notify_work(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, passenger: Passenger | None = None
@@ -119,6 +122,10 @@ class Hints:
         await asyncio.gather(*sends)
 
     async def _send(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None = None) -> None:
+        async with self._sending:
+            await self._send_now(queue, hint, origin)
+
+    async def _send_now(self, queue: str, hint: WorkHint | AssignmentsHint, origin: Origin | None) -> None:
         with tracer().after(origin, "send hint", attributes={"messaging.destination.name": queue}) as span:
             try:
                 async with asyncio.timeout(SEND_SECONDS):
