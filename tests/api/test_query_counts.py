@@ -21,9 +21,13 @@ from tests.store.conftest import statements_of
 SMALL, LARGE = 1, 12
 """How many of each kind there are beside the first."""
 READS, WRITES, FROM_MANY_TABLES = 8, 14, 20
-STATUS, READS_OF_STATUS = "GET /evenkeel/v1/status", 9
-"""The summary of the whole system, one statement for each thing it sums up."""
 """The most statements of a request that reads, of one that writes, and of a delete with everything below."""
+SUMMARIES = {
+    "GET /evenkeel/v1/status": 9,
+    "GET /evenkeel/v1/topology": 9,
+    "GET /evenkeel/v1/loadbalancers/{id}/agent": 10,
+}
+"""More: one statement for each thing that is summed up, of the whole system or of all agents."""
 THOUSAND = 1000
 REMEMBERED_SECONDS = 86_400.0
 """What providers and address pools there are is not forgotten in the middle of a test, however slow this machine is."""
@@ -82,8 +86,8 @@ async def known_to(api: Client, store: SqlStore, route: Route, size: int) -> Kno
 
 def most(route: Route) -> int:
     """How many statements it may take at most."""
-    if str(route) == STATUS:
-        return READS_OF_STATUS
+    if str(route) in SUMMARIES:
+        return SUMMARIES[str(route)]
     if route.method == "GET":
         return READS
     return FROM_MANY_TABLES if route.method == "DELETE" else WRITES

@@ -262,6 +262,17 @@ async def test_a_keepalive_that_came_before_its_session_was_ended_does_not_reviv
     assert await world.live("a1")
 
 
+async def test_a_session_that_was_ended_before_the_clock_was_set_back_is_revived(world: World) -> None:
+    await world.agent("a1")
+    session = SessionRef(agent_id="a1", session_id="session-of-a1", environment="east")
+    assert await world.store.scheduling.end_sessions([session]) == 1
+    await world.change(schema.agent, "a1", session_expires_at=db_now() + 3600.0)
+    late = alive("a1", waited_seconds=1.0)
+    if await world.store.ownership.keepalives([late], ttl_seconds=TTL_SECONDS) == [None]:  # or rounds are not supported
+        await world.store.ownership.keepalive(late, ttl_seconds=TTL_SECONDS)
+    assert await world.live("a1")
+
+
 async def test_one_that_came_before_its_session_expired_revives_it(world: World) -> None:
     await world.agent("a1")
     await world.expire("a1")

@@ -160,8 +160,10 @@ def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
 
 def _not_ended_since(waited: Any) -> Any:
     """The session was not ended (by :func:`evenkeel.store.scheduling.silence.end_sessions`) after the keepalive came;
-    its process had sent that before it went."""
-    return or_(live(), _agent.c.session_ttl_seconds > 0, _agent.c.session_expires_at < db_now() - waited)
+    its process had sent that before it went. Of an end that is still to come nobody can say: the clock was set back.
+    """
+    ended_at, now = _agent.c.session_expires_at, db_now()
+    return or_(live(), _agent.c.session_ttl_seconds > 0, ended_at < now - waited, ended_at > now)
 
 
 # built once: building them costs more than running them, and every agent sends a keepalive every second
