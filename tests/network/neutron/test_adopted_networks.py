@@ -15,13 +15,14 @@ from tests.devices.bigip.f5_networks import F5Agent
 from tests.devices.bigip.networks import network, subnet
 from tests.devices.bigip.rig import Hands
 from tests.network.conftest import NEEDS_NEUTRON
-from tests.network.neutron.test_device_networks import Cloud, NeutronWorld, cloud, world
+from tests.network.neutron.conftest import Cloud
+from tests.network.neutron.test_device_networks import NeutronWorld, world
 from tests.system.test_adopted_networks import ask
 from tests.system.test_removed_partitions import DEVICES, delete
 from tests.system.world import ENVIRONMENT
 from tests.waiting import eventually
 
-__all__ = ["cloud", "world"]
+__all__ = ["world"]
 
 pytestmark = NEEDS_NEUTRON
 NUMBER = 9
