@@ -641,7 +641,7 @@ BUGS: dict[str, Bug] = {
     "epoch not lifted": Bug("a guard above the database's epoch stays above it", _epoch_not_lifted, 1),
     "nothing scheduled": Bug("shards of a dead agent wait for it", _nothing_scheduled, 1),
     "handover forgotten": Bug("an agent asked for a shard keeps it", _drain_forgotten, 22),
-    "sweep missing": Bug("nothing overdue is marked", _sweep_missing, 11),
+    "sweep missing": Bug("nothing overdue is marked", _sweep_missing, 42),
     "revision compare inverted": Bug("an old revision confirms the newest", _revision_compare_inverted, 3),
     "applied before device": Bug("the report goes out before the write", _applied_before_device, 1),
     "refusals dropped": Bug("what the device refused is not tried again", _refusals_dropped, 19),
@@ -656,7 +656,7 @@ BUGS: dict[str, Bug] = {
     "foreign objects removed": Bug("orphan clean-up takes what has no mark of ours", _foreign_removed, 1),
     "orphans by wrong filter": Bug("a partial batch removes all it does not name", _orphans_by_wrong_filter, 5),
     "orphans left": Bug("a complete batch removes nothing", _orphans_left, 7),
-    "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 16),
+    "lagging not said": Bug("a device of a pair that missed a batch is forgotten", _lagging_not_said, 122),
     "existence only": Bug("drift of attributes stays", _existence_only, 2),
     "unguarded batches": Bug("BIG-IP: a batch does not touch the guard", _unguarded_batches, 1, BIGIP),
     "views kept": Bug("BIG-IP: what was seen once is believed", _views_kept, 99, BIGIP),
@@ -683,7 +683,7 @@ BUGS: dict[str, Bug] = {
         "a former owner of the common shard changes shared networks", _common_guard_not_checked, 33, NETWORKS
     ),
     "shared networks kept": Bug("shared networks stay after their last user", _shared_networks_kept, 6, NETWORKS),
-    "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, 391),
+    "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, 283),
 }
 
 
