@@ -92,14 +92,18 @@ def _due(table: Table, limit: int) -> Any:
     return select(table, age).where(*_is_due(table)).order_by(table.c.due_at).limit(limit)
 
 
-def _taken(row: Any, table: Table) -> DueClaim:
-    claim = PortClaim(
+def claim_of(row: Any, table: Table) -> PortClaim:
+    """The value of a row with the columns of a table of claims."""
+    return PortClaim(
         claim_id=row._mapping[key_of(table)],
         device_owner=row.device_owner,
         device_id=row.device_id,
         port_id=row.port_id,
     )
-    return DueClaim(claim=claim, age_seconds=row.age_seconds, attempts=row.attempts + 1)
+
+
+def _taken(row: Any, table: Table) -> DueClaim:
+    return DueClaim(claim=claim_of(row, table), age_seconds=row.age_seconds, attempts=row.attempts + 1)
 
 
 def let_go(connection: Connection, load_balancer_ids: Collection[LoadBalancerId]) -> None:

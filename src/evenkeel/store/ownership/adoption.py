@@ -27,7 +27,7 @@ from evenkeel.core.network import PortClaim
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
-from evenkeel.store.networks.claims import take_over
+from evenkeel.store.networks.claims import claim_of, take_over
 from evenkeel.store.networks.common import networks_of
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import device_port
@@ -65,18 +65,18 @@ def adopt_networks(
     lock_group_of(connection, place.shard_id)
     number = _number_now(connection, place, call.route_domain)
     holder = _check_number(connection, place, number, call.route_domain)
-    addresses = tuple(_adoptable(connection, place, call.addresses, ports))
-    adoption = TakenNetworks(route_domain=call.route_domain, addresses=addresses)
+    known = read_known(connection, {each.subnet_id for each in call.addresses})
+    addresses = tuple(_adoptable(connection, place, known, call.addresses, ports))
     if not call.apply:
-        return adoption
+        return TakenNetworks(route_domain=call.route_domain, addresses=addresses)
     if number != call.route_domain:
         _move(connection, place, number, call.route_domain, holder)
-    _give(connection, place, addresses, ports)
+    _give(connection, place, known, addresses, ports)
     text = f"route domain {call.route_domain} and {len(addresses)} addresses were taken over from another program"
     record_event(connection, kind="networks_adopted", text=text, environment=place.environment, shard_id=place.shard_id)
     log.warning("networks adopted", shard=place.shard_id, route_domain=call.route_domain, addresses=len(addresses))
     return TakenNetworks(
-        route_domain=call.route_domain, addresses=addresses, ports=_ports_of(connection, place, addresses)
+        route_domain=call.route_domain, addresses=addresses, ports=_ports_of(connection, place, known, addresses)
     )
 
 
@@ -169,11 +169,11 @@ def _move(connection: Connection, place: ShardPlace, number: int, wanted: int, h
 def _adoptable(
     connection: Connection,
     place: ShardPlace,
+    known: Mapping[str, KnownSubnet],
     found: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
 ) -> Iterator[FoundAddress]:
     """Those that the shard needs and may have."""
-    known = read_known(connection, {each.subnet_id for each in found})
     attached = read_attached(connection, place.shard_id)
     wanted = frozenset(wanted_addresses(place.layout, place.project_id))
     has = {
@@ -209,18 +209,17 @@ def _may_have(each: FoundAddress, known: KnownSubnet, ports: Mapping[FoundAddres
 
 def _is_for_devices(address: str, subnet: Subnet) -> bool:
     found = ip_address(address)
-    ranges = map(parsed_range, subnet.device_addresses)
-    return any(first.version == found.version and int(first) <= int(found) <= int(last) for first, last in ranges)
+    return any(parsed_range(text).holds(found) for text in subnet.device_addresses)
 
 
 def _give(
     connection: Connection,
     place: ShardPlace,
+    known: Mapping[str, KnownSubnet],
     addresses: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
 ) -> None:
     """Store them, instead of those that were allocated to the shard: their ports are deleted, as nothing has them."""
-    known = read_known(connection, {each.subnet_id for each in addresses})
     has = _rows_of(connection, place, addresses)
     new = [each for each in addresses if (each.subnet_id, *each.wanted, each.address) not in has]
     rows: list[dict[str, object]] = []
@@ -264,19 +263,17 @@ def _rows_of(
     joined = statement.join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)
     found: dict[tuple[str, str, str, int, str], PortClaim | None] = {}
     for row in connection.execute(joined.where(_address.c.shard_id == place.shard_id, here)):
-        claim = None
-        if row.claim_id is not None:
-            claim = PortClaim(
-                claim_id=row.claim_id, device_owner=row.device_owner, device_id=row.device_id, port_id=row.port_id
-            )
+        claim = None if row.claim_id is None else claim_of(row, _port)
         found[row.subnet_id, row.purpose, row.owner, row.number, row.address] = claim
     return found
 
 
 def _ports_of(
-    connection: Connection, place: ShardPlace, addresses: Collection[FoundAddress]
+    connection: Connection,
+    place: ShardPlace,
+    known: Mapping[str, KnownSubnet],
+    addresses: Collection[FoundAddress],
 ) -> tuple[TakenAddress, ...]:
-    known = read_known(connection, {each.subnet_id for each in addresses})
     rows = _rows_of(connection, place, addresses)
     found = []
     for each in addresses:
