@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import NamedTuple
 
+from evenkeel.controller.answers import answer_with, fail, give
 from evenkeel.core.errors import RequestError
 from evenkeel.core.messages import Keepalive, SessionState
 from evenkeel.core.ports import OwnershipStore
@@ -63,37 +64,26 @@ class KeepaliveRounds:
         states = await self._together([waiting.arrived() for waiting in taken])
         for waiting, state in zip(taken, states, strict=True):
             if isinstance(state, Exception):
-                _fail(waiting, state)
+                fail(waiting.answer, state)
             elif state is None:
                 self._start(self._alone(waiting))
-            elif not waiting.answer.done():
-                waiting.answer.set_result(state)
+            else:
+                give(waiting.answer, state)
 
     async def _together(self, arrived: Sequence[ArrivedKeepalive]) -> Sequence[SessionState | Exception | None]:
         """None: to be renewed alone."""
-        nothing: list[SessionState | None] = [None] * len(arrived)
         try:
             return await self._ownership.keepalives(arrived, ttl_seconds=self._ttl_seconds)
         except RequestError:  # a value of one of them cannot be stored
-            return nothing
+            return [None] * len(arrived)
         except Exception as error:  # each caller raises it
             return [error] * len(arrived)
 
     async def _alone(self, waiting: _Waiting) -> None:
-        try:
-            state = await self._ownership.keepalive(waiting.arrived(), ttl_seconds=self._ttl_seconds)
-        except Exception as error:  # the caller raises it
-            _fail(waiting, error)
-            return
-        if not waiting.answer.done():
-            waiting.answer.set_result(state)
+        renewal = self._ownership.keepalive(waiting.arrived(), ttl_seconds=self._ttl_seconds)
+        await answer_with(waiting.answer, renewal)
 
     def _start(self, job: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _fail(waiting: _Waiting, error: Exception) -> None:
-    if not waiting.answer.done():
-        waiting.answer.set_exception(error)

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import NamedTuple
 
+from evenkeel.controller.answers import answer_with, fail, give
 from evenkeel.core.control import Change
 from evenkeel.core.errors import RequestError
 from evenkeel.core.messages import ReportApplied, ReportReceipt
@@ -73,28 +74,16 @@ class ReportRounds:
                 await self._alone(each)
         except Exception as error:  # each caller raises it
             for each in taken:
-                _fail(each, error)
+                fail(each.answer, error)
         else:
             for each, receipt in zip(taken, receipts, strict=True):
-                if not each.answer.done():
-                    each.answer.set_result(receipt)
+                give(each.answer, receipt)
 
     async def _alone(self, waiting: _Waiting) -> None:
-        try:
-            receipt = await self._reports.record_applied(waiting.report, tell=self._tell)
-        except Exception as error:  # the caller raises it
-            _fail(waiting, error)
-            return
-        if not waiting.answer.done():
-            waiting.answer.set_result(receipt)
+        await answer_with(waiting.answer, self._reports.record_applied(waiting.report, tell=self._tell))
 
     def _start(self, job: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(job)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _fail(waiting: _Waiting, error: Exception) -> None:
-    if not waiting.answer.done():
-        waiting.answer.set_exception(error)
