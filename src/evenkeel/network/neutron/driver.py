@@ -262,15 +262,11 @@ class NeutronNetwork:
         """Set name, owner, device id and host. Raises :class:`Conflict`, :class:`NetworkUnavailable`."""
         mark, host = device_port(taken.claim.claim_id, taken.port.name), taken.port.binding_host
 
-        def change() -> None:
-            for _ in range(SET_ATTEMPTS):
-                port = self._client.port_state(taken.port_id)
-                if port is None or port.device_id == mark.device_id or self._client.mark_port(port, mark, host):
-                    return
-            raise NetworkUnavailable("the port of a device's address is changed concurrently again and again")
+        def mark_it(port: PortState) -> bool:
+            return port.device_id == mark.device_id or self._client.mark_port(port, mark, host)
 
         try:
-            await self._calls.run(change)
+            await self._calls.run(lambda: self._change(taken.port_id, mark_it, what="the port of a device's address"))
         except NeutronRefused as error:
             raise Conflict(f"Neutron refuses to change the port of {taken.address}: {error}") from error
 
@@ -328,11 +324,21 @@ class NeutronNetwork:
 
     def _unbind(self, port_id: str) -> bool:
         """Unless the tenant uses the port for something else already."""
+
+        def unbind_it(port: PortState) -> bool:
+            return bool(port.device_id) or not port.binding_host or self._client.unbind_port(port)
+
+        return self._change(port_id, unbind_it, what="the VIP's port")
+
+    def _change(self, port_id: str, change: Callable[[PortState], bool], *, what: str) -> bool:
+        """Until ``change``, with the port as it was read just before, returns True. False: there is no such port."""
         for _ in range(SET_ATTEMPTS):
             port = self._client.port_state(port_id)
-            if port is None or port.device_id or not port.binding_host or self._client.unbind_port(port):
-                return port is not None
-        raise NetworkUnavailable("the VIP's port is changed concurrently again and again")
+            if port is None:
+                return False
+            if change(port):
+                return True
+        raise NetworkUnavailable(f"{what} is changed concurrently again and again")
 
     # taking
 
