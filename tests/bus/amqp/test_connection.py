@@ -1,6 +1,7 @@
 """The loop that keeps a connection, without a broker."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -10,6 +11,29 @@ from evenkeel.bus.amqp.connection_errors import ConnectionErrorLog
 from evenkeel.bus.amqp.nodes import Node, parse_nodes
 from evenkeel.core.errors import BusUnavailable
 from tests.waiting import eventually
+
+
+def connection_to(nodes: str, main_is_up: Callable[[], Awaitable[None]] | None = None) -> AmqpConnection[None]:
+    """One without a session to open."""
+    return AmqpConnection(
+        parse_nodes(nodes),
+        name="test",
+        complaints=ConnectionErrorLog(),
+        open_session=lambda _connection: asyncio.sleep(0),
+        main_is_up=main_is_up,
+    )
+
+
+def refusals(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
+    """The nodes that were tried, all of which refuse."""
+    tried: list[Node] = []
+
+    async def refused(_connection: object, node: Node) -> None:
+        tried.append(node)
+        raise BusUnavailable("refused")
+
+    monkeypatch.setattr(AmqpConnection, "_serve", refused)
+    return tried
 
 
 async def test_it_ends_though_the_library_turns_the_cancellation_into_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,12 +49,7 @@ async def test_it_ends_though_the_library_turns_the_cancellation_into_an_error(m
             raise BusUnavailable("refused") from None
 
     monkeypatch.setattr(AmqpConnection, "_serve", refused)
-    connection: AmqpConnection[None] = AmqpConnection(
-        parse_nodes("amqp://guest:guest@127.0.0.1:1"),
-        name="test",
-        complaints=ConnectionErrorLog(),
-        open_session=lambda _connection: asyncio.sleep(0),
-    )
+    connection = connection_to("amqp://guest:guest@127.0.0.1:1")
     connection.start()
     await connecting.wait()
     async with asyncio.timeout(60.0):
@@ -39,27 +58,16 @@ async def test_it_ends_though_the_library_turns_the_cancellation_into_an_error(m
 
 
 async def test_after_an_outage_a_connection_waits_for_the_one_that_sends(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[int] = []
+    tried = refusals(monkeypatch)
     main_is_up = asyncio.Event()
     asked = asyncio.Event()
-
-    async def refused(_connection: object, _node: Node) -> None:
-        tried.append(len(tried))
-        raise BusUnavailable("refused")
 
     async def until_up() -> None:
         asked.set()
         await main_is_up.wait()
 
-    monkeypatch.setattr(AmqpConnection, "_serve", refused)
     monkeypatch.setattr(module, "GIVE_WAY_SECONDS", 3600.0)
-    connection: AmqpConnection[None] = AmqpConnection(
-        parse_nodes("amqp://guest:guest@127.0.0.1:1,127.0.0.1:2"),
-        name="test",
-        complaints=ConnectionErrorLog(),
-        open_session=lambda _connection: asyncio.sleep(0),
-        main_is_up=until_up,
-    )
+    connection = connection_to("amqp://guest:guest@127.0.0.1:1,127.0.0.1:2", main_is_up=until_up)
     connection.start()
     await asked.wait()
     assert len(tried) == 2  # each node once, as when one of them is lost
@@ -69,24 +77,13 @@ async def test_after_an_outage_a_connection_waits_for_the_one_that_sends(monkeyp
 
 
 async def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[int] = []
-
-    async def refused(_connection: object, _node: Node) -> None:
-        tried.append(len(tried))
-        raise BusUnavailable("refused")
+    tried = refusals(monkeypatch)
 
     async def never() -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(AmqpConnection, "_serve", refused)
     monkeypatch.setattr(module, "GIVE_WAY_SECONDS", 0.01)
-    connection: AmqpConnection[None] = AmqpConnection(
-        parse_nodes("amqp://guest:guest@127.0.0.1:1"),
-        name="test",
-        complaints=ConnectionErrorLog(),
-        open_session=lambda _connection: asyncio.sleep(0),
-        main_is_up=never,
-    )
+    connection = connection_to("amqp://guest:guest@127.0.0.1:1", main_is_up=never)
     connection.start()
     await eventually(lambda: len(tried) > 2)
     await connection.close()

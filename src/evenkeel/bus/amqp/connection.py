@@ -106,15 +106,15 @@ class AmqpConnection(Generic[S]):
 
     def verify(self) -> None:
         """Replace the session if the broker does not answer over it."""
-        if self._session is not None and self._task is not None and self._verifying is None:
-            self._verifying = asyncio.get_running_loop().create_task(self._verify(self._session))
+        session, ask = self._session, self._ask
+        if session is not None and ask is not None and self._task is not None and self._verifying is None:
+            self._verifying = asyncio.get_running_loop().create_task(self._verify(session, ask))
 
-    async def _verify(self, session: S) -> None:
+    async def _verify(self, session: S, ask: Callable[[S], Awaitable[object]]) -> None:
         try:
-            if self._ask is not None:
-                with translated("asking the broker"):
-                    async with asyncio.timeout(VERIFY_SECONDS):
-                        await self._ask(session)
+            with translated("asking the broker"):
+                async with asyncio.timeout(VERIFY_SECONDS):
+                    await ask(session)
         except BusUnavailable as error:
             log.warning("message broker does not answer", client=self._name, reason=str(error))
             self.drop(session)
