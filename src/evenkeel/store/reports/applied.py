@@ -146,8 +146,8 @@ def _received(connection: Connection, sent: Sequence[ReportApplied]) -> tuple[di
 
 
 def _is_owners(report: ReportApplied, shard: Any) -> bool:
-    """The report is from the acting agent's session, or names none as a process of the previous version: then the
-    session did not register with ``names_session``.
+    """The report is from the acting agent at the shard's epoch, and fulfils
+    :func:`evenkeel.store.ownership.sql.reports`, of which this is the rule for a row that was read.
     """
     if (shard.acting_agent_id, shard.epoch) != (report.agent_id, report.epoch) or shard.session_id is None:
         return False
