@@ -11,7 +11,7 @@ import trustme
 
 from tests.icontrol_emulator.client import Answer, Backend, Client, exchange, fetch
 from tests.icontrol_emulator.test_tls_traffic import SecureMember
-from tests.icontrol_emulator.test_traffic import VIP, site
+from tests.icontrol_emulator.test_traffic import VIP, site, stats
 from tests.icontrol_emulator.tls_site import NEW, believing, client_ssl, get, https, run
 
 Start = Callable[..., Awaitable[Backend]]
@@ -326,6 +326,8 @@ async def test_nodes_and_other_virtual_servers_are_chosen(device: Client, backen
     assert (await fetch("127.0.8.2", int(port), "/v"))[1] == "behind"
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
         await fetch("127.0.8.2", int(port), "/self")
+    # the two before came from clients; a connection is passed on eight times at most
+    assert (await stats(device, "ltm/virtual/~P~w"))["clientside.totConns"] == 2 + 1 + 8
 
 
 async def test_policies_come_before_rules_of_the_same_event(device: Client, backend: Start) -> None:

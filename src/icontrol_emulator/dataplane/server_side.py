@@ -82,12 +82,14 @@ class Chooser:
     async def _direct(self, decision: Decision, host: str, port: int, *, handed: bool = False) -> Upstream | None:
         if handed and self.came.hops >= HOPS_MAX:
             return None
+        leaving = self._hand_over if handed else None
         try:
-            sock = await streams.dial(host, port, network=self.session.network())
+            sock = await streams.dial(host, port, network=self.session.network(), leaving=leaving)
         except (OSError, TimeoutError):
             return None
         near, far = sock.getsockname()[:2], sock.getpeername()[:2]
-        if handed:
-            self.handovers.note(near, Handed(self.came.client, self.came.hops + 1))
         place = Obj(key=Key("ltm/node", "", host), name=host, props={"address": host})
         return Upstream(None, await self._session(decision).talk(sock, ServerSide(place, near, far), ()), ())
+
+    def _hand_over(self, end: tuple[str, int]) -> None:
+        self.handovers.note(end, Handed(self.came.client, self.came.hops + 1))

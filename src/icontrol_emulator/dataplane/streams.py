@@ -39,13 +39,21 @@ async def wrap(sock: socket.socket, chooser: Chooser | None) -> Stream:
 
 
 async def dial(
-    host: str, port: int, source: str | None = None, protocol: int = socket.IPPROTO_TCP, network: Network = HOST
-) -> socket.socket:
-    """A connected socket in the network, from the source address."""
+    host: str, port: int, source: str | None = None, protocol: int = socket.IPPROTO_TCP, network: Network = HOST,
+    *, leaving: Callable[[tuple[str, int]], None] | None = None,
+) -> socket.socket:  # fmt: skip
+    """A connected socket in the network, from the source address.
+
+    ``leaving`` is told the near address and port before anybody can accept the connection on this event loop.
+    """
     sock = network.make_socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, protocol)
     try:
         sock.setblocking(False)
         network.bind(sock, source)
+        if leaving is not None:
+            with contextlib.suppress(BlockingIOError):
+                sock.connect((host, port))
+            leaving(sock.getsockname()[:2])
         async with asyncio.timeout(CONNECT_SECONDS):
             await asyncio.get_running_loop().sock_connect(sock, (host, port))
         if protocol == socket.IPPROTO_TCP:
