@@ -24,7 +24,7 @@ from tests.sim.clients import Client
 from tests.sim.loop import PROCESS, Stuck
 from tests.sim.pool_clients import PoolClient
 from tests.sim.scenario import Scenario
-from tests.sim.verdict import false_alarms, judge, undone, unrest
+from tests.sim.verdict import false_alarms, forget_unknown, judge, undone, unrest
 from tests.sim.watchdog import Watchdog
 from tests.sim.world import World
 
@@ -167,6 +167,7 @@ async def come_to_rest(world: World, chaos: Chaos) -> None:
     while quiet_looks < QUIET_LOOKS and world.loop.now < deadline:
         await asyncio.sleep(1.0)
         chaos.supervise()
+        forget_unknown(world)
         restless = [*unrest(world), *undone(world)]
         quiet_looks = 0 if restless or world.loop.now < earliest else quiet_looks + 1
     for what in restless:

@@ -15,3 +15,7 @@ CHUNK = 10
 def test_what_is_left_of_the_database_is_what_devices_come_to_hold(first: int) -> None:
     results = clean_runs(LOSSES, range(first, first + CHUNK))
     assert sum(result.faults[LOSS] > 0 for result in results) > CHUNK / 2
+
+
+def test_a_network_stays_for_the_partition_of_a_tenant_of_whom_nobody_can_know() -> None:
+    clean_runs("", [1218])

@@ -73,6 +73,13 @@ def unrest(world: World) -> list[str]:
     return found + [f"guard not moved: {what}" for what in _old_guards(world)]
 
 
+def forget_unknown(world: World) -> None:
+    """Judge nothing that devices hold of tenants of whom nobody can know, nor what has to stay as long as they do: the
+    networks that they share with others. An agent finds such partitions when it starts or looks at everything."""
+    for number, site in world.sites.items():
+        site.forget(_unknown(world, number))
+
+
 def undone(world: World) -> list[str]:
     """Work that agents have yet to do, also such as no row shows: a complete pass that failed is tried again later."""
     return [f"{life.name} has work waiting" for life in world.lives if life.up and life.agent and life.agent.busy]
@@ -95,9 +102,9 @@ def _old_guards(world: World) -> Iterable[str]:
 async def judge(world: World, clients: Iterable[Client]) -> None:
     """Tell the watch of everything that is not as it must be."""
     stored = _definitions(world)
+    forget_unknown(world)
     for number, site in world.sites.items():
         held = {id_: service for id_, service in stored[number].items() if not service.deleted}
-        site.forget(_unknown(world, number))
         wanted = _batches(world, number, stored[number])
         if world.scenario.networks and (common := networks.batch(world, number)) is not None:
             wanted.append(common)
@@ -134,9 +141,9 @@ def false_alarms(world: World) -> Iterable[str]:
 
 def missing(world: World) -> Iterable[str]:
     """What devices that can be reached do not hold as the store says."""
+    forget_unknown(world)
     for number, stored in _definitions(world).items():
         wanted = {lb: service for lb, service in stored.items() if not service.deleted}
-        world.sites[number].forget(_unknown(world, number))
         for box in world.sites[number].boxes:
             if box.reachable and box.holds() != wanted:
                 yield f"{box.name} holds {sorted(box.holds())}, not {sorted(wanted)}"
