@@ -107,6 +107,7 @@ async def test_global_routed_mode(
             assert all(found[key][name] == value for key, item in wanted.items() for name, value in item.items())
         (port,) = tenant.our_ports()
         assert port.id == (await world.root(tenant.load_balancer_id)).vip.port_id  # type: ignore[union-attr]
+        await are_up(tenants)
         if tenant.client is not None:
             answers = await tenant.client.ask(tenant.vip_address, 4)
             assert sorted(answers) == sorted([tenant.named(one.address) for one in tenant.members] * 2)

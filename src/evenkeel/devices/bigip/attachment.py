@@ -1,6 +1,7 @@
 """How the devices of a group are attached to networks: F5's options, and what controllers are told of them.
 
-With ``f5_global_routed_mode`` the devices route to all networks, and every other option here has no effect.
+With ``f5_global_routed_mode`` the devices route to all networks, and of the other options here only
+``f5_external_physical_mappings`` and ``port_binding_host`` have an effect: that on the ports of VIPs.
 """
 
 import re

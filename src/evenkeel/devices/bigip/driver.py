@@ -310,11 +310,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def attachments(self) -> Attachments:
         """By the options; the tunnels' end points as the devices have them. Raises :class:`DeviceUnavailable`."""
         options = self._options.attachment
-        if not options.adjacent:
-            return Attachments()
         mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
-        if not options.tunnel_types:
-            return Attachments(adjacent=True, mappings=mappings)
+        if not options.adjacent or not options.tunnel_types:
+            return Attachments(adjacent=options.adjacent, mappings=mappings)
         done, _ = await on_all(self._devices, lambda device: device.end_point())
         found = tuple(done[device.host] for device in self._devices if done.get(device.host))
         types = tuple(each.value for each in options.tunnel_types)
