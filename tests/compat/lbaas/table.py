@@ -30,8 +30,8 @@ class Answered(Value, omit_defaults=True):
     type: str = ""
     """Of an error."""
     keys: str = ""
-    """Of the body, and of the object in it, or of the first of a list: ``listeners: admin_state_up …``. Which one is the
-    first goes by random ids: a list is of objects that have the same keys."""
+    """Of the body, and of the object in it, or of the first of a list: ``listeners: admin_state_up …``. Which one
+    is the first goes by random ids: a list is of objects that have the same keys."""
 
 
 class Line(Value, omit_defaults=True):

@@ -62,6 +62,25 @@ async def test_a_young_history_and_a_grace_time_of_0_keep_all(world: World) -> N
     assert never.remove == () and never.kept == {"x1": None}
 
 
+async def test_after_the_clock_was_set_back_the_grace_time_begins_anew_and_not_when_the_clock_has_caught_up(
+    world: World,
+) -> None:
+    await world.agent("a1")
+    await world.placed()
+    await asked(world, "x1")
+    await aged(world, history=-5 * DAY, found_at=db_now() + 5 * DAY)
+    waits = (await asked(world, "x1")).kept["x1"]
+    assert waits is not None and DAY - 3600 < waits <= DAY
+    passed = update(schema.history).values(begun_at=schema.history.c.begun_at - DAY / 2)
+    await world.store.database.write(lambda connection: connection.execute(passed))
+    found = update(_orphan).values(found_at=_orphan.c.found_at - DAY / 2)
+    await world.store.database.write(lambda connection: connection.execute(found))
+    waits = (await asked(world, "x1")).kept["x1"]
+    assert waits is not None and DAY / 2 - 3600 < waits <= DAY / 2
+    await aged(world)
+    assert (await asked(world, "x1")).remove == ("x1",)
+
+
 async def test_only_the_owner_is_answered(world: World) -> None:
     await world.agent("a1")
     await world.placed()

@@ -95,3 +95,21 @@ async def test_a_database_that_may_be_the_wrong_one_removes_nothing(world: World
     assert await serve(world) == 0  # nobody has seen them lately
     await aged(world, seen_at=db_now())
     assert await serve(world) == 2
+
+
+async def test_after_the_clock_was_set_back_the_grace_time_begins_anew_and_not_when_the_clock_has_caught_up(
+    world: World,
+) -> None:
+    await world.agent("a1")
+    await world.placed()
+    await told(world, "p1", "x1")
+    await aged(world, found_at=db_now() + 5 * DAY, seen_at=db_now() + 5 * DAY)
+    await begun(world, -5 * DAY)
+    assert await serve(world) == 0
+    (orphan,) = await world.store.operators.orphaned_partitions("east", 1)
+    assert 0 <= orphan.seconds < DAY
+    for column, table in ((_orphan.c.found_at, _orphan), (schema.history.c.begun_at, schema.history)):
+        assert await serve(world) == 0
+        earlier = update(table).values({column: column - 1.5 * DAY})
+        await world.store.database.write(lambda connection, it=earlier: connection.execute(it))  # type: ignore[misc]
+    assert await serve(world) == 1

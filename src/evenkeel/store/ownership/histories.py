@@ -80,6 +80,12 @@ def ensure_history(connection: Connection) -> None:
         insert_if_absent(connection, _history, {"number": 1, "id": str(uuid4()), "begun_at": db_now()})
 
 
+def date_back(connection: Connection) -> None:
+    """Let a history that began before the database's clock was set back begin now: what waits until it is old enough
+    would wait until the clock has caught up, however long that is."""
+    connection.execute(update(_history).where(_history.c.begun_at > db_now()).values(begun_at=db_now()))
+
+
 def begin_history(
     connection: Connection, seen_id: str, reason: str, deadline_seconds: float, *, spacing_seconds: float
 ) -> str:

@@ -6,11 +6,12 @@ while a history of the database is younger than that, or while a group has more 
 
 import uuid
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, update
 
 from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.ownership import histories
 from evenkeel.store.ownership.sql import tell_agents
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_partition
@@ -20,6 +21,8 @@ from evenkeel.store.writing.events import record_event
 _history = schema.history
 _orphan = schema.orphaned_partition
 _shard = schema.shard
+
+_FOUND_LATER = _orphan.c.found_at > db_now()
 
 
 def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[tuple[str, int, str]]:
@@ -36,6 +39,18 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
         .limit(limit)
     )
     return [(row.environment, row.group_number, row.project_id) for row in connection.execute(statement)]
+
+
+def from_the_future(connection: Connection) -> bool:
+    """Whether one was found, or the history began, before the database's clock was set back. One query."""
+    later = select(_history.c.id).where(_history.c.begun_at > db_now()).exists()
+    return bool(connection.scalar(select(later | select(_orphan.c.project_id).where(_FOUND_LATER).exists())))
+
+
+def date_back(connection: Connection) -> None:
+    """Let their grace time begin now, instead of when the clock has caught up."""
+    histories.date_back(connection)
+    connection.execute(update(_orphan).where(_FOUND_LATER).values(found_at=db_now(), seen_at=db_now()))
 
 
 def serve(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:

@@ -95,7 +95,11 @@ class SqlScheduling:
             return None
 
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
-        due = await self._db.read(lambda connection: orphans.read_due(connection, grace_seconds, limit))
+        due, later = await self._db.read(
+            lambda connection: (orphans.read_due(connection, grace_seconds, limit), orphans.from_the_future(connection))
+        )
+        if later:
+            await self._db.write(orphans.date_back)
         served = 0
         for orphan in due:
             served += await self._db.write(lambda connection, orphan=orphan: orphans.serve(connection, *orphan))  # type: ignore[misc]
