@@ -78,9 +78,11 @@ async def agents(bus_url: str, numbers: Iterable[int], group: Callable[[], NoopG
 
 def family(pid: int) -> list[int]:
     """A process and all below it."""
-    children = [
-        int(child) for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()
-    ]
+    try:
+        files = list(Path(f"/proc/{pid}/task").glob("*/children"))
+        children = [int(child) for file in files for child in file.read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        children = []
     return [pid, *(member for child in children for member in family(child))]
 
 
@@ -99,7 +101,7 @@ def cpu_seconds(pids: list[int]) -> float:
 @contextmanager
 def installation(folder: Path, count: int) -> Iterator[dict[str, list[int]]]:
     """Everything runs, and all agents are up: process ids by group."""
-    broker, server, started = RabbitMQ(), PostgreSQL(), []
+    broker, server, started = RabbitMQ(), PostgreSQL(autovacuum="on"), []
     try:
         broker.start()
         server.start()

@@ -74,7 +74,7 @@ class Installation:
     def __init__(self, folder: Path, agent_count: int) -> None:
         self._folder = folder
         self.agent_count = agent_count
-        self.broker, self.server = RabbitMQ(), PostgreSQL()
+        self.broker, self.server = RabbitMQ(), PostgreSQL(autovacuum="on")
         self._controllers: list[subprocess.Popen[bytes]] = []
         self._agents: dict[int, subprocess.Popen[bytes]] = {}
         self.url = ""
@@ -222,9 +222,9 @@ def restarted(there: Installation, table: Table, name: str, start: Callable[[], 
     """After a kill: what the server itself takes, and what is ours from then on."""
     with table.row(f"{name} killed and started, until it accepts connections"):
         start()
-    with table.row("then until the sessions of all agents are back"):
+    with table.row(f"{name} is back, until the sessions of all agents are back"):
         until(there.all_up)
-    with table.row("then until a new load balancer is ACTIVE"):
+    with table.row(f"then, after {name}, until a new load balancer is ACTIVE"):
         until(there.takes_changes)
 
 

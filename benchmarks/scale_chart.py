@@ -68,6 +68,8 @@ MEASURES: tuple[tuple[str, Callable[[Row], float]], ...] = (
     ("CPU seconds of all processes (idle: each second)", cost_of),
     ("seconds by the clock", lambda row: float(row["seconds"])),
 )
+COLOURS = 10
+"""Different ones that matplotlib has."""
 CLOCK = 1
 """Which of them says nothing about rows that wait for a fixed time."""
 
@@ -88,18 +90,19 @@ def draw(rows: list[Row], picture: Path) -> None:
     figure, grid = pyplot.subplots(len(MEASURES), len(AXES), figsize=(13, 9), squeeze=False)
     print(f"| | {' | '.join(f'{what}, over {axis.label}' for what, _ in MEASURES for axis in AXES)} |")
     print("|---" * (1 + len(AXES) * len(MEASURES)) + "|")
-    for name in dict.fromkeys(row["row"] for row in rows):
+    for number, name in enumerate(dict.fromkeys(row["row"] for row in rows)):
         slopes = [""] * len(AXES) * len(MEASURES)
         for line, column, points in lines_of(rows, name):
             slopes[line * len(AXES) + column] = f"{slope(points) * 1000:.2f} per 1,000"
-            grid[line][column].plot(*zip(*points, strict=True), marker="o", label=name)
+            color = f"C{number}" if number < COLOURS else "black"
+            grid[line][column].plot(*zip(*points, strict=True), marker="o", label=name, color=color)
         print(f"| {name} | {' | '.join(slopes)} |")
     for line, column in product(range(len(MEASURES)), range(len(AXES))):
         panel = grid[line][column]
         panel.set(xlabel=AXES[column].label, ylabel=MEASURES[line][0], xscale="log", yscale="log")
         panel.grid(visible=True, alpha=0.3)
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="lower center", ncols=2, fontsize="small")
-    figure.tight_layout(rect=(0, 0.12, 1, 1))
+    figure.tight_layout(rect=(0, 0.14, 1, 1))
     figure.savefig(picture, metadata={"Date": None} if picture.suffix == ".svg" else None)
 
 

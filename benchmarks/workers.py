@@ -121,7 +121,7 @@ async def active(at: Measured, ids: list[str]) -> None:
 
 def run(workers: int, options: argparse.Namespace, results: dict[str, list[tuple[float, float, float]]]) -> None:
     """One run with everything of its own."""
-    broker, server, started = RabbitMQ(), PostgreSQL(), []
+    broker, server, started = RabbitMQ(), PostgreSQL(autovacuum="on"), []
     with tempfile.TemporaryDirectory(prefix="evenkeel-workers-") as name:
         folder = Path(name)
         try:

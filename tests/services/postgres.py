@@ -52,7 +52,8 @@ class PostgreSQL(Server):
 
     stop_signal = signal.SIGINT  # fast mode: clients are disconnected
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: str) -> None:
+        """``settings``: instead of those that are good for many small tests."""
         found = binaries()
         if found is None:
             raise ServiceFailed(missing())
@@ -60,6 +61,7 @@ class PostgreSQL(Server):
         self._bin = found
         self._data = self._home / "data"
         self._names = itertools.count(1)
+        self._settings = {**_SETTINGS, **settings}
 
     @property
     def url(self) -> str:
@@ -72,7 +74,7 @@ class PostgreSQL(Server):
             return
         if not self._data.exists():
             self._initialise()
-        options = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        options = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
         places = ("-D", self._data, "-p", str(self.port), "-k", self._home)
         self._begin([self._bin / "postgres", *places, *options])
 
