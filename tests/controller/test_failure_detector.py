@@ -5,7 +5,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from evenkeel.controller.failure_detector import ALL_SECONDS, PROBES_PER_SECOND, READ_SECONDS, FailureDetector
+from evenkeel.controller.failure_detector import (
+    ALL_SECONDS,
+    DEPARTED_SECONDS,
+    PROBES_PER_SECOND,
+    READ_SECONDS,
+    FailureDetector,
+)
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.control import Pulse, SessionRef
 from evenkeel.core.messages import Departure, presence_name
@@ -122,6 +128,7 @@ async def test_where_wills_are_delivered_only_sessions_with_a_reason_are_probed(
     detector.departed(Departure(agent_id="a1", session_id="s1"))
     await detector.look()
     assert bus.probed() == {names[0], names[1], names[3]}
+    clock.now += DEPARTED_SECONDS
     await detector.look()
     assert bus.probed() == {names[0], names[3]}
     clock.now += ALL_SECONDS
@@ -155,6 +162,8 @@ async def test_while_no_session_has_a_reason_they_are_read_now_and_then_only() -
     store.refs[0] = replace(store.refs[0], late=False)
     assert await reads() == 1
     detector.departed(Departure(agent_id="a1", session_id="s1"))
+    assert await reads() == 3
+    clock.now += DEPARTED_SECONDS
     assert await reads() == 2
     bus.connection_number += 1
     assert await reads() == 2
@@ -173,6 +182,36 @@ async def test_a_notice_ends_the_pause_and_the_second_probe_follows_soon() -> No
     await detector.look()
     assert (store.suspected, woken) == (["a1"], ["now"])
     assert clock.now - began < ControllerSettings().suspicion_interval_seconds
+
+
+async def test_after_a_notice_a_process_is_probed_until_the_bus_has_forgotten_its_name() -> None:
+    """The broker sends a will before it deletes the queue whose name is the process."""
+    store, bus, woken, clock = Sessions(), Presences(delivers_wills=True), list[str](), HandClock()
+    detector = suspicion(store, bus, woken, clock)
+    await detector.look()
+    began = clock.now
+    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    for answer in (True, True, False, False):
+        await detector.pause(lambda seconds: seconds)
+        bus.says[presence_name("s1")] = answer
+        assert store.suspected == []
+        await detector.look()
+    assert (store.suspected, woken) == (["a1"], ["now"])
+    assert clock.now - began < 2 * ControllerSettings().suspicion_interval_seconds
+
+
+async def test_after_a_notice_a_process_that_is_there_is_probed_for_a_while_only() -> None:
+    store, bus, clock = Sessions(), Presences(delivers_wills=True), HandClock()
+    detector = suspicion(store, bus, [], clock)
+    await detector.look()
+    bus.probed()
+    detector.departed(Departure(agent_id="a1", session_id="s1"))
+    detector.departed(Departure(agent_id="a7", session_id="ended before"))
+    await detector.look()
+    assert bus.probed() == {presence_name("s1")}
+    clock.now += DEPARTED_SECONDS
+    await detector.look()
+    assert bus.probed() == set()
 
 
 async def test_a_notice_of_a_process_that_is_back_ends_no_session() -> None:

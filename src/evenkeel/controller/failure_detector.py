@@ -34,6 +34,9 @@ READ_SECONDS = 5.0
 """At least this often the sessions are read, whatever the pulse says."""
 CONFIRM_SECONDS = 0.15
 """Before the second probe of a session whose connection ended: a process that only lost it has another one by then."""
+DEPARTED_SECONDS = 1.0
+"""So long after such a notice it is probed at each look: the broker sends a will before it deletes what the process
+declared, and when it is busy a probe finds that for some time."""
 MAX_SUSPECTED = 10_000
 """Above this number all are forgotten: each may then be suspected once more."""
 
@@ -70,8 +73,8 @@ class FailureDetector:
         self._seen: set[SessionId] = set()
         """Present when they were last probed, over the current connection."""
         self._connection_number = bus.connection_number
-        self._departed: set[SessionId] = set()
-        """Their connections ended, and they have not been probed since."""
+        self._departed: dict[SessionId, float] = {}
+        """Their connections ended, and until this time they are probed."""
         self._gone: set[SessionId] = set()
         """Absent when they were last probed."""
         self._suspected: set[SessionId] = set()
@@ -85,7 +88,7 @@ class FailureDetector:
     def departed(self, notice: Departure) -> None:
         """The connection of a session has ended, the bus says."""
         if len(self._departed) < MAX_SUSPECTED:
-            self._departed.add(notice.session_id)
+            self._departed[notice.session_id] = self._clock.monotonic() + DEPARTED_SECONDS
         self._woken.set()
 
     async def pause(self, jittered: Callable[[float], float]) -> None:
@@ -93,7 +96,11 @@ class FailureDetector:
         if not self._bus.delivers_wills:
             await self._clock.sleep(jittered(self.interval_seconds()))
             return
-        if self._gone - self._suspected:
+        waiting = self._gone - self._suspected
+        if self._woken.is_set() and not waiting:
+            self._woken.clear()
+            return
+        if waiting or self._departed:
             await self._clock.sleep(min(CONFIRM_SECONDS, self._settings.suspicion_interval_seconds))
             return
         sleeping = asyncio.ensure_future(self._clock.sleep(jittered(self.interval_seconds())))
@@ -148,16 +155,17 @@ class FailureDetector:
 
     def _due(self) -> Sequence[SessionRef]:
         now = self._clock.monotonic()
-        departed, self._departed = self._departed, set()
         if not self._bus.delivers_wills:
             return self._sessions
+        live = {session.session_id for session in self._sessions}
+        self._departed = {one: until for one, until in self._departed.items() if until > now and one in live}
         if now >= self._all_due_at:
             self._all_due_at = now + max(ALL_SECONDS, len(self._sessions) / PROBES_PER_SECOND)
             return self._sessions
         if self._connection_number != self._bus.connection_number:
             self._connection_number = self._bus.connection_number
             self._seen.clear()
-        doubtful = departed | self._gone
+        doubtful = self._departed.keys() | self._gone
         return [
             session
             for session in self._sessions
