@@ -134,8 +134,10 @@ async def test_a_network_shared_with_the_project_alone_can_be_used_by_it_alone(
     )
 
     assert (await world.plan(subnet_id=world.subnet_id, project_id=friend)).subnet_id == world.subnet_id
-    assert [row["id"] for row in await world.driver.look_up("subnets", {}, project_id=friend)] == [world.subnet_id]
-    assert [row["id"] for row in await world.driver.look_up("networks", {}, project_id=friend)] == [world.network_id]
+    for kind, id_ in (("subnets", world.subnet_id), ("networks", world.network_id)):
+        for project, visible in ((friend, [id_]), (stranger, [])):
+            rows = await world.driver.look_up(kind, {}, project_id=project)  # also what other tests share with all
+            assert [row["id"] for row in rows if row["project_id"] == world.project_id] == visible
     with pytest.raises(NotFound):
         await world.plan(subnet_id=world.subnet_id, project_id=stranger)
     assert await world.driver.look_up("subnets", {"id": world.subnet_id}, project_id=stranger) == ()
