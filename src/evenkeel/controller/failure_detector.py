@@ -96,14 +96,12 @@ class FailureDetector:
         if not self._bus.delivers_wills:
             await self._clock.sleep(jittered(self.interval_seconds()))
             return
-        waiting = self._gone - self._suspected
-        if self._woken.is_set() and not waiting:
-            self._woken.clear()
+        soon = min(CONFIRM_SECONDS, self._settings.suspicion_interval_seconds)
+        if self._gone - self._suspected:
+            await self._clock.sleep(soon)
             return
-        if waiting or self._departed:
-            await self._clock.sleep(min(CONFIRM_SECONDS, self._settings.suspicion_interval_seconds))
-            return
-        sleeping = asyncio.ensure_future(self._clock.sleep(jittered(self.interval_seconds())))
+        seconds = soon if self._departed else jittered(self.interval_seconds())
+        sleeping = asyncio.ensure_future(self._clock.sleep(seconds))
         woken = asyncio.ensure_future(self._woken.wait())
         try:
             await asyncio.wait({sleeping, woken}, return_when=asyncio.FIRST_COMPLETED)
