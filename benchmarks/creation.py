@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -48,20 +47,13 @@ class Meter:
 
     def __init__(self, there: Installation) -> None:
         self._there = there
-        self._transactions, self._cpu, self._began = transactions(there), cpu(there), time.monotonic()
+        self._transactions, self._cpu, self._began = transactions(there), there.cpu(), time.monotonic()
 
     def read(self) -> Used:
         """So far."""
-        seconds, now = time.monotonic() - self._began, cpu(self._there)
+        seconds, now = time.monotonic() - self._began, self._there.cpu()
         used = {group: now[group] - self._cpu[group] for group in GROUPS}
         return Used(seconds, used, transactions(self._there) - self._transactions)
-
-
-def cpu(there: Installation) -> dict[str, float]:
-    """Seconds so far, by group."""
-    while True:
-        with suppress(FileNotFoundError):  # a process of the database has just ended
-            return there.cpu()
 
 
 def transactions(there: Installation) -> int:

@@ -92,7 +92,7 @@ def cpu_seconds(pids: list[int]) -> float:
     for pid in pids:
         try:
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except FileNotFoundError:  # it has ended meanwhile
+        except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
             continue
         ticks += sum(map(int, fields[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
