@@ -3,8 +3,8 @@
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -26,3 +26,18 @@ async def eventually(
             return value
         assert time.monotonic() < deadline, f"not so within {within_seconds} s: {condition}, last answer {value!r}"
         await asyncio.sleep(every_seconds)
+
+
+async def becomes_empty(look: Callable[[], Awaitable[Mapping[str, Any]]], *, within_seconds: float = 120.0) -> None:
+    """Fails with what was there at last."""
+    last: list[Mapping[str, Any]] = []
+
+    async def is_empty() -> bool:
+        last[:] = [await look()]
+        return not last[0]
+
+    try:
+        await eventually(is_empty, every_seconds=0.5, within_seconds=within_seconds)
+    except AssertionError:
+        assert last == [{}]
+        raise

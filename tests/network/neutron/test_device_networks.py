@@ -22,7 +22,7 @@ from tests.network.conftest import NEEDS_NEUTRON, session_to
 from tests.network.neutron.conftest import Cloud
 from tests.system.test_removed_partitions import DEVICES, PairWorld, acts_elsewhere, delete, gone
 from tests.system.world import ENVIRONMENT
-from tests.waiting import eventually
+from tests.waiting import becomes_empty, eventually
 
 pytestmark = NEEDS_NEUTRON
 
@@ -231,24 +231,24 @@ async def test_ports_follow_the_host_to_which_a_device_group_has_them_bound(worl
     served = await world.create_in(a, subnet)
     await eventually(lambda: world.active(served))
 
-    def hosts() -> set[str]:
+    def hosts() -> dict[str, str]:
+        """By port."""
         ports = list(cloud.neutron.ports(network_id=network))
         assert len(ports) >= 4
-        return {port.binding_host_id for port in ports}
+        return {f"{port.name} {port.id}": port.binding_host_id for port in ports}
 
-    await eventually(lambda: len(hosts()) == 1 and "" not in hosts(), every_seconds=0.2)
+    async def elsewhere() -> dict[str, str]:
+        return {name: host for name, host in hosts().items() if host != "bigips-1"}
+
+    await eventually(lambda: len(set(hosts().values())) == 1 and "" not in hosts().values(), every_seconds=0.2)
     world.binding_host = "bigips-1"
     restarted = list(world.agents)
     for host in restarted:
         await world.vanish(host)
     for host in restarted:
         await world.start_agent(host)
-    try:  # a change that Neutron refuses while it is busy is made again after 5, 10, 20 and 40 s
-        await eventually(lambda: hosts() == {"bigips-1"}, every_seconds=0.2, within_seconds=240.0)
-    except AssertionError:
-        ports = cloud.neutron.ports(network_id=network)
-        assert not [(port.name, port.device_owner, port.binding_host_id) for port in ports]
-        raise
+    # a change that Neutron refuses while it is busy is made again after 5, 10, 20 and 40 s
+    await becomes_empty(elsewhere, within_seconds=240.0)
     assert (await world.root(served)).revision == 1, "nothing has changed for the devices"
 
 

@@ -5,7 +5,7 @@ With a real Neutron: devices have what F5 documents, each address is a port that
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from tests.network.neutron.f5_layout import Objects, default_route
 from tests.network.neutron.tenants import CLIENT, EXTERNAL, Network, Tenant, active, seen
 from tests.network.neutron_server.sharing import NeutronPlace
 from tests.system.test_removed_partitions import DEVICES, acts_elsewhere
-from tests.waiting import eventually
+from tests.waiting import becomes_empty, eventually
 
 pytestmark = NEEDS_NEUTRON
 DEAD_SECONDS = 10.0
@@ -244,21 +244,6 @@ async def are_up(tenants: Sequence[Tenant]) -> None:
         }
 
     await becomes_empty(others)
-
-
-async def becomes_empty(look: Callable[[], Awaitable[Mapping[str, Any]]]) -> None:
-    """Fails with what was there at last."""
-    last: list[Mapping[str, Any]] = []
-
-    async def is_empty() -> bool:
-        last[:] = [await look()]
-        return not last[0]
-
-    try:
-        await eventually(is_empty, every_seconds=0.5, within_seconds=120.0)
-    except AssertionError:
-        assert last == [{}]
-        raise
 
 
 async def carries_traffic(world: CloudWorld, tenant: Tenant) -> None:
