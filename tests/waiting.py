@@ -28,9 +28,9 @@ async def eventually(
         await asyncio.sleep(every_seconds)
 
 
-async def becomes_empty(look: Callable[[], Awaitable[Mapping[str, Any]]], *, within_seconds: float = 120.0) -> None:
+async def becomes_empty(look: Callable[[], Awaitable[Mapping[Any, Any]]], *, within_seconds: float = 120.0) -> None:
     """Fails with what was there at last."""
-    last: list[Mapping[str, Any]] = []
+    last: list[Mapping[Any, Any]] = []
 
     async def is_empty() -> bool:
         last[:] = [await look()]
