@@ -6,8 +6,9 @@ from typing import Any
 from evenkeel.core.model import Member, Pool, Subnet, Vip
 from evenkeel.core.networks import DeclaredNetwork, NetworkLayout, NetworkType
 from evenkeel.core.service import ServiceDefinition
+from evenkeel.store.engine.inserting import insert_together
 from evenkeel.store.sql_store import SqlStore
-from evenkeel.store.vips.addresses import take
+from evenkeel.store.vips.addresses import address_rows
 from tests.store.ownership_world import World
 
 _last = itertools.cycle(range(20, 251))
@@ -62,7 +63,7 @@ async def load_balancer(world: World, number: int, project_id: str = "p1", membe
         address=f"10.{number}.0.{next(_last)}", subnet_id=f"sub-{number}", network_id=f"net-{number}", port_id="port"
     )
     made = await world.placed(id=id_, project_id=project_id, vip=vip)
-    await world.db.write(lambda connection: take(connection, made.id, [vip]))
+    await world.db.write(lambda connection: insert_together(connection, [address_rows(made.id, [vip])]))
     below = {"load_balancer_id": made.id, "project_id": project_id, "revision": 1}
     if members:
         await world.add(Pool(id=f"pool-{id_}", protocol="HTTP", lb_algorithm="ROUND_ROBIN", **below))

@@ -19,6 +19,7 @@ from evenkeel.core.model import HealthMonitor, Pool
 from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, SharedMonitor
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import HEALTH_MONITOR, LISTENER, POOL, Kind, columns_of, row_of
@@ -41,7 +42,7 @@ from evenkeel.store.writing.shared_monitor_lock import (
     is_association_of,
     lock_shared_monitor,
 )
-from evenkeel.store.writing.steps import as_new, check_changes, insert_all, mark_deleted
+from evenkeel.store.writing.steps import as_new, check_changes, mark_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _shared = schema.shared_monitor

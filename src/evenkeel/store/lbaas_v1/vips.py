@@ -14,13 +14,14 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Listener, SessionPersistence, Vip
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.inserting import insert_all, insert_together
 from evenkeel.store.networks.claims import hold
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LISTENER, NO_NETWORK, POOL, columns_of, row_of, vip_columns
 from evenkeel.store.tenants.load_balancers import has_children, remove_unplaced
 from evenkeel.store.tenants.updates import as_it_is, check_target_pool, check_unused, empty_pool, update_row
-from evenkeel.store.vips.addresses import HELD_OF_SOME, take
+from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
 from evenkeel.store.vips.port_changes import note
 from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.revision_lock import (
@@ -31,7 +32,7 @@ from evenkeel.store.writing.revision_lock import (
     read_any,
     touch_listeners,
 )
-from evenkeel.store.writing.steps import as_new, check_changes, insert_all, mark_deleted
+from evenkeel.store.writing.steps import as_new, check_changes, mark_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _root = schema.load_balancer
@@ -120,7 +121,7 @@ def delete_rooted_pool(writes: TenantWrites, pool_id: str, *, project_id: Projec
 def _give_vip(connection: Connection, plan: VipPlan, locked: Locked, random: Random) -> bool:
     """Returns whether the port has to be bound: else placing sees to it."""
     vip = _vip(connection, plan, random)
-    take(connection, locked.id, (vip,))
+    insert_together(connection, [address_rows(locked.id, (vip,))])
     connection.execute(_GIVE_VIP, vip_columns(locked.id, vip) | {"b_id": locked.id})
     if plan.claim is not None:
         hold(connection, plan.claim, plan.port_id, by=locked.id)

@@ -39,10 +39,10 @@ from evenkeel.core.attachment import (
 from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import device_port, read_addresses, take_addresses
 from evenkeel.store.records import schema
-from evenkeel.store.writing.steps import insert_all
 
 log = structlog.get_logger(__name__)
 

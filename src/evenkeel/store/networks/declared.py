@@ -6,6 +6,7 @@ from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.attaching import is_attached, users_of
 from evenkeel.store.networks.common import facts_changed
 from evenkeel.store.options import StoreOptions
@@ -15,7 +16,6 @@ from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import changes_of, raised
 from evenkeel.store.writing.revisions import note_revisions
-from evenkeel.store.writing.steps import insert_all
 
 _network = schema.network
 _root = schema.load_balancer

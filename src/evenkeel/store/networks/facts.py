@@ -11,13 +11,13 @@ from evenkeel.core.model import Subnet
 from evenkeel.core.networks import TUNNELS, MemberHost
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.attaching import read_known
 from evenkeel.store.networks.common import facts_changed
 from evenkeel.store.networks.declared import change_network, renew_users
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row, subnet_row
-from evenkeel.store.writing.steps import insert_all
 
 _network, _subnet = schema.network, schema.subnet
 _attached, _member, _host = schema.attached_network, schema.member, schema.member_host

@@ -7,9 +7,9 @@ from sqlalchemy import ColumnElement, Connection, select
 from evenkeel.core.attachment import DevicePort, KnownSubnet, NotAttachable, WantedAddress, free_addresses
 from evenkeel.core.ids import ShardId
 from evenkeel.core.networks import AddressUse, DeviceAddress
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.records import schema
-from evenkeel.store.writing.steps import insert_all
 
 _address, _port = schema.device_address, schema.device_port
 _ADDRESSES = select(_address, _port.c.port_id).join(_port, _port.c.claim_id == _address.c.claim_id, isouter=True)

@@ -6,9 +6,9 @@ from sqlalchemy import Connection, delete, exists, or_, select, update
 from evenkeel.core.addresses import parsed_address, parsed_range
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import Subnet
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of, subnet_row
-from evenkeel.store.writing.steps import insert_all
 
 _table = schema.subnet
 

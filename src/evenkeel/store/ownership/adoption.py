@@ -26,6 +26,7 @@ from evenkeel.core.model import Subnet
 from evenkeel.core.network import PortClaim
 from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.networks.attaching import ROUTE_DOMAINS_MAX, lock_group_of, read_attached, read_known
 from evenkeel.store.networks.claims import claim_of, take_over
 from evenkeel.store.networks.common import networks_of
@@ -34,7 +35,6 @@ from evenkeel.store.networks.taking import device_port
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
-from evenkeel.store.writing.steps import insert_all
 
 log = structlog.get_logger(__name__)
 

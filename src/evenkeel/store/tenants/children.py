@@ -18,6 +18,7 @@ from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Child, HealthMonitor, L7Policy, L7Rule, Listener, Member, NewPool, Pool
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, LISTENER, LOAD_BALANCER, POOL, row_of
@@ -38,7 +39,7 @@ from evenkeel.store.writing.revision_lock import (
     read_any,
     touch_pool,
 )
-from evenkeel.store.writing.steps import as_new, insert_all
+from evenkeel.store.writing.steps import as_new
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 InPool = TypeVar("InPool", Member, HealthMonitor)

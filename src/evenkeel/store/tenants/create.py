@@ -1,6 +1,6 @@
-"""Creating load balancers: the most frequent write, so one query, then one insert per table."""
+"""Creating load balancers: the most frequent write, so one query, then the rows of all tables together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
+from evenkeel.store.engine.inserting import Rows, insert_together
 from evenkeel.store.engine.variants import joined
 from evenkeel.store.networks.claims import borrow, hold
 from evenkeel.store.networks.places import layout_of
@@ -26,7 +27,7 @@ from evenkeel.store.ownership.capacity import UNLIMITED
 from evenkeel.store.ownership.histories import history_id
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
-from evenkeel.store.vips.addresses import HELD_OF_SOME, take
+from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
 from evenkeel.store.vips.port_changes import note
 from evenkeel.store.vips.selection import candidates, free_address
 from evenkeel.store.writing.certificates import add_uses
@@ -34,10 +35,10 @@ from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.conflicts import check_tree
 from evenkeel.store.writing.quota_check import check_quota, has_quota, made
 from evenkeel.store.writing.revision_lock import Locked
-from evenkeel.store.writing.revisions import note_revision
+from evenkeel.store.writing.revisions import revision_rows
 from evenkeel.store.writing.shared_monitor_lock import resolve_shared_monitor
-from evenkeel.store.writing.steps import as_new, insert_all
-from evenkeel.store.writing.tags import add_tags
+from evenkeel.store.writing.steps import as_new
+from evenkeel.store.writing.tags import tag_rows
 
 _root = schema.load_balancer
 
@@ -84,15 +85,9 @@ def _create(
     row = row_of(stored.load_balancer) | {
         "pending_deadline": None if shard_id is None else now + options.pending_deadline_seconds
     }
-    insert_all(connection, _root, [row])
-    add_tags(connection, root.id, root.tags)
-    note_revision(connection, root.id, 1, now)
-    take(connection, root.id, vips)
+    about = (Rows(_root, [row]), tag_rows(root.id, root.tags), revision_rows(root.id, now), address_rows(root.id, vips))
+    insert_together(connection, [*about, *_below(stored)])
     tell_network = False if plan is None else _hold_port(connection, stored.load_balancer, plan)
-    below: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
-    for values in (*below, stored.l7policies, stored.l7rules):
-        if values:
-            insert_all(connection, KINDS[type(values[0])].table, [row_of(value) for value in values])
     locked = Locked(root.id, root.project_id, 1, shard_id is not None, now)
     add_uses(connection, options, locked, (*stored.listeners, *stored.pools), certificates)
     return Change(
@@ -106,6 +101,13 @@ def _create(
         tree=stored,
         tenure=around.tenure,
     )
+
+
+def _below(stored: LoadBalancerTree) -> Iterator[Rows]:
+    children: tuple[tuple[Child, ...], ...] = (stored.listeners, stored.pools, stored.members, stored.health_monitors)
+    for values in (*children, stored.l7policies, stored.l7rules):
+        if values:
+            yield Rows(KINDS[type(values[0])].table, [row_of(value) for value in values])
 
 
 def _hold_port(connection: Connection, root: LoadBalancer, plan: VipPlan) -> bool:

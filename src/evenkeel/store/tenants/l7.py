@@ -10,6 +10,7 @@ from evenkeel.core.control import Change
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import L7_RULES_MAX, L7Policy, L7Rule, NewPool
 from evenkeel.store.engine.base import Op
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import L7POLICY, LISTENER, row_of
 from evenkeel.store.tenants.children import insert_pools
@@ -18,7 +19,7 @@ from evenkeel.store.tenants.updates import check_target_pool
 from evenkeel.store.writing.certificates import add_uses
 from evenkeel.store.writing.conflicts import check_members, check_rule_count, too_many_rules
 from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_listener, touch_policy
-from evenkeel.store.writing.steps import as_new, insert_all
+from evenkeel.store.writing.steps import as_new
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _rules = schema.l7rule

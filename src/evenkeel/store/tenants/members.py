@@ -13,11 +13,12 @@ from evenkeel.core.model import Member
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Op
 from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import MEMBER, POOL, member_of, row_of
 from evenkeel.store.writing.conflicts import check_members
 from evenkeel.store.writing.revision_lock import Locked, Target, change_of, touch_pool
-from evenkeel.store.writing.steps import as_new, insert_all, mark_deleted
+from evenkeel.store.writing.steps import as_new, mark_deleted
 from evenkeel.store.writing.tenant_writes import TenantWrites
 
 _table = schema.member

@@ -16,10 +16,10 @@ from sqlalchemy import Connection, bindparam, delete, exists, select
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Vip
 from evenkeel.store.engine.in_list import in_bound_list, in_list
+from evenkeel.store.engine.inserting import Rows
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
-from evenkeel.store.writing.steps import insert_all
 
 log = structlog.get_logger(__name__)
 
@@ -32,9 +32,9 @@ HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
 """Select those of a list that are allocated."""
 
 
-def take(connection: Connection, load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> None:
-    """Allocate the addresses; one statement. Raises ``IntegrityError`` naming this table if another load balancer has
-    one of them.
+def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:
+    """The rows that allocate the addresses: to store them raises ``IntegrityError`` naming this table if another load
+    balancer has one of them.
     """
     rows = [
         {
@@ -46,7 +46,7 @@ def take(connection: Connection, load_balancer_id: LoadBalancerId, vips: Iterabl
         for vip in vips
     ]
     # in a fixed order, so that concurrent transactions do not deadlock
-    insert_all(connection, _held, sorted(rows, key=lambda row: row["address"]))
+    return Rows(_held, sorted(rows, key=lambda row: row["address"]))
 
 
 def give_back(connection: Connection, load_balancer_ids: Iterable[LoadBalancerId]) -> None:

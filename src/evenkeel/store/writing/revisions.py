@@ -27,6 +27,7 @@ from evenkeel.core.provisioning import StatusChange
 from evenkeel.core.request_context import requester
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import MARIADB
+from evenkeel.store.engine.inserting import Rows
 from evenkeel.store.engine.statements import upsert
 from evenkeel.store.records import schema
 
@@ -37,6 +38,12 @@ _revision = schema.load_balancer_revision
 _root = schema.load_balancer
 _KEY = ("load_balancer_id", "slot")
 _VALUES = tuple(column.name for column in _revision.columns if column.name not in _KEY)
+
+
+def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> Rows:
+    """The row that says who asked for a load balancer that is stored by this transaction. ``at``: the database's
+    time."""
+    return Rows(_revision, [_asked(load_balancer_id, 1, at)])
 
 
 def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float) -> None:

@@ -1,11 +1,10 @@
 """The statements that tenant writes are made of."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Insert, Table, false, insert, update
+from sqlalchemy import Connection, false, update
 
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, Member, Pool
@@ -39,17 +38,6 @@ def mark_deleted(connection: Connection, kind: Kind, locked: Locked, *conditions
             updated_at=locked.now,
         )
     )
-
-
-def insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    """Store any number of rows with one statement."""
-    if rows:
-        connection.execute(_insert(table), rows if len(rows) > 1 else rows[0])
-
-
-@cache
-def _insert(table: Table) -> Insert:
-    return insert(table)
 
 
 def as_new(row: AnyChild, locked: Locked) -> AnyChild:

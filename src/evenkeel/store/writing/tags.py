@@ -10,21 +10,21 @@ from collections.abc import Iterable
 import msgspec
 from sqlalchemy import Connection, delete, select
 
+from evenkeel.store.engine.inserting import Rows, insert_together
 from evenkeel.store.records import schema
-from evenkeel.store.writing.steps import insert_all
 
 _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
 
-def add_tags(connection: Connection, load_balancer_id: str, tags: Iterable[str]) -> None:
+def tag_rows(load_balancer_id: str, tags: Iterable[str]) -> Rows:
     """Those of a load balancer without rows."""
-    insert_all(connection, _tag, [{"tag": tag, "load_balancer_id": load_balancer_id} for tag in sorted(set(tags))])
+    return Rows(_tag, [{"tag": tag, "load_balancer_id": load_balancer_id} for tag in sorted(set(tags))])
 
 
 def replace_tags(connection: Connection, load_balancer_id: str, tags: Iterable[str]) -> None:
     """Its tags from now on. The load balancer is locked."""
     connection.execute(delete(_tag).where(_tag.c.load_balancer_id == load_balancer_id))
-    add_tags(connection, load_balancer_id, tags)
+    insert_together(connection, [tag_rows(load_balancer_id, tags)])
 
 
 def compare_tags(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:

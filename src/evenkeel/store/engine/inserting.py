@@ -1,0 +1,77 @@
+"""New rows of one table, and of several.
+
+Each statement is a round trip to a server, which costs a controller more than the statement costs the server. So on
+PostgreSQL the rows of several tables are one statement, whose text depends on the tables and columns only: the rows
+are one parameter for each table, as JSON.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, Insert, Table, Text, TextClause, bindparam, insert, text
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.sql.schema import ScalarElementColumnDefault
+
+_NAMES = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
+
+
+class Rows(NamedTuple):
+    """New rows of a table, with the same columns."""
+
+    table: Table
+    rows: Sequence[Mapping[str, Any]]
+
+
+def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store any number of rows with one statement."""
+    if rows:
+        connection.execute(_insert(table), rows if len(rows) > 1 else rows[0])
+
+
+def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
+    """Store the rows of several tables: in this order, with a statement for each table; on PostgreSQL with one for all
+    of them, after which foreign keys are checked."""
+    wanted = [part for part in parts if part.rows]
+    if connection.dialect.name != "postgresql" or len(wanted) < 2:
+        for part in wanted:
+            insert_all(connection, part.table, part.rows)
+        return
+    whole = [Rows(part.table, [{**_defaults(part.table), **row} for row in part.rows]) for part in wanted]
+    shape = tuple((part.table, tuple(part.rows[0])) for part in whole)
+    given = {_parameter(at): msgspec.json.encode(part.rows).decode() for at, part in enumerate(whole)}
+    connection.execute(_insert_shape(shape), given)
+
+
+@cache
+def _defaults(table: Table) -> dict[str, Any]:
+    """Those in the definition of the table, which SQLAlchemy adds to its own INSERTs."""
+    return {
+        column.name: column.default.arg
+        for column in table.columns
+        if isinstance(column.default, ScalarElementColumnDefault)
+    }
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
+
+
+def _parameter(at: int) -> str:
+    return f"rows_{at}"
+
+
+@cache
+def _insert_shape(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClause:
+    """Every part of a WITH that writes is executed, whether the statement reads it or not."""
+    parts = (f"part_{at} AS ({_from_json(table, names, at)})" for at, (table, names) in enumerate(shape))
+    parameters = [bindparam(_parameter(at), type_=Text()) for at in range(len(shape))]
+    return text(f"WITH {', '.join(parts)} SELECT 1").bindparams(*parameters)
+
+
+def _from_json(table: Table, names: Sequence[str], at: int) -> str:
+    into, columns = _NAMES.format_table(table), ", ".join(map(_NAMES.quote, names))
+    source = f"json_populate_recordset(CAST(NULL AS {into}), CAST(:{_parameter(at)} AS json))"
+    return f"INSERT INTO {into} ({columns}) SELECT {columns} FROM {source}"  # noqa: S608  # values are bound
