@@ -22,8 +22,8 @@ class Neighbours:
         self.problem: Exception | None = None
         self.moves = True
 
-    async def place(self, *what: str) -> None:
-        self.asked.append(("place", *what))
+    async def place(self, change: Change, root: LoadBalancer) -> None:
+        self.asked.append(("place", change.load_balancer_id, root.project_id))
         if self.problem is not None:
             raise self.problem
 
@@ -42,7 +42,7 @@ class Neighbours:
 
 
 def driver(around: Any, *, ports: bool = True) -> Driver:
-    return Driver(around, around, around if ports else None)
+    return Driver(around, around, around, around if ports else None)
 
 
 def change(**given: Any) -> Change:
@@ -69,7 +69,7 @@ async def test_a_new_one_is_placed_and_one_that_waits_for_its_shard_is_not() -> 
     await driver(around).accepted(change(placed=False, tree=TREE))
     await driver(around).accepted(change(placed=True, tree=TREE))
     await driver(around).accepted(change(placed=False))
-    assert around.asked == [("place", "lb", "lab", "t")]
+    assert around.asked == [("place", "lb", "t")]
 
 
 @pytest.mark.parametrize("problem", [StoreUnavailable("away"), RuntimeError("a bug")])
@@ -78,7 +78,7 @@ async def test_what_goes_wrong_after_the_commit_is_not_the_tenants_business(prob
     around.problem = problem
     await driver(around).accepted(change(placed=False, tree=TREE))
     await driver(around).failed_over(change(owner=OWNER))
-    assert around.asked == [("place", "lb", "lab", "t"), ("move", "lb"), ("work", "host-1", "lb")]
+    assert around.asked == [("place", "lb", "t"), ("move", "lb"), ("work", "host-1", "lb")]
 
 
 async def test_the_vips_port_follows_where_there_are_ports() -> None:

@@ -6,6 +6,7 @@ import structlog
 
 from evenkeel.controller.carried import passenger_of
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.placements import Placements
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.control import Change, Recheck, ShardOwner
@@ -17,8 +18,11 @@ log = structlog.get_logger(__name__)
 class Driver:
     """Called after the commit. The scheduler's tick or the agent's sync makes up for its failures."""
 
-    def __init__(self, scheduler: Scheduler, hints: Hints, ports: VipPortUpdates | None = None) -> None:
+    def __init__(
+        self, placements: Placements, scheduler: Scheduler, hints: Hints, ports: VipPortUpdates | None = None
+    ) -> None:
         """``ports``: of a network service with ports for VIPs."""
+        self._placements = placements
         self._scheduler = scheduler
         self._hints = hints
         self._ports = ports
@@ -34,7 +38,7 @@ class Driver:
         elif not change.placed and change.tree is not None:
             root = change.tree.load_balancer
             try:
-                await self._scheduler.place(root.id, change.environment, root.project_id)
+                await self._placements.place(change, root)
             except Exception as error:  # the write is committed; the tenant must not get an error
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
 

@@ -20,6 +20,7 @@ from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.network_facts import NetworkFactsUpdates
+from evenkeel.controller.placements import Placements
 from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.presence import Presence
 from evenkeel.controller.renewals import Renewals
@@ -97,7 +98,8 @@ class Controller:
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._ports = None if network is None else VipPortUpdates(store.ports, store.lost_ports, network)
-        self.driver = Driver(self._scheduler, self._hints, self._ports)
+        placements = Placements(store.scheduling, self._scheduler, self._hints)
+        self.driver = Driver(placements, self._scheduler, self._hints, self._ports)
         self._facts = (
             None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
         )

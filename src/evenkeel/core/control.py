@@ -170,6 +170,16 @@ class Tenure(Value):
     """Of the database."""
 
 
+class Room(Value):
+    """A shard of a tenant that has room for a new load balancer of it."""
+
+    shard_id: ShardId
+    owner: ShardOwner | None = None
+    """The acting agent; None: nobody."""
+    tenure: Tenure | None = None
+    """The owner's; None: its devices have to be attached to networks first."""
+
+
 class GroupReach(Value):
     """A device group of which not all devices are reachable."""
 

@@ -1,9 +1,9 @@
 """The store port of the scheduler and the sweeper."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from evenkeel.core.control import DueWork, Event, Pulse, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, Pulse, Room, SessionRef, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
@@ -43,6 +43,20 @@ class SchedulingStore(Protocol):
         home as its acting agent and epoch 1; not without a home. Returns the acting agent. None if the load balancer
         was placed or removed meanwhile, or the group is full by its agents' capacity policy. What the load balancer
         will need is reserved until measured.
+        """
+        ...
+
+    async def room(self, environment: str, project_id: ProjectId, zone_group_number: int | None) -> Room | None:
+        """The tenant's shard that takes a load balancer without a decision, in a group without a capacity policy.
+        ``zone_group_number``: the group of its availability zone, if that names one. One statement.
+        """
+        ...
+
+    async def join(
+        self, load_balancer_ids: Sequence[LoadBalancerId], environment: str, project_id: ProjectId, room: Room
+    ) -> Mapping[LoadBalancerId, int]:
+        """Assign load balancers of the tenant, of the zone for which the room was read, to it. Returns those that are
+        there now, with their revisions; the others were placed elsewhere or removed meanwhile, or the shard is gone.
         """
         ...
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control import ShardOwner
+from evenkeel.core.control import Room, ShardOwner
 from evenkeel.core.epochs import plausible
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.capacity import reserve
 from evenkeel.store.ownership.sql import (
@@ -69,6 +69,31 @@ def place(
     reserve(connection, load_balancer_id, shard)
     bind(connection, load_balancer_id)
     return None if host is None else owner_of(shard, host)
+
+
+def join(
+    connection: Connection,
+    load_balancer_ids: Sequence[LoadBalancerId],
+    environment: str,
+    project_id: ProjectId,
+    room: Room,
+    deadline_seconds: float,
+) -> dict[LoadBalancerId, int]:
+    """Assign load balancers of the tenant to its shard, and return the revisions of those that are there now. Two
+    statements for any number, more for ports at a network service."""
+    given = {
+        "b_ids": list(load_balancer_ids),
+        "b_shard": room.shard_id,
+        "b_environment": environment,
+        "b_project": project_id,
+        "b_seconds": float(deadline_seconds),
+    }
+    connection.execute(_JOIN, given)
+    rows = connection.execute(_JOINED, {"b_ids": given["b_ids"], "b_shard": room.shard_id}).all()
+    for row in rows:
+        if row.has_port:
+            bind(connection, row.id)
+    return {row.id: row.revision for row in rows}
 
 
 # -- placing
@@ -125,22 +150,31 @@ def _bind(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, 
         raise Raced
 
 
-_BIND = (
-    update(_root)
-    .where(
-        _root.c.id == bindparam("b_id"),
-        _root.c.shard_id.is_(None),
-        _root.c.deleted == false(),
-        _root.c.provider == bindparam("b_environment"),
-        _root.c.project_id == bindparam("b_project"),
-        or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == bindparam("b_group")),
-    )
-    .values(
-        shard_id=bindparam("b_shard"),
-        status_reason="",
-        pending_deadline=db_now() + bindparam("b_seconds", type_=Double()),
-    )
+_IS_WAITING = (
+    _root.c.shard_id.is_(None),
+    _root.c.deleted == false(),
+    _root.c.provider == bindparam("b_environment"),
+    _root.c.project_id == bindparam("b_project"),
 )
+_GIVE_SHARD = update(_root).values(
+    shard_id=bindparam("b_shard"),
+    status_reason="",
+    pending_deadline=db_now() + bindparam("b_seconds", type_=Double()),
+)
+_BIND = _GIVE_SHARD.where(
+    _root.c.id == bindparam("b_id"),
+    *_IS_WAITING,
+    or_(_root.c.zone_group_number.is_(None), _root.c.zone_group_number == bindparam("b_group")),
+)
+_IS_THERE = exists().where(
+    _shard.c.id == bindparam("b_shard"),
+    _shard.c.environment == _root.c.provider,
+    _shard.c.project_id == _root.c.project_id,
+)
+_JOIN = _GIVE_SHARD.where(in_bound_list(_root.c.id, "b_ids"), *_IS_WAITING, _IS_THERE)
+_JOINED = select(
+    _root.c.id, _root.c.revision, exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port")
+).where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
 
 
 # -- moving

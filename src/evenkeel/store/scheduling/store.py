@@ -1,12 +1,12 @@
 """Implements :class:`evenkeel.core.ports.SchedulingStore`: each method is a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import DueWork, Event, Pulse, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, Pulse, Room, SessionRef, ShardOwner
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
@@ -14,6 +14,7 @@ from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_hand
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
+from evenkeel.store.ownership.room import read_room
 from evenkeel.store.ownership.sql import Raced
 from evenkeel.store.scheduling import (
     controllers,
@@ -93,6 +94,21 @@ class SqlScheduling:
             )
         except (Raced, IntegrityError):  # another transaction was faster, the agent was deleted, or the group is full
             return None
+
+    async def room(self, environment: str, project_id: ProjectId, zone_group_number: int | None) -> Room | None:
+        return await self._db.query(
+            lambda connection: read_room(connection, environment, project_id, zone_group_number)
+        )
+
+    async def join(
+        self, load_balancer_ids: Sequence[LoadBalancerId], environment: str, project_id: ProjectId, room: Room
+    ) -> Mapping[LoadBalancerId, int]:
+        deadline_seconds = self._options.pending_deadline_seconds
+        return await self._db.write(
+            lambda connection: placing.join(
+                connection, load_balancer_ids, environment, project_id, room, deadline_seconds
+            )
+        )
 
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
         due, later = await self._db.read(

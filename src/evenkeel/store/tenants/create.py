@@ -6,25 +6,22 @@ from random import Random
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, Integer, Select, String, and_, bindparam, case, or_, select
+from sqlalchemy import Connection, select
 
 from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change, ShardOwner, Tenure, VipPlan
+from evenkeel.core.control import Change, Room, VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import ShardId
 from evenkeel.core.limits import check_limits
 from evenkeel.core.model import Child, L7Policy, Listener, LoadBalancer, LoadBalancerTree, Pool, Vip
-from evenkeel.core.placement import FULL_SCORE
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Op
 from evenkeel.store.engine.inserting import Rows, insert_together
 from evenkeel.store.engine.variants import joined
 from evenkeel.store.networks.claims import borrow, hold
-from evenkeel.store.networks.places import layout_of
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership.capacity import UNLIMITED
-from evenkeel.store.ownership.histories import history_id
+from evenkeel.store.ownership.room import PROJECT_ID, room_in, rooms
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
@@ -78,7 +75,8 @@ def _create(
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
     around = _look_around(connection, root, plan, list(chain(*some.values())))
-    now, shard_id = around.now, around.shard_id
+    now, room = around.now, around.room
+    shard_id = None if room is None else room.shard_id
     check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
     vips = [_taken(connection, each, plans[0], some, around.held, random) for each in plans]
     stored = _as_new(tree, vips, shard_id, now)
@@ -94,12 +92,12 @@ def _create(
         load_balancer_id=root.id,
         revision=stored.load_balancer.revision,
         environment=root.provider,
-        owner=around.owner,
+        owner=None if room is None else room.owner,
         placed=shard_id is not None,
         resources=(stored.load_balancer,),
         tell_network=tell_network,
         tree=stored,
-        tenure=around.tenure,
+        tenure=None if room is None else room.tenure,
     )
 
 
@@ -128,55 +126,19 @@ _TAKEN_OF_SOME = HELD_OF_SOME.subquery()
 _HELD = select(joined(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
-def _around() -> Select[Any]:
-    """The shard is in a group that :func:`evenkeel.core.placement.choose_group` may choose: of those that keep the
-    tenant, the one with the lowest score.
-    """
-    environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
-    keeps_tenant = and_(
-        group.c.environment == shard.c.environment,
-        group.c.number == shard.c.group_number,
-        group.c.capacity_score < FULL_SCORE,
-    )
-    project_id, zone = bindparam("project_id", type_=String()), bindparam("zone_group_number", type_=Integer())
-    tenants = and_(
-        shard.c.environment == environment.c.name,
-        shard.c.project_id == project_id,
-        or_(zone.is_(None), shard.c.group_number == zone),
-    )
-    has_room = group.c.number.is_not(None)
-    # the scheduler places into groups with a policy, because it reserves capacity
-    shard_id = case((group.c.capacity == UNLIMITED, shard.c.id)).label("id")
-    quota = has_quota(project_id)
-    # joined one by one: with a nested join SQLite would scan all shards
-    sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
-    owner = (shard.c.group_number, shard.c.epoch, group.c.network_layout, agent.c.host, agent.c.session_id)
-    return (
-        select(db_now().label("now"), shard_id, *owner, history_id().label("history"), _HELD.label("held"), quota)
-        .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
-        .where(environment.c.name == bindparam("provider"))
-        .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
-        .limit(1)
-    )
-
-
-_AROUND = _around()
+_AROUND = rooms(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))
 
 
 class _Around(NamedTuple):
     """The state read before a load balancer is created."""
 
     now: float
-    owner: ShardOwner | None
-    """The acting agent of the shard."""
-    shard_id: ShardId | None
-    """The shard with room that the project has in this environment."""
+    room: Room | None
+    """In the shard with room that the project has in this environment."""
     held: frozenset[str]
     """The addresses, of those looked up, that are taken."""
     has_quota: bool
     """The project has quotas of its own."""
-    tenure: Tenure | None = None
-    """The owner's; None: its devices have to be attached to networks first."""
 
 
 def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | None, some: list[str]) -> _Around:
@@ -191,17 +153,7 @@ def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | Non
     row = connection.execute(_AROUND, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
-    held = frozenset((row.held or "").split(","))
-    if row.id is None or row.host is None:
-        return _Around(row.now, None, row.id, held, row.has_quota)
-    owner = ShardOwner(shard_id=row.id, environment=root.provider, group_number=row.group_number, host=row.host)
-    return _Around(row.now, owner, row.id, held, row.has_quota, _tenure_of(row))
-
-
-def _tenure_of(row: Any) -> Tenure | None:
-    if not row.session_id or not row.history or layout_of(row.network_layout).adjacent:
-        return None
-    return Tenure(session_id=row.session_id, epoch=row.epoch, history=row.history)
+    return _Around(row.now, room_in(row), frozenset((row.held or "").split(",")), row.has_quota)
 
 
 def _taken(

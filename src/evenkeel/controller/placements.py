@@ -1,0 +1,115 @@
+"""Places load balancers right after they were created, those of one tenant one after the other.
+
+The first of a tenant needs a decision, which makes its shard. Those that arrive meanwhile join that shard together,
+with one transaction: a tenant often begins with many at once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
+
+from evenkeel.controller.answers import fail, give
+from evenkeel.controller.carried import passenger_of
+from evenkeel.controller.hints import Hints
+from evenkeel.core.control import Change, Room
+from evenkeel.core.ids import LoadBalancerId, ProjectId
+from evenkeel.core.model import LoadBalancer
+from evenkeel.core.ports import SchedulingStore
+
+JOINED_MAX = 100
+"""Load balancers of one transaction; more are the next one's."""
+
+
+class Placing(Protocol):
+    """What is needed of the scheduler."""
+
+    async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
+        """By a decision; if none is possible now, store the reason."""
+        ...
+
+
+class _Tenant(NamedTuple):
+    """Load balancers that may be in one shard."""
+
+    environment: str
+    project_id: ProjectId
+    zone_group_number: int | None
+
+
+class _Waiting(NamedTuple):
+    change: Change
+    answer: asyncio.Future[None]
+
+
+class Placements:
+    """Collects load balancers to be placed."""
+
+    def __init__(self, scheduling: SchedulingStore, scheduler: Placing, hints: Hints) -> None:
+        self._scheduling = scheduling
+        self._scheduler = scheduler
+        self._hints = hints
+        self._waiting: dict[_Tenant, list[_Waiting]] = {}
+        """Of tenants of which some are being placed now."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def place(self, change: Change, root: LoadBalancer) -> None:
+        """Returns when it is placed, or the reason why it cannot be is stored. Raises what store and scheduler
+        raise."""
+        tenant = _Tenant(change.environment, root.project_id, root.zone_group_number)
+        waiting = _Waiting(change, asyncio.get_running_loop().create_future())
+        if tenant in self._waiting:
+            self._waiting[tenant].append(waiting)
+        else:
+            self._waiting[tenant] = [waiting]
+            task = asyncio.get_running_loop().create_task(self._run(tenant))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        await waiting.answer
+
+    async def _run(self, tenant: _Tenant) -> None:
+        try:
+            while waiting := self._waiting[tenant]:
+                taken, self._waiting[tenant] = waiting[:JOINED_MAX], waiting[JOINED_MAX:]
+                await self._round(tenant, taken)
+        finally:
+            for left in self._waiting.pop(tenant):  # this task was cancelled
+                left.answer.cancel()
+
+    async def _round(self, tenant: _Tenant, taken: Sequence[_Waiting]) -> None:
+        try:
+            room = await self._scheduling.room(*tenant)
+            if room is None:
+                await self._decide(tenant, taken[0])
+                self._waiting[tenant][:0] = taken[1:]
+                return
+            joined = await self._join(tenant, room, taken)
+        except Exception as error:  # each caller raises it
+            for each in taken:
+                fail(each.answer, error)
+            return
+        for each in taken:
+            if each.change.load_balancer_id in joined:
+                give(each.answer, None)
+            else:
+                await self._decide(tenant, each)
+
+    async def _join(self, tenant: _Tenant, room: Room, taken: Sequence[_Waiting]) -> set[LoadBalancerId]:
+        changes = {each.change.load_balancer_id: each.change for each in taken}
+        joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, room)
+        if room.owner is not None:
+            for id_, revision in joined.items():
+                # a definition of an earlier revision would hide the newer one until the agent's next sync
+                placed = replace(changes[id_], tenure=room.tenure if revision == changes[id_].revision else None)
+                self._hints.notify_work(room.owner, id_, passenger_of(placed))
+        return set(joined)
+
+    async def _decide(self, tenant: _Tenant, waiting: _Waiting) -> None:
+        id_ = waiting.change.load_balancer_id
+        try:
+            await self._scheduler.place(id_, tenant.environment, tenant.project_id)
+        except Exception as error:  # its caller raises it
+            fail(waiting.answer, error)
+        else:
+            give(waiting.answer, None)

@@ -1,0 +1,77 @@
+"""The shard of a tenant that a new load balancer may join at once, and who serves it."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_, bindparam, case, or_, select
+
+from evenkeel.core.control import Room, ShardOwner, Tenure
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.placement import FULL_SCORE
+from evenkeel.store.networks.places import layout_of
+from evenkeel.store.ownership.capacity import UNLIMITED
+from evenkeel.store.ownership.histories import history_id
+from evenkeel.store.records import schema
+
+PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
+
+
+def rooms(*more: ColumnElement[Any]) -> Select[Any]:
+    """One row, also without such a shard; none without the environment. To be bound: ``provider``, ``project_id``,
+    ``zone_group_number``. For :func:`room_in`.
+
+    The shard is in a group that :func:`evenkeel.core.placement.choose_group` may choose: of those that keep the
+    tenant, the one with the lowest score.
+    """
+    environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
+    keeps_tenant = and_(
+        group.c.environment == shard.c.environment,
+        group.c.number == shard.c.group_number,
+        group.c.capacity_score < FULL_SCORE,
+    )
+    zone = bindparam("zone_group_number", type_=Integer())
+    tenants = and_(
+        shard.c.environment == environment.c.name,
+        shard.c.project_id == PROJECT_ID,
+        or_(zone.is_(None), shard.c.group_number == zone),
+    )
+    has_room = group.c.number.is_not(None)
+    # the scheduler places into groups with a policy, because it reserves capacity
+    shard_id = case((group.c.capacity == UNLIMITED, shard.c.id)).label("id")
+    # joined one by one: with a nested join SQLite would scan all shards
+    sources = environment.outerjoin(shard, tenants).outerjoin(group, keeps_tenant)
+    owner = (shard.c.group_number, shard.c.epoch, group.c.network_layout, agent.c.host, agent.c.session_id)
+    return (
+        select(shard_id, environment.c.name.label("environment"), *owner, history_id().label("history"), *more)
+        .select_from(sources.outerjoin(agent, agent.c.id == shard.c.acting_agent_id))
+        .where(environment.c.name == bindparam("provider"))
+        .order_by(case((has_room, 0), else_=1), group.c.capacity_score, shard.c.id)
+        .limit(1)
+    )
+
+
+def room_in(row: Any) -> Room | None:
+    """What a row of :func:`rooms` says; None: there is no such shard."""
+    if row.id is None:
+        return None
+    if row.host is None:
+        return Room(shard_id=row.id)
+    owner = ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)
+    return Room(shard_id=row.id, owner=owner, tenure=_tenure_of(row))
+
+
+def _tenure_of(row: Any) -> Tenure | None:
+    if not row.session_id or not row.history or layout_of(row.network_layout).adjacent:
+        return None
+    return Tenure(session_id=row.session_id, epoch=row.epoch, history=row.history)
+
+
+_ROOMS = rooms()
+
+
+def read_room(
+    connection: Connection, environment: str, project_id: ProjectId, zone_group_number: int | None
+) -> Room | None:
+    """One query."""
+    bound = {"provider": environment, "project_id": project_id, "zone_group_number": zone_group_number}
+    row = connection.execute(_ROOMS, bound).first()
+    return None if row is None else room_in(row)

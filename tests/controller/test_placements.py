@@ -1,0 +1,145 @@
+"""Load balancers that a tenant creates at the same time: one decision, then all others join its shard together."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from evenkeel.controller.placements import JOINED_MAX, Placements
+from evenkeel.core.control import Change, Room, ShardOwner, Tenure
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+
+OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")
+ROOM = Room(shard_id="x", owner=OWNER, tenure=Tenure(session_id="s", epoch=1, history="h"))
+VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
+
+
+class Around:
+    """Store, scheduler and hints. Tenants get a shard when one of theirs is placed by a decision."""
+
+    def __init__(self) -> None:
+        self.rooms: dict[tuple[str, str, int | None], Room] = {}
+        self.decided: list[str] = []
+        self.joined: list[list[str]] = []
+        self.told: list[tuple[str, bool]] = []
+        self.revisions: dict[str, int] = {}
+        """Those that are not 1."""
+        self.lost: set[str] = set()
+        """They were placed elsewhere, or removed."""
+        self.problem: Exception | None = None
+
+    async def room(self, environment: str, project_id: str, zone_group_number: int | None) -> Room | None:
+        await asyncio.sleep(0)
+        if self.problem is not None:
+            raise self.problem
+        return self.rooms.get((environment, project_id, zone_group_number))
+
+    async def join(
+        self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: Room
+    ) -> Mapping[str, int]:
+        await asyncio.sleep(0)
+        self.joined.append(list(load_balancer_ids))
+        return {id_: self.revisions.get(id_, 1) for id_ in load_balancer_ids if id_ not in self.lost}
+
+    async def place(self, load_balancer_id: str, environment: str, project_id: str) -> None:
+        await asyncio.sleep(0)
+        self.decided.append(load_balancer_id)
+        if project_id != "unlucky":
+            self.rooms.setdefault((environment, project_id, None), ROOM)
+
+    def notify_work(self, owner: ShardOwner, load_balancer_id: str, passenger: Any = None) -> None:
+        self.told.append((load_balancer_id, passenger is not None))
+
+
+def created(id_: str, project_id: str = "t", zone: int | None = None) -> tuple[Change, LoadBalancer]:
+    root = LoadBalancer(id=id_, project_id=project_id, provider="lab", vip=VIP, zone_group_number=zone)
+    tree = LoadBalancerTree(load_balancer=root)
+    change = Change(load_balancer_id=id_, revision=1, environment="lab", owner=None, placed=False, tree=tree)
+    return change, root
+
+
+async def placed(around: Any, *made: tuple[Change, LoadBalancer]) -> list[BaseException | None]:
+    placements = Placements(around, around, around)
+    return await asyncio.gather(*(placements.place(*each) for each in made), return_exceptions=True)
+
+
+async def test_the_first_of_a_tenant_is_decided_and_the_others_join_it_with_their_definitions() -> None:
+    around = Around()
+    await placed(around, created("a"), created("b"), created("c"))
+    assert around.decided == ["a"]
+    assert around.joined == [["b", "c"]]
+    assert around.told == [("b", True), ("c", True)]
+
+
+async def test_where_the_tenant_has_a_shard_by_now_nothing_is_decided() -> None:
+    around = Around()
+    around.rooms["lab", "t", None] = ROOM
+    await placed(around, created("a"))
+    assert (around.decided, around.joined) == ([], [["a"]])
+
+
+async def test_a_definition_that_has_changed_since_does_not_travel() -> None:
+    around = Around()
+    around.rooms["lab", "t", None] = ROOM
+    around.revisions["a"] = 2
+    await placed(around, created("a"))
+    assert around.told == [("a", False)]
+
+
+async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_told() -> None:
+    around = Around()
+    around.rooms["lab", "t", None] = Room(shard_id="x")
+    await placed(around, created("a"))
+    assert (around.joined, around.told) == ([["a"]], [])
+
+
+async def test_what_could_not_join_is_decided() -> None:
+    around = Around()
+    around.rooms["lab", "t", None] = ROOM
+    around.lost = {"b"}
+    await placed(around, created("a"), created("b"))
+    assert (around.decided, around.told) == (["b"], [("a", True)])
+
+
+async def test_tenants_and_zones_are_placed_for_themselves() -> None:
+    around = Around()
+    await placed(around, created("a", "t"), created("b", "u"), created("c", "t", 1), created("d", "unlucky"))
+    assert sorted(around.decided) == ["a", "b", "c", "d"]
+    assert around.joined == []
+
+
+async def test_as_long_as_there_is_no_shard_each_is_decided() -> None:
+    around = Around()
+    await placed(around, created("a", "unlucky"), created("b", "unlucky"), created("c", "unlucky"))
+    assert around.decided == ["a", "b", "c"]
+
+
+async def test_many_join_by_several_transactions() -> None:
+    around = Around()
+    around.rooms["lab", "t", None] = ROOM
+    await placed(around, *(created(f"{number:03}") for number in range(JOINED_MAX + 2)))
+    assert [len(ids) for ids in around.joined] == [JOINED_MAX, 2]
+
+
+async def test_every_caller_learns_what_went_wrong_and_the_next_one_may_succeed() -> None:
+    around = Around()
+    around.problem = StoreUnavailable("away")
+    assert await placed(around, created("a"), created("b")) == [around.problem, around.problem]
+    around.problem = None
+    assert await placed(around, created("a")) == [None]
+
+
+async def test_a_caller_that_gives_up_does_not_keep_others_from_being_placed() -> None:
+    around: Any = Around()
+    around.rooms["lab", "t", None] = ROOM
+    placements = Placements(around, around, around)
+    first = asyncio.ensure_future(placements.place(*created("a")))
+    second = asyncio.ensure_future(placements.place(*created("b")))
+    await asyncio.sleep(0)
+    first.cancel()
+    await second
+    assert around.joined == [["a", "b"]]
+    with pytest.raises(asyncio.CancelledError):
+        await first
