@@ -6,6 +6,7 @@ report after the takeover is stale.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -16,7 +17,6 @@ from sqlalchemy import (
     Table,
     Update,
     and_,
-    bindparam,
     case,
     delete,
     exists,
@@ -38,6 +38,7 @@ from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
 from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.for_rows import ForRows, Given, Run, run_all
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.capacity import confirm, is_limited
@@ -46,7 +47,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
-from evenkeel.store.writing.revisions import Bringer, note_outcomes
+from evenkeel.store.writing.revisions import Bringer, outcomes
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -176,11 +177,14 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
 def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Taken]]) -> None:
     for carries_traffic in sorted({taken.report.carries_traffic for _, taken in changes}):
         alike = [(each, taken) for each, taken in changes if taken.report.carries_traffic is carries_traffic]
-        written = [each for each, _ in alike]
-        members_left = write_status_changes(connection, written, carries_traffic=carries_traffic)
+        members_left = write_status_changes(
+            connection,
+            [each for each, _ in alike],
+            carries_traffic=carries_traffic,
+            bringers=[taken.bringer for _, taken in alike],
+        )
         for each, taken in alike:
             taken.left = taken.left or members_left or each.removed or each.vip_left
-    note_outcomes(connection, ((each, taken.bringer) for each, taken in changes))
     if made := [each.was.id for each, taken in changes if taken.shard.limited and each.first]:
         confirm(connection, made)
     record_events(connection, [row for each, taken in changes for row in _events(each, taken)])
@@ -320,47 +324,53 @@ def _events(change: StatusChange, taken: _Taken) -> Iterable[EventRow]:
 
 
 def write_status_changes(
-    connection: Connection, changes: Sequence[StatusChange], *, carries_traffic: bool = True
+    connection: Connection,
+    changes: Sequence[StatusChange],
+    *,
+    carries_traffic: bool = True,
+    bringers: Sequence[Bringer] = (),
 ) -> bool:
-    """Write the new states of locked load balancers: at most 26 statements for any number. Returns whether members
-    were removed from load balancers that are left."""
+    """Write the new states of locked load balancers: at most 27 statements for any number. ``bringers``: who brought
+    each to the device, if anybody did. Returns whether members were removed from load balancers that are left."""
     kept = [each for each in changes if not each.removed]
     confirmed = [
-        {"b_id": each.was.id, "b_revision": each.confirmed_revision}
-        for each in kept
-        if each.confirmed_revision is not None
+        {"id": each.was.id, "revision": each.confirmed_revision} for each in kept if each.confirmed_revision is not None
     ]
-    failed = [{"b_id": each.was.id} for each in kept if each.failed]
+    failed = [{"id": each.was.id} for each in kept if each.failed]
     removed = [each.was.id for each in changes if each.removed]
     note_removed(connection, removed)
-    _execute(connection, _REMOVE, [{"b_id": id_} for id_ in removed])
-    _execute(connection, _CHANGE, [_change(each.now) for each in kept])
     free_vips(connection, [each.was.id for each in changes if each.vip_left])
     unconfirmed = _unconfirmed_children(connection, [each.was.id for each in kept])
-    for table in CHILD_TABLES:
-        if (table.name, False) in unconfirmed:
-            _execute(connection, _CONFIRM_CHILDREN[table.name, carries_traffic], confirmed)
-        if (table.name, True) in unconfirmed:
-            _execute(connection, _REMOVE_CHILDREN[table.name], confirmed)
-        if unconfirmed & {(table.name, False), (table.name, True)}:
-            _execute(connection, _FAIL_CHILDREN[table.name], failed)
+    roots = (
+        Run(_REMOVE, [{"id": id_} for id_ in removed]),
+        Run(_CHANGE, [_change(each.now) for each in kept]),
+        outcomes(zip(changes, bringers, strict=True) if bringers else ()),
+    )
+    settling = [
+        Run(_REMOVE_CHILDREN[name] if deleted else _CONFIRM_CHILDREN[name, carries_traffic], confirmed)
+        for name in (table.name for table in CHILD_TABLES)
+        for deleted in (False, True)
+        if (name, deleted) in unconfirmed
+    ]
+    failing = [Run(_FAIL_CHILDREN[table.name], failed) for table in CHILD_TABLES if _has(unconfirmed, table)]
+    run_all(connection, (*roots, *settling))
+    run_all(connection, failing)  # after it: the same rows may be confirmed in part
     return bool(confirmed) and (schema.member.name, True) in unconfirmed
 
 
-def _execute(connection: Connection, statement: Update | Delete, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(statement, rows)
+def _has(unconfirmed: set[tuple[str, bool]], table: Table) -> bool:
+    return bool(unconfirmed & {(table.name, False), (table.name, True)})
 
 
 def _change(now: LoadBalancerState) -> dict[str, Any]:
     return {
-        "b_id": now.id,
-        "b_applied_revision": now.applied_revision,
-        "b_earlier_changes": now.earlier_changes,
-        "b_provisioning_status": now.provisioning_status.value,
-        "b_operating_status": now.operating_status.value,
-        "b_status_reason": now.status_reason,
-        "b_pending_deadline": now.pending_deadline,
+        "id": now.id,
+        "applied_revision": now.applied_revision,
+        "earlier_changes": now.earlier_changes,
+        "provisioning_status": now.provisioning_status.value,
+        "operating_status": now.operating_status.value,
+        "status_reason": now.status_reason,
+        "pending_deadline": now.pending_deadline,
     }
 
 
@@ -382,12 +392,7 @@ _UNCONFIRMED = union_all(
 )
 
 
-def _set(*names: str) -> dict[str, Any]:
-    return {name: bindparam(f"b_{name}", type_=_root.c[name].type) for name in names}
-
-
-_REMOVE = delete(_root).where(_root.c.id == bindparam("b_id"), _root.c.deleted == true())
-_CHANGED = _set(
+_CHANGED = (
     "applied_revision",
     "earlier_changes",
     "provisioning_status",
@@ -395,18 +400,29 @@ _CHANGED = _set(
     "status_reason",
     "pending_deadline",
 )
-_STATUS_DIFFERS = or_(
-    *(_root.c[name] != _CHANGED[name] for name in ("provisioning_status", "operating_status")),
-)
-_CHANGE = (
-    update(_root)
-    .where(_root.c.id == bindparam("b_id"))
-    # first the time, because in MariaDB a later assignment sees an earlier one
-    .ordered_values(
-        (_root.c.updated_at, case((_STATUS_DIFFERS, db_now()), else_=_root.c.updated_at)),
-        *((_root.c[name], value) for name, value in _CHANGED.items()),
+
+
+def _change_root(given: Given) -> Update:
+    differs = or_(*(_root.c[name] != given(name) for name in ("provisioning_status", "operating_status")))
+    return (
+        update(_root)
+        .where(_root.c.id == given("id"))
+        # first the time, because in MariaDB a later assignment sees an earlier one
+        .ordered_values(
+            (_root.c.updated_at, case((differs, db_now()), else_=_root.c.updated_at)),
+            *((_root.c[name], given(name)) for name in _CHANGED),
+        )
     )
-)
+
+
+def _remove_root(given: Given) -> Delete:
+    return delete(_root).where(_root.c.id == given("id"), _root.c.deleted == true())
+
+
+_ID = {"id": _root.c.id.type}
+_CONFIRMED = {**_ID, "revision": _root.c.revision.type}
+_CHANGE = ForRows({**_ID, **{name: _root.c[name].type for name in _CHANGED}}, _change_root)
+_REMOVE = ForRows(_ID, _remove_root)
 
 
 def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
@@ -432,12 +448,12 @@ def _first_operating_status(table: Table, carries_traffic: bool) -> ColumnElemen
     return case((and_(unseen, not_(enabled)), OFFLINE), (and_(unseen, unwatched), NO_MONITOR), else_=status)
 
 
-def _confirm_children(table: Table, carries_traffic: bool) -> Update:
+def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Update:
     return (
         update(table)
         .where(
-            table.c.load_balancer_id == bindparam("b_id"),
-            table.c.revision <= bindparam("b_revision"),
+            table.c.load_balancer_id == given("id"),
+            table.c.revision <= given("revision"),
             table.c.deleted == false(),
             table.c.provisioning_status != ACTIVE,
         )
@@ -450,24 +466,26 @@ def _confirm_children(table: Table, carries_traffic: bool) -> Update:
     )
 
 
-def _remove_children(table: Table) -> Delete:
+def _remove_children(table: Table, given: Given) -> Delete:
     return delete(table).where(
-        table.c.load_balancer_id == bindparam("b_id"),
-        table.c.revision <= bindparam("b_revision"),
+        table.c.load_balancer_id == given("id"),
+        table.c.revision <= given("revision"),
         table.c.deleted == true(),
     )
 
 
-def _fail_children(table: Table) -> Update:
+def _fail_children(table: Table, given: Given) -> Update:
     return (
         update(table)
-        .where(table.c.load_balancer_id == bindparam("b_id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
+        .where(table.c.load_balancer_id == given("id"), _one_of(table.c.provisioning_status, PENDING_STATUSES))
         .values(provisioning_status=ERROR, updated_at=db_now())
     )
 
 
 _CONFIRM_CHILDREN = {
-    (table.name, traffic): _confirm_children(table, traffic) for table in CHILD_TABLES for traffic in (True, False)
+    (table.name, traffic): ForRows(_CONFIRMED, partial(_confirm_children, table, traffic))
+    for table in CHILD_TABLES
+    for traffic in (True, False)
 }
-_REMOVE_CHILDREN = {table.name: _remove_children(table) for table in CHILD_TABLES}
-_FAIL_CHILDREN = {table.name: _fail_children(table) for table in CHILD_TABLES}
+_REMOVE_CHILDREN = {table.name: ForRows(_CONFIRMED, partial(_remove_children, table)) for table in CHILD_TABLES}
+_FAIL_CHILDREN = {table.name: ForRows(_ID, partial(_fail_children, table)) for table in CHILD_TABLES}

@@ -5,7 +5,6 @@ statement that stores it: nothing has to be trimmed.
 """
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -13,7 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Double,
-    bindparam,
+    Update,
     case,
     literal,
     null,
@@ -26,6 +25,7 @@ from evenkeel.core.ids import AgentId, LoadBalancerId
 from evenkeel.core.provisioning import StatusChange
 from evenkeel.core.request_context import requester
 from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.for_rows import ForRows, Given, Run
 from evenkeel.store.engine.in_list import MARIADB
 from evenkeel.store.engine.inserting import Rows
 from evenkeel.store.engine.statements import upsert
@@ -105,40 +105,48 @@ class Bringer(NamedTuple):
     epoch: int
 
 
-def note_outcomes(connection: Connection, changes: Iterable[tuple[StatusChange, Bringer]]) -> None:
-    """Store by whom revisions were brought to the device, or why not. One statement for any number, none for none."""
+def outcomes(changes: Iterable[tuple[StatusChange, Bringer]]) -> Run:
+    """What stores by whom revisions were brought to the device, or why not."""
     rows = [
         {
-            "b_id": each.was.id,
-            "b_revision": each.was.revision if each.confirmed_revision is None else each.confirmed_revision,
-            "b_applied": each.confirmed_revision is not None,
-            "b_problem": each.now.status_reason if each.failed else "",
-            "b_agent_id": by.agent_id,
-            "b_host": by.host,
-            "b_epoch": by.epoch,
+            "id": each.was.id,
+            "revision": each.was.revision if each.confirmed_revision is None else each.confirmed_revision,
+            "applied": each.confirmed_revision is not None,
+            "problem": each.now.status_reason if each.failed else "",
+            "agent_id": by.agent_id,
+            "host": by.host,
+            "epoch": by.epoch,
         }
         for each, by in changes
         if not each.removed and (each.failed or each.confirmed_revision is not None)
     ]
-    if rows:
-        connection.execute(_outcome(), rows)
+    return Run(_OUTCOME, rows)
 
 
-@cache
-def _outcome() -> Any:
-    applied = bindparam("b_applied", type_=Boolean())
+_BROUGHT = ("problem", "agent_id", "host", "epoch")
+
+
+def _outcome(given: Given) -> Update:
     return (
         update(_revision)
         .where(
-            _revision.c.load_balancer_id == bindparam("b_id"),
-            _revision.c.revision <= bindparam("b_revision"),
+            _revision.c.load_balancer_id == given("id"),
+            _revision.c.revision <= given("revision"),
             _revision.c.applied_at.is_(None),
         )
         .values(
-            applied_at=case((applied, db_now()), else_=null().cast(Double())),
-            **{
-                name: bindparam(f"b_{name}", type_=_revision.c[name].type)
-                for name in ("problem", "agent_id", "host", "epoch")
-            },
+            applied_at=case((given("applied"), db_now()), else_=null().cast(Double())),
+            **{name: given(name) for name in _BROUGHT},
         )
     )
+
+
+_OUTCOME = ForRows(
+    {
+        "id": _revision.c.load_balancer_id.type,
+        "revision": _revision.c.revision.type,
+        "applied": Boolean(),
+        **{name: _revision.c[name].type for name in _BROUGHT},
+    },
+    _outcome,
+)

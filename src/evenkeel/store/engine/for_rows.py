@@ -1,0 +1,83 @@
+"""UPDATEs and DELETEs that run once for each of many rows of values; on PostgreSQL several of them are one statement.
+
+Elsewhere each is one ``executemany``. On PostgreSQL that is a round trip for each statement; here the values of each
+are one parameter, as JSON, and the statements are parts of one WITH. All its parts see the rows as they were before it,
+so no two of them may write the same row, or read what another one writes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    Delete,
+    Select,
+    Text,
+    Update,
+    bindparam,
+    cast,
+    column,
+    func,
+    literal_column,
+    select,
+)
+from sqlalchemy.types import TypeEngine
+
+Given = Callable[[str], ColumnElement[Any]]
+"""The value of a row by its name."""
+
+
+class ForRows:
+    """A statement. Create it once: it is compared by identity."""
+
+    def __init__(self, types: Mapping[str, TypeEngine[Any]], build: Callable[[Given], Update | Delete]) -> None:
+        """``types``: of the values. ``build``: the statement for given values."""
+        self._types = dict(types)
+        self._build = build
+        self.one = build(lambda name: bindparam(_bound(name), type_=self._types[name]))
+        """For one row at a time."""
+
+    def joined(self, at: int) -> Update | Delete:
+        """For all rows in the parameter of number ``at``."""
+        columns = [column(name, type_) for name, type_ in self._types.items()]
+        rows = func.json_to_recordset(cast(bindparam(_parameter(at), type_=Text()), JSON()))
+        given = rows.table_valued(*columns, name=f"given_{at}").render_derived(with_types=True)
+        return self._build(lambda name: given.c[name])
+
+
+class Run(NamedTuple):
+    """A statement and its rows."""
+
+    statement: ForRows
+    rows: Sequence[Mapping[str, Any]]
+
+
+def run_all(connection: Connection, runs: Sequence[Run]) -> None:
+    """In this order, or on PostgreSQL all at once; none without rows."""
+    wanted = [each for each in runs if each.rows]
+    if connection.dialect.name != "postgresql" or len(wanted) < 2:
+        for each in wanted:
+            bound = [{_bound(name): value for name, value in row.items()} for row in each.rows]
+            connection.execute(each.statement.one, bound)
+        return
+    given = {_parameter(at): msgspec.json.encode(each.rows).decode() for at, each in enumerate(wanted)}
+    connection.execute(_together(tuple(each.statement for each in wanted)), given)
+
+
+def _bound(name: str) -> str:
+    return f"b_{name}"
+
+
+def _parameter(at: int) -> str:
+    return f"rows_{at}"
+
+
+@cache
+def _together(statements: tuple[ForRows, ...]) -> Select[Any]:
+    """Every part of a WITH that writes is executed, whether the statement reads it or not."""
+    parts = (each.joined(at).cte(f"part_{at}") for at, each in enumerate(statements))
+    return select(literal_column("1")).add_cte(*parts)
