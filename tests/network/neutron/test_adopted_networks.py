@@ -26,7 +26,6 @@ __all__ = ["world"]
 
 pytestmark = NEEDS_NEUTRON
 NUMBER = 9
-SEGMENT = 150
 VIP = "10.0.0.101"
 
 
@@ -63,15 +62,11 @@ class Ports:
 def place(cloud: Cloud) -> Iterator[tuple[str, str, str]]:
     """A project, its network and its subnet."""
     project_id = uuid.uuid4().hex
-    how = {
-        "provider_network_type": "vlan",
-        "provider_physical_network": "physnet1",
-        "provider_segmentation_id": SEGMENT,
-    }
+    how = {"provider_network_type": "vlan", "provider_physical_network": "physnet1"}
     yield project_id, *cloud.network(project_id, **how)
 
 
-async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> None:
+async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str, segment: int) -> None:
     """What F5's agent left on both devices, of a load balancer without listeners."""
     project_id, network_id, subnet_id = place
     hosts = [device.url.removeprefix("https://") for device in world.emulator.devices.values()]
@@ -80,7 +75,7 @@ async def build(world: NeutronWorld, place: tuple[str, str, str], id_: str) -> N
     ]
     snat = DeviceAddress(use=AddressUse.SNAT, owner="traffic-group-1", address="10.0.0.42")
     own = subnet(1, hosts, base="10.0.0", id=subnet_id, addresses=(*addresses, snat))
-    theirs = network(1, own, id=network_id, segmentation_id=SEGMENT)
+    theirs = network(1, own, id=network_id, segmentation_id=segment)
     for at, device in enumerate(DEVICES):
         hands = Hands(world.emulator, device)
         f5 = F5Agent(hands, name=f"unit-{at}", ha="pair", place=at, tenant=project_id, prefix=ENVIRONMENT)
@@ -107,7 +102,8 @@ async def test_ports_of_f5s_agent_are_ours_after_the_adoption_and_gone_with_the_
 ) -> None:
     project_id, network_id, subnet_id = place
     ports, id_ = Ports(cloud, network_id, subnet_id), str(uuid.uuid4())
-    await build(world, place, id_)
+    segment = cloud.neutron.get_network(network_id).provider_segmentation_id  # one that no other test has
+    await build(world, place, id_, segment)
     await world.start(agents=2)
     await create(world, place, id_)
 
