@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Member, Pool, Vip
@@ -59,11 +60,21 @@ class NeutronWorld(PairWorld):
     async def create_in(self, project_id: str, subnet_id: str, *members: tuple[str, str]) -> str:
         """A load balancer with a VIP in the subnet, and members: (address, subnet id)."""
         assert self.network is not None
+        id_, plan = await self.plan_in(project_id, subnet_id)
+        await self.create_as_planned(project_id, id_, plan, *members)
+        return id_
+
+    async def plan_in(self, project_id: str, subnet_id: str) -> tuple[str, VipPlan]:
+        """The id of a load balancer to be, whose VIP has its port."""
         id_ = str(uuid.uuid4())
         nothing = dict.fromkeys(("network_id", "port_id", "address"))
         plan = await self.network.plan_vip(project_id=project_id, load_balancer_id=id_, subnet_id=subnet_id, **nothing)
         assert plan.address is not None
-        vip = Vip(address=plan.address, subnet_id=subnet_id, network_id=plan.network_id, port_id=plan.port_id)
+        return id_, plan
+
+    async def create_as_planned(self, project_id: str, id_: str, plan: VipPlan, *members: tuple[str, str]) -> None:
+        """Stored, and accepted: Neutron need not be there."""
+        vip = Vip(address=plan.address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
         common = {"project_id": project_id, "load_balancer_id": id_}
         pool = Pool(id=str(uuid.uuid4()), protocol="HTTP", lb_algorithm="ROUND_ROBIN", **common)
         tree = LoadBalancerTree(
@@ -76,7 +87,6 @@ class NeutronWorld(PairWorld):
         )
         change = await self.store.tenants.create_load_balancer(tree, plan, [])
         await self.controllers["c0"].driver.accepted(change)
-        return id_
 
     def shown(self, type_: str, tenant: str, device: str = DEVICES[0]) -> dict[str, dict[str, Any]]:
         """Attributes of the tenant's objects on a device, by name."""
@@ -166,9 +176,10 @@ async def test_while_neutron_is_away_only_new_networks_wait(world: NeutronWorld,
     await world.start(agents=1)
     served = await world.create_in(a, old)
     await eventually(lambda: world.active(served))
-    waiting = await world.create_in(a, old, ("10.0.0.9", new))
-    refused = await world.create_in(a, old, ("10.0.0.9", foreign))
-    world.client.away = True
+    (waiting, first), (refused, second) = [await world.plan_in(a, old) for _ in range(2)]
+    world.client.away = True  # before anybody can have asked for the networks
+    await world.create_as_planned(a, waiting, first, ("10.0.0.9", new))
+    await world.create_as_planned(a, refused, second, ("10.0.0.9", foreign))
 
     async def is_in_error(load_balancer_id: str) -> bool:
         return (await world.root(load_balancer_id)).provisioning_status is ProvisioningStatus.ERROR
