@@ -95,7 +95,8 @@ class NeutronWorld(PairWorld):
 
 
 @pytest.fixture
-async def world(tmp_path: Path, neutron_url: str) -> AsyncIterator[NeutronWorld]:
+async def world(tmp_path: Path, neutron_url: str, cloud: Cloud) -> AsyncIterator[NeutronWorld]:
+    """It ends before its networks are deleted: agents would make ports in them meanwhile."""
     async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
         made = NeutronWorld(tmp_path)
         made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
