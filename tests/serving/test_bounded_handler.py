@@ -128,13 +128,13 @@ async def test_half_a_request_on_an_agents_connection_ends_too(tmp_path: Path, f
 
 
 async def test_a_slow_body_is_not_taken_for_a_header(tmp_path: Path, files: CertificateFiles) -> None:
-    async with daemon(tmp_path, files, header_seconds=0.2) as world:
+    async with daemon(tmp_path, files, header_seconds=1.0) as world:
         reader, writer = await world.connect()
         body = b'{"epoch": 5, "load_balancers": []}'
         head = f"PUT /v1/partitions/p1 HTTP/1.1\r\nHost: x\r\nAuthorization: {AUTH['Authorization']}\r\n"
         writer.write(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body))
         for begin in range(0, len(body), 4):
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
             writer.write(body[begin : begin + 4])
         assert b"200" in await reader.readuntil(b"\r\n")
 
