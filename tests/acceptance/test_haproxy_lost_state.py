@@ -128,6 +128,8 @@ async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_pat
             log.unlink()
         await eventually(shop.whole)
 
-        shutil.rmtree(shop.state)  # under the running daemon
-        await eventually(lambda: (shop.state / "identity.json").exists())
-        await eventually(shop.whole)
+        gone = tmp_path / "gone"
+        shop.state.rename(gone)  # under the running daemon, which makes it again at once: never half of it is there
+        shutil.rmtree(gone)
+        await eventually(lambda: (shop.state / "identity.json").exists(), within_seconds=LIMIT_SECONDS)
+        await eventually(shop.whole, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
