@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 
 from tests.cmd.systemd import Systemd
+from tests.services.process import free_port
 from tests.waiting import eventually
 
 CONFIGURATION = """
@@ -34,18 +35,12 @@ UP = ("evenkeel_controller_worker_up", "evenkeel_database_up")
 """Metrics that are 1 when a worker works."""
 
 
-def a_free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 class Controller:
     """A parent, its log and its workers."""
 
     def __init__(self, folder: Path, systemd: Systemd | None = None, *, port: int = 0) -> None:
         self.folder = folder
-        self.metrics_port = a_free_port()
+        self.metrics_port = free_port()
         self.config = folder / "controller.ini"
         self.config.write_text(CONFIGURATION.format(folder=folder, port=port, metrics_port=self.metrics_port))
         self._environment = dict(os.environ)
