@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
-from tests.acceptance.tenant import Tenant, session, settled
+from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, Issued, ec_key
 from tests.waiting import eventually
@@ -124,19 +124,19 @@ async def test_a_certificate_is_served_and_renewed_while_clients_ask(cluster: Cl
         fields = {"vip_subnet_id": subnet["id"], "vip_address": place.address, "listeners": [listener]}
         await create(tenant, fields)
         await settled(tenant)
-        await eventually(lambda: asyncio.to_thread(Visitor(place).ask))
+        await eventually(lambda: asyncio.to_thread(Visitor(place).ask), within_seconds=LIMIT_SECONDS)
 
         visitor = Visitor(place)
         staying = asyncio.create_task(visitor.stay())
         renewed = Issued(NAME, INTERMEDIATE, ec_key(), names=(NAME,))
-        await eventually(lambda: der(LEAF) in visitor.seen)
+        await eventually(lambda: der(LEAF) in visitor.seen, within_seconds=LIMIT_SECONDS)
         await add(cluster, renewed)
         await asyncio.to_thread(
             cluster.client().post, f"{API}/references/refresh", {"refresh": {"reference": reference}}
         )
-        await eventually(lambda: der(renewed) in visitor.seen)
+        await eventually(lambda: der(renewed) in visitor.seen, within_seconds=LIMIT_SECONDS)
         seen = len(visitor.seen)
-        await eventually(lambda: len(visitor.seen) > seen + 10)
+        await eventually(lambda: len(visitor.seen) > seen + 10, within_seconds=LIMIT_SECONDS)
         staying.cancel()
         await asyncio.gather(staying, return_exceptions=True)
         await settled(tenant)

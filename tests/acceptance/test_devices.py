@@ -35,7 +35,8 @@ async def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterat
         tmp_path,
         environment=ENVIRONMENT,
         emulator_arguments=["--no-data-plane"],
-        controller_options={"DEFAULT": {"session_ttl": 10.0}},
+        # what devices are to hold has its owner's epoch in it: nobody may be taken for dead meanwhile
+        controller_options={"DEFAULT": {"session_ttl": 60.0}},
         agent_options={
             "DEFAULT": {
                 "report_interval": 1.0,

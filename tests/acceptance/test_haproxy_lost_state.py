@@ -14,7 +14,7 @@ from evenkeel.cli.client import API
 from evenkeel.demo.addresses import VipPlace, choose_place
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
-from tests.acceptance.tenant import LBAAS, Tenant, session, settled
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.websites import create, website
 from tests.haproxyd.world import Traffic, get
 from tests.waiting import eventually
@@ -93,7 +93,7 @@ async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_pat
         shutil.copytree(shop.state, copy, symlinks=True)
         await cluster.start_devices()
         second = await shop.add(shop.place.address[:-2] + "11")
-        await eventually(shop.whole)
+        await eventually(shop.whole, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
 
         async with Traffic(shop.place.address, shop.place.port) as first, Traffic(second.address, second.port) as other:
             await first.more(20)
@@ -102,7 +102,7 @@ async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_pat
             await cluster.start_devices()
             # a change of one of the two: the other one is not to pay for it
             await shop.tenant.surely("POST", f"{LBAAS}/pools/{shop.tenant.pool_id}/members", MEMBER)
-            await eventually(shop.whole)
+            await eventually(shop.whole, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
             await first.more(20)
             await other.more(20)
         assert (first.failures, other.failures) == ([], [])
@@ -111,7 +111,7 @@ async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_pat
         shutil.rmtree(shop.state)
         shutil.copytree(copy, shop.state, symlinks=True)
         await cluster.start_devices()
-        await eventually(shop.whole)
+        await eventually(shop.whole, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
         assert "refused" not in [await get(place.address, place.port) for place in (shop.place, second)]
 
         shop.side.kill_daemon()
@@ -123,11 +123,14 @@ async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_pat
         async def told() -> bool:
             return ("ACTIVE", "ONLINE") not in (await shop.shown()).values()
 
-        await eventually(told)  # nobody knows what it holds, so nobody says that all is well
+        # nobody knows what it holds, so nobody says that all is well
+        await eventually(told, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
         for log in logs:
             log.unlink()
-        await eventually(shop.whole)
+        await eventually(shop.whole, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
 
-        shutil.rmtree(shop.state)  # under the running daemon
-        await eventually(lambda: (shop.state / "identity.json").exists())
-        await eventually(shop.whole)
+        gone = tmp_path / "gone"
+        shop.state.rename(gone)  # under the running daemon, which makes it again at once: never half of it is there
+        shutil.rmtree(gone)
+        await eventually(lambda: (shop.state / "identity.json").exists(), within_seconds=LIMIT_SECONDS)
+        await eventually(shop.whole, within_seconds=LIMIT_SECONDS, every_seconds=0.1)

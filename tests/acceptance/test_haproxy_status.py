@@ -11,7 +11,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
-from tests.acceptance.tenant import LBAAS, Tenant, session, settled
+from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, session, settled
 from tests.acceptance.verdicts import MONITOR, failure_seconds
 from tests.acceptance.websites import create, website
 from tests.waiting import eventually
@@ -67,4 +67,4 @@ async def request_id_reaches_all_logs(cluster: Cluster, tenant: Tenant, http: ai
             for log, event in ((cluster.directory / "logs" / f"{name}.log", event) for name, event in told.items())
         )
 
-    await eventually(all_logged)
+    await eventually(all_logged, within_seconds=LIMIT_SECONDS, every_seconds=0.1)

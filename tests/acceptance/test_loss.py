@@ -153,8 +153,12 @@ async def test_an_agent_that_stops_hands_its_shards_over_at_once(cluster: Cluste
     process = cluster.processes[agent_name(victim)]
     process.send(signal.SIGTERM)
     assert await asyncio.to_thread(process.wait, LIMIT_SECONDS)
-    events = (await cluster.ask("/events", limit=500))["events"]
-    assert any(event["kind"] == "agent_stopped" for event in events)
+
+    async def is_told() -> bool:
+        events = (await cluster.ask("/events", limit=1000))["events"]
+        return any(event["kind"] == "agent_stopped" for event in events)
+
+    await eventually(is_told, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
 
     async def served_by_another() -> bool:
         return await acting(cluster, tenants[0]) not in ("", victim)

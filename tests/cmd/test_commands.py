@@ -110,7 +110,12 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     told = json.dumps([modules_of(required(extra) - without), rooms, OTHERS, module])
     return subprocess.run(
-        [sys.executable, "-c", IMPORTS, told], capture_output=True, text=True, timeout=60, check=False, cwd=ROOT / "src"
+        [sys.executable, "-c", IMPORTS, told],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        cwd=ROOT / "src",
     )
 
 

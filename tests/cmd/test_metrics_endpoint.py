@@ -10,18 +10,13 @@ from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import AGENT
 from evenkeel.cmd.metrics_endpoint import MetricsEndpoint
 from evenkeel.haproxyd.api.tls import make_certificates
+from tests.services.process import free_port
 
 
 def endpoint(folder: Path, **options: object) -> MetricsEndpoint:
     file = folder / "agent.ini"
     file.write_text("\n".join(["[metrics]", *(f"{name} = {value}" for name, value in options.items())]))
     return MetricsEndpoint(load("test", ["--config-file", str(file)], groups=AGENT))
-
-
-def a_free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 async def connects(port: int) -> bool:
@@ -38,7 +33,7 @@ async def test_without_a_port_nothing_listens(tmp_path: Path) -> None:
 
 
 async def test_a_port_is_served_until_the_end(tmp_path: Path) -> None:
-    port = a_free_port()
+    port = free_port()
     made = endpoint(tmp_path, bind_port=port)
     await made.start()
     assert await connects(port)
@@ -58,9 +53,9 @@ async def test_an_address_that_others_reach_is_warned_of_without_tls(tmp_path: P
     files = make_certificates(tmp_path / "tls", ["127.0.0.1"])
     tls = {"ssl_cert_file": files.certificate, "ssl_key_file": files.key}
     with capture_logs() as logs:
-        await endpoint(tmp_path, bind_port=a_free_port(), bind_host="0.0.0.0", **tls).stop()
+        await endpoint(tmp_path, bind_port=free_port(), bind_host="0.0.0.0", **tls).stop()
         assert not logs
-        await endpoint(tmp_path, bind_port=a_free_port(), bind_host="0.0.0.0").stop()
+        await endpoint(tmp_path, bind_port=free_port(), bind_host="0.0.0.0").stop()
     assert [entry["event"] for entry in logs] == ["metrics are served without TLS"]
 
 

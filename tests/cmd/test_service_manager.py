@@ -79,6 +79,7 @@ async def test_a_heart_beats_as_long_as_its_loop_runs() -> None:
     await eventually(lambda: heart.stopped(0.01))
 
 
+START_SECONDS = 240.0
 CONTROLLER = """
 [DEFAULT]
 transport_url = embedded://{folder}/bus.db
@@ -90,6 +91,7 @@ bind_port = 0
 """
 
 
+@pytest.mark.timeout(900)
 async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_says_when_it_ends(
     systemd: Systemd, tmp_path: Path
 ) -> None:
@@ -102,7 +104,9 @@ async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_
     with output.open("w") as file:
         process = await asyncio.to_thread(lambda: subprocess.Popen(command, env=environment, stderr=file))
     try:
-        await eventually(lambda: "READY=1" in systemd.heard() or process.poll() is not None)
+        await eventually(
+            lambda: "READY=1" in systemd.heard() or process.poll() is not None, within_seconds=START_SECONDS
+        )
         await eventually(lambda: "WATCHDOG=1" in systemd.heard() or process.poll() is not None)
         config.write_text(config.read_text().replace("[DEFAULT]", "[DEFAULT]\ndebug = true\nsettle_time = 1"))
         process.send_signal(signal.SIGHUP)

@@ -62,15 +62,19 @@ class Outcome(Value):
 
 
 class Rig:
-    """A controller, three agents, the daemon with HAProxy, one tenant's load balancer."""
+    """A controller, three agents, the daemon with HAProxy, one tenant's load balancer. ``session_ttl``: of agents, in
+    seconds."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, session_ttl: float = 5.0) -> None:
         limited = {"connections_max": 300, "connections_per_address_max": 60}
         self.cluster = Cluster(
             directory,
             environment="fuzz",
             device="haproxy",
-            controller_options={"api": {**limited, "proxies": "127.0.0.1"}},
+            controller_options={
+                "DEFAULT": {"session_ttl": session_ttl},
+                "api": {**limited, "proxies": "127.0.0.1"},
+            },
             device_options={"haproxyd": limited},
         )
         self._asked = 0

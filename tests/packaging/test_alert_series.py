@@ -63,7 +63,7 @@ def test_an_alert_fires_for_its_cause_only(tmp_path: Path, name: str, fires: boo
     }
     (tmp_path / "test.yml").write_text(yaml.safe_dump(test))
     done = subprocess.run(
-        [program, "test", "rules", "test.yml"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [program, "test", "rules", "test.yml"], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

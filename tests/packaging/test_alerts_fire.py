@@ -20,6 +20,7 @@ from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.workspace import Workspace
+from tests.acceptance.conftest import patient as patient
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
 from tests.key_managers import authority
 from tests.packaging.metric_names import ROOT
@@ -108,6 +109,14 @@ class World:
         except AssertionError:
             pytest.fail(f"not fired: {sorted(waiting)}; firing: {sorted(await self.look())}")
 
+    async def is_quiet(self) -> None:
+        """Wait until nothing fires, as there is no cause: what a late scrape made fire on a slow machine ends."""
+
+        async def nothing_fires() -> bool:
+            return await self.look() <= OF_SLOW_MACHINES
+
+        await eventually(nothing_fires, within_seconds=LIMIT_SECONDS, every_seconds=0.5)
+
     async def ends(self, *names: str) -> None:
         async def none_fires() -> bool:
             return not {f"EvenKeel{name}" for name in names} & await self.look()
@@ -140,9 +149,9 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 async def test_each_alert_fires_when_its_cause_is_made(world: World) -> None:
     async with session() as http:
-        assert await world.look() <= OF_SLOW_MACHINES
+        await world.is_quiet()
         tenants = await websites(world, http)
-        assert await world.look() <= OF_SLOW_MACHINES
+        await world.is_quiet()
         await drift(world, http)
         await lost_guards(world, http, tenants[0])
         await certificates(world, tenants[0])
@@ -178,7 +187,8 @@ async def icontrol(
     headers = {"Authorization": emulator._authorization}
     async with http.request(method, url, json=body, headers=headers, ssl=False) as answer:
         text = await answer.text()
-        assert answer.status == 200, f"{method} {path}: {answer.status} {text}"
+        is_gone = method == "DELETE" and answer.status == 404  # its owner has just replaced it
+        assert answer.status == 200 or is_gone, f"{method} {path}: {answer.status} {text}"
         return json.loads(text) if text else {}
 
 

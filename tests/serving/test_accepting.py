@@ -98,7 +98,7 @@ def test_handshakes_that_never_end_are_counted_and_end(
     server, client = contexts
 
     async def main() -> None:
-        async with accepting(connections_max=10, tls=server, handshake_seconds=1.0) as (connections, address):
+        async with accepting(connections_max=10, tls=server, handshake_seconds=3.0) as (connections, address):
             silent = [socket.create_connection(address) for _ in range(30)]
             for each in silent[:15]:
                 each.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")

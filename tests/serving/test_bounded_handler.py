@@ -103,7 +103,7 @@ async def test_silent_connections_keep_no_agent_out(tmp_path: Path, files: Certi
 
 
 async def test_what_nobody_has_logged_in_on_ends_in_time(tmp_path: Path, files: CertificateFiles) -> None:
-    async with daemon(tmp_path, files, header_seconds=0.5, login_seconds=1.0) as world:
+    async with daemon(tmp_path, files, header_seconds=2.0, login_seconds=3.0) as world:
         silent, _ = await world.connect(tls=False)
         half, writer = await world.connect()
         writer.write(b"GET /v1 HTTP/1.1\r\n")
@@ -116,7 +116,7 @@ async def test_what_nobody_has_logged_in_on_ends_in_time(tmp_path: Path, files: 
 
 
 async def test_half_a_request_on_an_agents_connection_ends_too(tmp_path: Path, files: CertificateFiles) -> None:
-    async with daemon(tmp_path, files, header_seconds=0.5) as world:
+    async with daemon(tmp_path, files, header_seconds=2.0) as world:
         reader, writer = await world.connect()
         request = f"GET /v1 HTTP/1.1\r\nHost: x\r\nAuthorization: {AUTH['Authorization']}\r\n\r\n".encode()
         writer.write(request)
@@ -128,13 +128,13 @@ async def test_half_a_request_on_an_agents_connection_ends_too(tmp_path: Path, f
 
 
 async def test_a_slow_body_is_not_taken_for_a_header(tmp_path: Path, files: CertificateFiles) -> None:
-    async with daemon(tmp_path, files, header_seconds=0.2) as world:
+    async with daemon(tmp_path, files, header_seconds=1.0) as world:
         reader, writer = await world.connect()
         body = b'{"epoch": 5, "load_balancers": []}'
         head = f"PUT /v1/partitions/p1 HTTP/1.1\r\nHost: x\r\nAuthorization: {AUTH['Authorization']}\r\n"
         writer.write(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body))
         for begin in range(0, len(body), 4):
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
             writer.write(body[begin : begin + 4])
         assert b"200" in await reader.readuntil(b"\r\n")
 

@@ -214,7 +214,7 @@ async def test_a_shared_network_lives_in_common_as_long_as_anybody_uses_it(world
     for change in await world.store.operators.update_network(network):
         await world.controllers["c0"].driver.accepted(change)
     await eventually(lambda: world.active(ids["b"]))
-    assert all("vlan-181" in each and "vlan-180" not in each for each in world.in_common())
+    await eventually(lambda: all("vlan-181" in each and "vlan-180" not in each for each in world.in_common()))
 
     await delete(world, ids["b"])
     await eventually(lambda: world.in_common() == before)

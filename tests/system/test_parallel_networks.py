@@ -25,7 +25,8 @@ from tests.api.client import Client
 from tests.system.world import ENVIRONMENT, HostView, World
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.timeout(900)]
+LIMIT_SECONDS = 240.0
 TENANTS, EACH = 25, 2
 LAYOUT = NetworkLayout(
     adjacent=True,
@@ -131,7 +132,7 @@ async def test_fifty_parallel_creates_get_unique_and_dense_numbers_and_addresses
     ids = await asyncio.gather(*(create(client, project_id) for project_id in tenants for client in clients))
     assert len(set(ids)) == TENANTS * EACH
     for load_balancer_id in ids:
-        await eventually(lambda one=load_balancer_id: world.active(one))  # type: ignore[misc]
+        await eventually(lambda one=load_balancer_id: world.active(one), within_seconds=LIMIT_SECONDS)  # type: ignore[misc]
 
     numbers = [row.number for row in await world.rows(schema.route_domain)]
     assert sorted(numbers) == list(range(1, TENANTS + 1))
@@ -148,6 +149,6 @@ async def test_fifty_parallel_creates_get_unique_and_dense_numbers_and_addresses
     async def nothing_is_left() -> bool:
         return not await world.counts()
 
-    await eventually(nothing_is_left, every_seconds=0.1)
+    await eventually(nothing_is_left, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
     for client in clients:
         await client.http.aclose()

@@ -16,6 +16,13 @@ from evenkeel.tracing.export import Exporting
 from tests.services.otlp import collecting
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may stand still for longer than spans are waited for."""
+    monkeypatch.setattr(export, "SEND_SECONDS", 60.0)
+    monkeypatch.setattr(export, "CLOSE_SECONDS", 60.0)
+
+
 def exporting(url: str) -> Exporting:
     return Exporting(url, service="evenkeel-test", instance="host-1", share=1.0)
 

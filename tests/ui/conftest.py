@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.demo.patience import be_patient
 from tests.ui.looking import Window
 from tests.ui.world import World
 
@@ -46,12 +47,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def running(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    world = World(tmp_path_factory.mktemp("ui"))
-    try:
-        world.start()
-        yield world
-    finally:
-        world.close()
+    with pytest.MonkeyPatch.context() as patch:
+        be_patient(patch)
+        world = World(tmp_path_factory.mktemp("ui"))
+        try:
+            world.start()
+            yield world
+        finally:
+            world.close()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from evenkeel.demo.cluster import agent_name
 from evenkeel.demo.controls import Controls
 from evenkeel.demo.front import Front
 from tests.ui.conftest import Open
@@ -44,6 +45,8 @@ def test_freezing_an_agent_cutting_the_device_and_healing(world: World, front: F
     expect(line).to_have_attribute("data-agent", host)
     page.get_by_label("Agent").select_option(host)
     page.get_by_role("button", name="Freeze it").click()
+    expect(page.locator("option", has_text=f"{host}, frozen")).to_have_count(1)
+    world.freeze(agent_name(host))
     expect(line).not_to_have_attribute("data-agent", host)
     window.check_accessibility()
     window.shot("demo-topology")

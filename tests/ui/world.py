@@ -17,6 +17,7 @@ from evenkeel.cli.client import Client
 from evenkeel.cli.login import login_headers
 from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import Cluster
+from tests.freezing import freeze
 from tests.waiting import eventually
 
 USER, PASSWORD = "olga", "correct horse battery"
@@ -151,6 +152,15 @@ class World:
         async def all_of_them() -> None:
             for name in names:
                 await self.cluster.start_again(name)
+
+        finished(all_of_them())
+
+    def freeze(self, *names: str) -> None:
+        """Processes, but not in the middle of a write to the bus, which would stop all others."""
+
+        async def all_of_them() -> None:
+            for name in names:
+                await freeze(lambda number, name=name: self.cluster.kill(name, number), self.cluster.transport_url)  # type: ignore[misc]
 
         finished(all_of_them())
 

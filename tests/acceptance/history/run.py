@@ -133,7 +133,9 @@ class Run:
         ports = [await self._cluster.start_backend(number) for number in range(1, BACKENDS + 1)]
         members = [{"address": "127.0.0.1", "protocol_port": port, "name": "web", "weight": 1} for port in ports]
         pool = {"name": "pool-web", "protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "members": members}
-        monitor = {"type": "HTTP", "delay": 2, "timeout": 1, "max_retries": 2, "url_path": "/"}
+        # a web server that stands still for some seconds, as everything here does, is not down
+        patient = {"delay": 3, "timeout": 3, "max_retries": 1, "max_retries_down": 5}
+        monitor = {"type": "HTTP", "url_path": "/", **patient}
         listener = {
             "name": "listener-web",
             "protocol": "HTTP",

@@ -15,7 +15,8 @@ from tests.services.rabbitmq import RabbitMQ
 
 HOSTS = ("host-1", "host-2", "host-3", "host-4")
 CONTROLLERS = (1, 2, 3)
-END_SECONDS = 20.0
+END_SECONDS = 90.0
+"""An init system waits for so long."""
 ATTEMPTS = 10
 
 

@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 
 from tests.cmd.systemd import Systemd
+from tests.services.process import free_port
 from tests.waiting import eventually
 
 CONFIGURATION = """
@@ -30,14 +31,10 @@ endpoint_file = {folder}/url
 [metrics]
 bind_port = {metrics_port}
 """
+START_SECONDS = 240.0
+pytestmark = pytest.mark.timeout(900)
 UP = ("evenkeel_controller_worker_up", "evenkeel_database_up")
 """Metrics that are 1 when a worker works."""
-
-
-def a_free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class Controller:
@@ -45,7 +42,7 @@ class Controller:
 
     def __init__(self, folder: Path, systemd: Systemd | None = None, *, port: int = 0) -> None:
         self.folder = folder
-        self.metrics_port = a_free_port()
+        self.metrics_port = free_port()
         self.config = folder / "controller.ini"
         self.config.write_text(CONFIGURATION.format(folder=folder, port=port, metrics_port=self.metrics_port))
         self._environment = dict(os.environ)
@@ -92,7 +89,9 @@ async def test_one_port_one_configuration_and_workers_that_are_started_again(sys
     with controller.running() as process:
 
         async def is_so(*texts: str, count: int) -> None:
-            await eventually(lambda: controller.logged(*texts) >= count or process.poll() is not None)
+            await eventually(
+                lambda: controller.logged(*texts) >= count or process.poll() is not None, within_seconds=START_SECONDS
+            )
             assert process.poll() is None, controller.log
 
         await is_so("worker serves", count=2)
@@ -105,12 +104,12 @@ async def test_one_port_one_configuration_and_workers_that_are_started_again(sys
             await is_so("worker ended; it is started again", "worker=1", "code=-9", count=1)
             async with http.get(f"{controller.url}/v2/lbaas/loadbalancers") as answer:  # by the other one
                 assert answer.status == 200
-            await eventually(lambda: len(controller.serving(1)) >= 2)
+            await eventually(lambda: len(controller.serving(1)) >= 2, within_seconds=START_SECONDS)
             await eventually(lambda: _both_are_seen(http, controller))
 
         os.kill(controller.serving(2)[0], signal.SIGSTOP)
         await is_so("a worker hangs; it is killed", "worker=2", count=1)
-        await eventually(lambda: len(controller.serving(2)) >= 2)
+        await eventually(lambda: len(controller.serving(2)) >= 2, within_seconds=START_SECONDS)
 
         controller.config.write_text(controller.config.read_text().replace("[DEFAULT]", "[DEFAULT]\ndebug = true"))
         process.send_signal(signal.SIGHUP)
@@ -147,7 +146,7 @@ async def _metrics_are_of_all(http: aiohttp.ClientSession, controller: Controlle
 async def test_workers_end_when_their_parent_is_gone(tmp_path: Path) -> None:
     controller = Controller(tmp_path)
     with controller.running() as process:
-        await eventually(lambda: controller.serving(1) and controller.serving(2))
+        await eventually(lambda: controller.serving(1) and controller.serving(2), within_seconds=START_SECONDS)
         workers = controller.serving(1) + controller.serving(2)
         process.kill()
         await eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
@@ -159,7 +158,7 @@ async def test_what_is_wrong_is_refused_once(tmp_path: Path) -> None:
         controller.config.read_text().replace("[DEFAULT]", "[DEFAULT]\ndefault_provider = elsewhere")
     )
     with controller.running() as process:
-        await eventually(lambda: process.poll() is not None)
+        await eventually(lambda: process.poll() is not None, within_seconds=START_SECONDS)
     assert process.returncode == 2
     assert controller.logged("configuration refused", "default_provider", "elsewhere") == 1, controller.log
 
@@ -170,6 +169,6 @@ async def test_a_port_that_is_taken_is_refused_without_a_worker(tmp_path: Path) 
         other.listen()
         controller = Controller(tmp_path, port=other.getsockname()[1])
         with controller.running() as process:
-            await eventually(lambda: process.poll() is not None)
+            await eventually(lambda: process.poll() is not None, within_seconds=START_SECONDS)
     assert process.returncode == 2
     assert controller.logged("configuration refused", "api.bind_port") == 1, controller.log

@@ -83,7 +83,7 @@ def served() -> Iterator[Barbican]:
             if self.path.startswith("/v3"):
                 self._send(200, {}, json.dumps({"version": {"id": "v3.14", "status": "stable", "links": []}}).encode())
                 return
-            barbican.delay.wait(10.0)
+            barbican.delay.wait(120.0)
             token, accept = self.headers.get("X-Auth-Token", ""), self.headers.get("Accept", "")
             status, kind, body = barbican.answer(self.path, token, accept)
             self._send(status, {"Content-Type": kind}, body)

@@ -3,6 +3,7 @@
 import base64
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import requests
@@ -50,17 +51,25 @@ def url(server: BarbicanServer) -> str:
 
 @pytest.fixture
 def manager(url: str) -> Iterator[BarbicanKeyManager]:
+    with opened(url, timeout_seconds=60) as manager:
+        yield manager
+
+
+@contextmanager
+def opened(url: str, *, timeout_seconds: int) -> Iterator[BarbicanKeyManager]:
+    """``timeout_seconds``: of one request."""
+
     def adapter_of(project_id: ProjectId) -> Adapter:
-        session = Session(auth=NoAuth(), timeout=5)
+        session = Session(auth=NoAuth(), timeout=timeout_seconds)
         return Adapter(session, endpoint_override=url, additional_headers=headers(project_id))
 
-    manager = BarbicanKeyManager(SecretReader(adapter_of), timeout_seconds=20.0)
+    manager = BarbicanKeyManager(SecretReader(adapter_of), timeout_seconds=4.0 * timeout_seconds)
     yield manager
     manager.close()
 
 
 def made(url: str, body: dict[str, object], answer: str) -> str:
-    with requests.post(url, json=body, headers=headers(P1), timeout=20) as made:
+    with requests.post(url, json=body, headers=headers(P1), timeout=60) as made:
         assert made.status_code == 201, made.text
         return str(made.json()[answer])
 
@@ -131,8 +140,8 @@ async def test_a_barbican_that_is_away_or_hangs_is_unavailable(
 ) -> None:
     reference = binary(url, LEAF.pkcs12(INTERMEDIATE))
     server.freeze()
-    with pytest.raises(KeyManagerUnavailable):
-        await manager.certificate(reference, P1)
+    with opened(url, timeout_seconds=5) as impatient, pytest.raises(KeyManagerUnavailable):
+        await impatient.certificate(reference, P1)
     server.kill()
     with pytest.raises(KeyManagerUnavailable, match="out of reach"):
         await manager.certificate(reference, P1)

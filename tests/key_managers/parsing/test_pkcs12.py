@@ -66,7 +66,7 @@ def test_a_file_that_asks_for_endless_work_is_given_up() -> None:
     started = time.monotonic()
     with pytest.raises(Pkcs12Unreadable, match=r"within 0\.5 s"):
         pkcs12_bundle(REF, endless(), Secret(b"pw"), timeout_seconds=0.5)
-    assert time.monotonic() - started < 10.0
+    assert time.monotonic() - started < 60.0  # nor in hours
 
 
 def test_it_costs_the_processors_no_more_than_a_limit() -> None:

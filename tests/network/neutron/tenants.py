@@ -11,10 +11,10 @@ from tests.icontrol_emulator.wired_site import Host
 from tests.network.neutron.cloud_world import DEVICE_ENDS, UNDERLAY, CloudWorld
 from tests.network.neutron.conftest import Cloud
 from tests.network.neutron.f5_layout import ATTRIBUTES, PROFILES, Member, Objects, Place, place_objects, tenant_objects
+from tests.network.neutron.patience import eventually
 from tests.neutron_agent.compute import Compute
 from tests.system.test_removed_partitions import DEVICES
 from tests.system.world import ENVIRONMENT
-from tests.waiting import eventually
 
 INNER, OUTER = "10.0.0.0/24", "10.1.0.0/24"
 """Of members; and of VIPs that are in another network."""

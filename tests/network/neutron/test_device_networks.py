@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import NetworkUnavailable
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Member, Pool, Vip
@@ -20,9 +21,10 @@ from tests.devices.bigip.networks import make_vtep
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.network.conftest import NEEDS_NEUTRON, session_to
 from tests.network.neutron.conftest import Cloud
+from tests.network.neutron.patience import PATIENCE_SECONDS, eventually
 from tests.system.test_removed_partitions import DEVICES, PairWorld, acts_elsewhere, delete, gone
 from tests.system.world import ENVIRONMENT
-from tests.waiting import becomes_empty, eventually
+from tests.waiting import becomes_empty
 
 pytestmark = NEEDS_NEUTRON
 
@@ -58,12 +60,22 @@ class NeutronWorld(PairWorld):
 
     async def create_in(self, project_id: str, subnet_id: str, *members: tuple[str, str]) -> str:
         """A load balancer with a VIP in the subnet, and members: (address, subnet id)."""
+        id_, plan = await self.plan_in(project_id, subnet_id)
+        await self.create_as_planned(project_id, id_, plan, *members)
+        return id_
+
+    async def plan_in(self, project_id: str, subnet_id: str) -> tuple[str, VipPlan]:
+        """The id of a load balancer to be, whose VIP has its port."""
         assert self.network is not None
         id_ = str(uuid.uuid4())
         nothing = dict.fromkeys(("network_id", "port_id", "address"))
         plan = await self.network.plan_vip(project_id=project_id, load_balancer_id=id_, subnet_id=subnet_id, **nothing)
+        return id_, plan
+
+    async def create_as_planned(self, project_id: str, id_: str, plan: VipPlan, *members: tuple[str, str]) -> None:
+        """Stored, and accepted: Neutron need not be there."""
         assert plan.address is not None
-        vip = Vip(address=plan.address, subnet_id=subnet_id, network_id=plan.network_id, port_id=plan.port_id)
+        vip = Vip(address=plan.address, subnet_id=plan.subnet_id, network_id=plan.network_id, port_id=plan.port_id)
         common = {"project_id": project_id, "load_balancer_id": id_}
         pool = Pool(id=str(uuid.uuid4()), protocol="HTTP", lb_algorithm="ROUND_ROBIN", **common)
         tree = LoadBalancerTree(
@@ -76,7 +88,6 @@ class NeutronWorld(PairWorld):
         )
         change = await self.store.tenants.create_load_balancer(tree, plan, [])
         await self.controllers["c0"].driver.accepted(change)
-        return id_
 
     def shown(self, type_: str, tenant: str, device: str = DEVICES[0]) -> dict[str, dict[str, Any]]:
         """Attributes of the tenant's objects on a device, by name."""
@@ -85,7 +96,8 @@ class NeutronWorld(PairWorld):
 
 
 @pytest.fixture
-async def world(tmp_path: Path, neutron_url: str) -> AsyncIterator[NeutronWorld]:
+async def world(tmp_path: Path, neutron_url: str, cloud: Cloud) -> AsyncIterator[NeutronWorld]:
+    """It ends before its networks are deleted: agents would make ports in them meanwhile."""
     async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
         made = NeutronWorld(tmp_path)
         made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
@@ -125,20 +137,23 @@ async def test_networks_of_neutron_from_the_first_load_balancer_to_the_last(worl
     segment = cloud.neutron.get_network(vlan).provider_segmentation_id
     assert list(world.shown("net/vlan", b)) == [f"vlan-{segment}"]
     for tenant, network in ((a, overlay), (b, vlan)):
-        # those of an attempt whose answer came too late go by themselves
-        await eventually(lambda net=network: len(cloud.addresses(net, "network:evenkeel")) == 3, every_seconds=0.2)  # type: ignore[misc]
-        ports = cloud.addresses(network, "network:evenkeel")
-        present = [addresses_of(world.shown("net/self", tenant, device)) for device in DEVICES]
-        translations = addresses_of(world.shown("ltm/snat-translation", tenant))
-        assert {*present[0], *present[1], *translations} >= ports
+
+        def are_ports(tenant: str = tenant, network: str = network) -> bool:
+            """Those of an attempt whose answer came too late go by themselves."""
+            ports = cloud.addresses(network, "network:evenkeel")
+            present = [addresses_of(world.shown("net/self", tenant, device)) for device in DEVICES]
+            translations = addresses_of(world.shown("ltm/snat-translation", tenant))
+            return len(ports) == 3 and {*present[0], *present[1], *translations} >= ports
+
+        await eventually(are_ports, every_seconds=0.2)
 
     # it follows what changes in Neutron: a network's MTU, the port of a member
-    assert [each["macAddress"] for each in world.shown("net/arp", a).values()] == [member.mac_address]
+    await eventually(lambda: macs(world, a) == [member.mac_address])
     cloud.neutron.update_network(vlan, mtu=1400)
     cloud.neutron.delete_port(member)
     again = cloud.member(overlay, "10.0.0.200")
     await eventually(lambda: [each["mtu"] for each in world.shown("net/vlan", b).values()] == [1400])
-    await eventually(lambda: [each["macAddress"] for each in world.shown("net/arp", a).values()] == [again.mac_address])
+    await eventually(lambda: macs(world, a) == [again.mac_address])
 
     # another agent takes over, and gives back what the last load balancer used
     before = cloud.addresses(overlay, "network:evenkeel")
@@ -147,14 +162,24 @@ async def test_networks_of_neutron_from_the_first_load_balancer_to_the_last(worl
     await eventually(lambda: acts_elsewhere(world, first, owner))
     for load_balancer_id in (first, second):
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
-    assert cloud.addresses(overlay, "network:evenkeel") == before
+    await eventually(lambda: cloud.addresses(overlay, "network:evenkeel") == before, every_seconds=0.2)
     for load_balancer_id in (first, second):
         await delete(world, load_balancer_id)
         await eventually(lambda lb=load_balancer_id: gone(world, lb))  # type: ignore[misc]
     await eventually(lambda: not cloud.addresses(overlay, "network:evenkeel") | cloud.addresses(overlay, "Octavia"))
     await eventually(lambda: not cloud.addresses(vlan, "network:evenkeel") | cloud.addresses(vlan, "Octavia"))
-    for type_ in ("net/vlan", "net/tunnels/tunnel", "net/self", "net/route-domain", "net/arp"):
-        assert [world.shown(type_, tenant, device) for tenant in (a, b) for device in DEVICES] == [{}] * 4, type_
+    types = ("net/vlan", "net/tunnels/tunnel", "net/self", "net/route-domain", "net/arp")
+    places = [(type_, tenant, device) for type_ in types for tenant in (a, b) for device in DEVICES]
+
+    async def left() -> dict[tuple[str, str, str], Any]:
+        return {place: objects for place in places if (objects := world.shown(*place))}
+
+    await becomes_empty(left)
+
+
+def macs(world: NeutronWorld, tenant: str) -> list[str]:
+    """Of members, as the first device knows them."""
+    return [each["macAddress"] for each in world.shown("net/arp", tenant).values()]
 
 
 async def test_while_neutron_is_away_only_new_networks_wait(world: NeutronWorld, cloud: Cloud) -> None:
@@ -166,9 +191,10 @@ async def test_while_neutron_is_away_only_new_networks_wait(world: NeutronWorld,
     await world.start(agents=1)
     served = await world.create_in(a, old)
     await eventually(lambda: world.active(served))
-    waiting = await world.create_in(a, old, ("10.0.0.9", new))
-    refused = await world.create_in(a, old, ("10.0.0.9", foreign))
-    world.client.away = True
+    (waiting, first), (refused, second) = [await world.plan_in(a, old) for _ in range(2)]
+    world.client.away = True  # before anybody can have asked for the networks
+    await world.create_as_planned(a, waiting, first, ("10.0.0.9", new))
+    await world.create_as_planned(a, refused, second, ("10.0.0.9", foreign))
 
     async def is_in_error(load_balancer_id: str) -> bool:
         return (await world.root(load_balancer_id)).provisioning_status is ProvisioningStatus.ERROR
@@ -201,8 +227,12 @@ async def test_a_vips_port_is_bound_where_the_devices_are_and_made_again_when_so
         return bool(port.is_admin_state_up) and port.binding_host_id == home
 
     await eventually(lambda: bound(root.vip.port_id), every_seconds=0.2)
-    devices = list(cloud.neutron.ports(network_id=network, device_owner="network:evenkeel"))
-    assert {port.binding_host_id for port in devices} == {home} and len(devices) >= 3
+
+    def devices_are_bound() -> bool:
+        ports = list(cloud.neutron.ports(network_id=network, device_owner="network:evenkeel"))
+        return {port.binding_host_id for port in ports} == {home} and len(ports) >= 3
+
+    await eventually(devices_are_bound, every_seconds=0.2)
 
     # somebody deletes it, and somebody else has the address for a while
     cloud.neutron.delete_port(root.vip.port_id)
@@ -221,7 +251,7 @@ async def test_a_vips_port_is_bound_where_the_devices_are_and_made_again_when_so
 
     await delete(world, served)
     await eventually(lambda: gone(world, served))
-    await eventually(lambda: not list(cloud.neutron.ports(network_id=network)))
+    await eventually(lambda: not list(cloud.neutron.ports(network_id=network)), every_seconds=0.2)
 
 
 async def test_ports_follow_the_host_to_which_a_device_group_has_them_bound(world: NeutronWorld, cloud: Cloud) -> None:
@@ -247,8 +277,7 @@ async def test_ports_follow_the_host_to_which_a_device_group_has_them_bound(worl
         await world.vanish(host)
     for host in restarted:
         await world.start_agent(host)
-    # a change that Neutron refuses while it is busy is made again after 5, 10, 20 and 40 s
-    await becomes_empty(elsewhere, within_seconds=240.0)
+    await becomes_empty(elsewhere, within_seconds=PATIENCE_SECONDS)
     assert (await world.root(served)).revision == 1, "nothing has changed for the devices"
 
 

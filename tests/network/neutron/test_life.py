@@ -26,8 +26,8 @@ from evenkeel.store.sql_store import SqlStore, open_store
 from tests.api.client import Client
 from tests.api.live import InstantAgent
 from tests.network.conftest import NEEDS_NEUTRON, session_to
+from tests.network.neutron.patience import eventually
 from tests.network.worlds import World, neutron_world
-from tests.waiting import eventually
 
 pytestmark = NEEDS_NEUTRON
 
@@ -306,11 +306,17 @@ async def test_by_each_api_the_port_is_bound_found_lost_and_made_again(
     neutron.network.delete_port(first)
     for _ in range(2):  # the search begins with its first look
         await site.search.look()
-    await site.updates.look()
-    again = neutron.network.get_port(await port_id())
-    assert again.id != first and addresses() == held
+
+    async def is_made_again() -> Any:
+        await site.updates.look()
+        port = neutron.network.find_port(await port_id())
+        if port is None or port.id == first:
+            return None
+        return port if port.is_admin_state_up and port.binding_host_id == "host" else None
+
+    again = await eventually(is_made_again, every_seconds=0.5)
+    assert addresses() == held
     assert (again.name, again.device_owner, again.device_id) == (bound.name, bound.device_owner, bound.device_id)
-    assert again.is_admin_state_up and again.binding_host_id == "host"
     assert {each.kind for each in await store.operators.events()} >= {"vip_port_lost", "vip_port_made_again"}
 
     await site.api.delete(path)

@@ -6,6 +6,7 @@ them; the keeper waits for the exclusive lock, which it gets when the last worke
 stops them. Run as ``python -m tests.network.neutron_server.sharing DIRECTORY`` it is the keeper.
 """
 
+import asyncio
 import fcntl
 import json
 import subprocess
@@ -20,10 +21,11 @@ from tests.network.neutron_server.server import REQUIREMENTS, VERSION, Neutron
 from tests.services import rabbitmq
 from tests.services.installation import environment, locked
 from tests.services.process import ServiceFailed
-from tests.waiting import until
+from tests.waiting import eventually
 
 _ROOT = Path(__file__).parents[3]
 START_SECONDS = 1500.0  # its database, the tables, the servers
+LISTENS_SECONDS = 600.0
 REPORTS = "q-reports-plugin"
 """The queue that the RPC server consumes last."""
 
@@ -99,8 +101,12 @@ def _start(servers: ExitStack, venv: Path) -> NeutronPlace:
     agents = neutron.rpc_server()
     servers.callback(agents.close)
     agents.start()
-    until(lambda: f"{REPORTS}\t1" in broker.control("list_queues", "name", "consumers"))
+    asyncio.run(eventually(lambda: _reports_are_taken(broker), within_seconds=LISTENS_SECONDS, every_seconds=1.0))
     return NeutronPlace(neutron.url, bus)
+
+
+def _reports_are_taken(broker: rabbitmq.RabbitMQ) -> bool:
+    return f"{REPORTS}\t1" in broker.control("list_queues", "name", "consumers")
 
 
 if __name__ == "__main__":
