@@ -22,6 +22,7 @@ from evenkeel.core.model import SessionPersistence
 from evenkeel.core.service import ServiceDefinition
 from tests.devices.plain_http import LIMIT_SECONDS, ask
 from tests.devices.services import listener, member, monitor, pool, service, vip
+from tests.services.process import free_port
 from tests.waiting import eventually
 
 VIP = "10.1.0.2"
@@ -67,6 +68,12 @@ class Server:
             self._server.close()
             await self._server.wait_closed()
             self._server = None
+
+    async def keep_port(self) -> None:
+        """Move to a port that the kernel gives to nobody else while this one is away."""
+        await self.stop()
+        self.port = free_port()
+        await self.start()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
@@ -371,6 +378,7 @@ class ServiceBehaviour:
 
     async def test_backup_members_serve_when_no_other_can(self, clients: Clients, servers: tuple[Server, ...]) -> None:
         backups = ({}, {"backup": True}, {"backup": True})
+        await servers[0].keep_port()
         await clients.apply(self.one_pool(servers, *backups, monitor=checked()))
         await clients.until(member_1_1="ONLINE", member_1_2="ONLINE", member_1_3="ONLINE")
         assert set(await clients.bodies(6)) == {"member-1-1"}
@@ -384,6 +392,7 @@ class ServiceBehaviour:
     async def test_a_member_that_dies_gets_no_clients(
         self, clients: Clients, servers: tuple[Server, ...], type_: Any
     ) -> None:
+        await servers[0].keep_port()
         await clients.apply(self.one_pool(servers, monitor=checked(type=type_)))
         every = {"member_1_1": "ONLINE", "member_1_2": "ONLINE", "member_1_3": "ONLINE"}
         await clients.until(lb_1="ONLINE", pool_1="ONLINE", **every)
@@ -402,7 +411,7 @@ class ServiceBehaviour:
 
     async def test_members_may_be_checked_elsewhere(self, clients: Clients, servers: tuple[Server, ...]) -> None:
         watched = Server("watched")
-        await watched.start()
+        await watched.keep_port()
         elsewhere: tuple[dict[str, Any], ...] = (
             {"monitor_port": watched.port},
             {"monitor_address": "127.0.0.1", "monitor_port": watched.port},

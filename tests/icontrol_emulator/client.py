@@ -13,6 +13,8 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from tests.services import process
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -86,6 +88,9 @@ class Client:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
+    """Where nobody listens; of 127.0.0.1, where nobody else will while this process lives."""
+    if host == "127.0.0.1":
+        return process.free_port()
     with socket.socket() as sock:
         sock.bind((host, 0))
         return int(sock.getsockname()[1])

@@ -58,6 +58,7 @@ class TestHaproxyServices(ServiceBehaviour):
     async def test_a_member_that_dies_is_told(
         self, site: HaproxySite, clients: Clients, servers: tuple[Server, ...]
     ) -> None:
+        await servers[0].keep_port()
         await clients.apply(service(pools=(pool(members=members(servers), monitor=checked()),)))
         await clients.until(lb_1="ONLINE")
         await servers[0].stop()
