@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import socket
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,11 +88,7 @@ class Client:
 
 def free_port(host: str = "127.0.0.1") -> int:
     """Where nobody listens; of 127.0.0.1, where nobody else will while this process lives."""
-    if host == "127.0.0.1":
-        return process.free_port()
-    with socket.socket() as sock:
-        sock.bind((host, 0))
-        return int(sock.getsockname()[1])
+    return process.free_port() if host == "127.0.0.1" else process.free_port_at(host)
 
 
 class Backend:
