@@ -15,7 +15,9 @@ from tests.services import mariadb as maria
 from tests.services import postgres
 from tests.services import rabbitmq as rabbit
 
-settings.register_profile("busy machines", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("busy machines", _BUSY, derandomize=True)  # the same examples in every run
+settings.register_profile("exploring", _BUSY, derandomize=False)
 settings.load_profile("busy machines")
 canary.watch_removals()
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))  # stdout is what commands print

@@ -59,6 +59,6 @@ def test_commands_run_from_the_wheel(built: Path) -> None:
         "import sys, evenkeel; from evenkeel.cmd import commands; print(evenkeel.__file__); sys.exit(commands.agent())"
     )
     run = [sys.executable, "-c", code, "--version"]
-    done = subprocess.run(run, env={**os.environ, "PYTHONPATH": wheel}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(run, env={**os.environ, "PYTHONPATH": wheel}, capture_output=True, text=True, timeout=300)
     where, version = done.stdout.splitlines()
     assert where.startswith(wheel) and version == f"evenkeel-agent {__version__}"

@@ -169,7 +169,7 @@ COMMON = shard("common", project_id=COMMON_PROJECT)
 
 
 async def settled(condition: Callable[[], object]) -> None:
-    await eventually(condition, within_seconds=10.0)
+    await eventually(condition)
 
 
 async def test_each_shard_gets_a_worker_and_those_with_work_begin_first(bench: Bench) -> None:

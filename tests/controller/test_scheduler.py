@@ -350,9 +350,9 @@ async def test_a_wake_up_ends_this_pause_or_the_next() -> None:
     pausing = asyncio.create_task(at.scheduler.pause(3600.0))
     await asyncio.sleep(0)
     at.scheduler.wake()
-    await asyncio.wait_for(pausing, 10.0)
+    await asyncio.wait_for(pausing, 60.0)
     at.scheduler.wake()
-    await asyncio.wait_for(at.scheduler.pause(3600.0), 10.0)
+    await asyncio.wait_for(at.scheduler.pause(3600.0), 60.0)
     await at.scheduler.pause(0.001)
 
 

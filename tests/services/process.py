@@ -50,6 +50,19 @@ def free_port() -> int:
     raise ServiceFailed("no free port")
 
 
+def free_port_at(address: str) -> int:
+    """A TCP port of another address of this host that nobody listens on. Other test processes, which use the address
+    too, are given others."""
+    mine, all_of_us = (os.environ.get(f"PYTEST_XDIST_WORKER{name}", "") for name in ("", "_COUNT"))
+    ports = _PORTS[int(mine.removeprefix("gw") or 0) :: int(all_of_us or 1)]
+    for _ in range(200):
+        port = random.SystemRandom().choice(ports)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind((address, port))
+            return port
+    raise ServiceFailed("no free port")
+
+
 def _reserve(port: int) -> bool:
     """False: it is another one's, who may not listen yet, or be stopped and come back. The kernel ends a reservation
     with the process: an abstract socket has no file."""

@@ -24,7 +24,7 @@ from tests.store.conftest import empty
 T = TypeVar("T")
 
 SETTLE_SECONDS = 60.0
-TTL_SECONDS = 20.0
+TTL_SECONDS = 2_000.0
 AGENTS = ("a", "b", "c")
 DELETED = "deleted"
 """An agent that shards name and that is not there any more."""
@@ -39,7 +39,7 @@ class AgentRow(Value):
     id: str
     session: bool = True
     started: float = -1_000.0
-    expires: float = 10.0
+    expires: float = 1_000.0
     admin_state_up: bool = True
     forced_down: bool = False
     failback_asked: bool = False
@@ -54,7 +54,7 @@ TROUBLES: tuple[dict[str, Any], ...] = (
     {},
     {"expires": -2.0},
     {"expires": -1_000.0},
-    {"expires": 1_000.0},
+    {"expires": 10_000.0},
     {"session": False},
     {"admin_state_up": False},
     {"admin_state_up": False},

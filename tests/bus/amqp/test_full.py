@@ -20,15 +20,17 @@ async def test_a_full_queue_refuses_messages_and_calls_and_others_do_not(
     amqp: Amqp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(topology._QUEUE, "x-max-length", 3)
-    monkeypatch.setattr(amqp_bus, "FULL_SECONDS", 0.5)
     bus = await amqp.bus()
     connected = bus._link.current  # type: ignore[attr-defined]
+    # a new queue may be without a leader for a while, and refuses messages then, as if it were full
+    await bus.send(amqp.queue, hint(0))
+    monkeypatch.setattr(amqp_bus, "FULL_SECONDS", 0.5)
     await _fill(amqp)
     refused = await asyncio.gather(*(bus.send(amqp.queue, hint(0)) for _ in range(20)), return_exceptions=True)
     assert all(isinstance(error, BusUnavailable) and "full" in str(error) for error in refused)
     with pytest.raises(BusUnavailable, match="full"):
         await bus.call(amqp.queue, CALL, timeout_seconds=60)
-    # a new queue may be without a leader for a while, and messages that were taken count until that is acknowledged
+    # so is the other queue, and messages that were taken count until that is acknowledged
     monkeypatch.setattr(amqp_bus, "FULL_SECONDS", LIMIT_SECONDS)
     other, served, emptied = f"{amqp.queue}-other", Recorder(Done()), Recorder(Done())
     await bus.consume(other, served, concurrency=1)

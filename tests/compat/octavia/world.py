@@ -32,9 +32,10 @@ KNOWN = {
     "network": "0d1e2f3a-0000-4000-8000-0000000000aa",
 }
 SUBNETS = (
-    subnet(KNOWN["subnet"], KNOWN["network"], "198.51.100.0/24"),
-    subnet(KNOWN["subnet2"], KNOWN["network"], "203.0.113.0/24"),
+    subnet(KNOWN["subnet"], KNOWN["network"], "198.51.0.0/16"),
+    subnet(KNOWN["subnet2"], KNOWN["network"], "203.0.0.0/16"),
 )
+"""So large that an address that is chosen at random is hardly ever one that a later request names."""
 CHOSEN = "198.0.2.5"
 """The VIP address that Octavia's no-op driver always chooses."""
 EXTRAS = {

@@ -131,7 +131,7 @@ async def test_a_batch_held_up_on_its_way_is_refused_after_a_takeover(rig: BigIp
 
 
 async def test_a_silent_device_does_not_hold_anybody_up_for_long(rig: BigIpRig) -> None:
-    agent = rig.owner(request_timeout="5", connect_timeout="1", commit_timeout="5")
+    agent = rig.owner(request_timeout="5", connect_timeout="3", commit_timeout="5")
     await agent.apply(batch(service()))
     fault = add(rig, kind="unreachable")
     for _ in range(2):

@@ -62,7 +62,7 @@ class TestBigIpTls(TlsBehaviour):
             member(place=place, address="127.0.0.1", protocol_port=one.port)
             for place, one in enumerate((secure, plain), 1)
         )
-        hello = monitor(type="TLS-HELLO", delay=1, timeout=1, max_retries=1, max_retries_down=1)
+        hello = monitor(type="TLS-HELLO", delay=1, timeout=10, max_retries=1, max_retries_down=1)
         wanted = service(
             listeners=(listener(protocol="HTTPS"),), pools=(pool(protocol="HTTPS", members=places, monitor=hello),)
         )

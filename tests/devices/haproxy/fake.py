@@ -38,6 +38,7 @@ class FakeDaemon:
             "haproxyd_username": "agent",
             "haproxyd_password": "s3cret",
             "ca_file": str(self.ca_file),
+            "connect_timeout": "60",  # where nobody is, the kernel says so at once
         }
         options = parse_options(given, environment="dev", group_number=1, host="host-1")
         return Daemon(self.host, msgspec.structs.replace(options, **changes))

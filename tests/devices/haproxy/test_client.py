@@ -171,6 +171,7 @@ async def test_a_group_takes_other_credentials_over(daemon: FakeDaemon) -> None:
         "haproxyd_username": "agent",
         "haproxyd_password": "first",
         "ca_file": str(daemon.ca_file),
+        "connect_timeout": "60",
     }
     group = open_group(options, environment="dev", group_number=1, host="host-1")
     assert isinstance(group, Reloadable)

@@ -9,8 +9,8 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from tests.devices.haproxy.features import one_pool, tcp
 from tests.devices.haproxy.rig import HaproxyRig
-from tests.devices.service_behaviour import Clients, Server, ServiceBehaviour, members
-from tests.devices.services import batch, listener, monitor, pool, service, vip
+from tests.devices.service_behaviour import Clients, Server, ServiceBehaviour, checked, members
+from tests.devices.services import batch, listener, pool, service, vip
 
 LIMIT_SECONDS = 60.0
 
@@ -58,8 +58,8 @@ class TestHaproxyServices(ServiceBehaviour):
     async def test_a_member_that_dies_is_told(
         self, site: HaproxySite, clients: Clients, servers: tuple[Server, ...]
     ) -> None:
-        checked = pool(members=members(servers), monitor=monitor(delay=1, timeout=1, max_retries=1, max_retries_down=1))
-        await clients.apply(service(pools=(checked,)))
+        await servers[0].keep_port()
+        await clients.apply(service(pools=(pool(members=members(servers), monitor=checked()),)))
         await clients.until(lb_1="ONLINE")
         await servers[0].stop()
         async with asyncio.timeout(LIMIT_SECONDS):

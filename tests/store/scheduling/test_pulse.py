@@ -38,7 +38,7 @@ async def test_while_nothing_happens_it_stays_the_same_and_takes_one_statement(w
 
 async def test_it_counts_the_agents_that_have_missed_keepalives(world: World) -> None:
     before = await calm(world)
-    await world.change(schema.agent, "a1", session_expires_at=db_now() + 1.0, session_ttl_seconds=5.0)
+    await world.change(schema.agent, "a1", session_expires_at=db_now() + 200.0, session_ttl_seconds=5_000.0)
     after = await world.store.scheduling.pulse()
     assert (before.late, after.late) == (0, 1)
     assert (after.calm, after.marks) == (True, before.marks)
