@@ -62,8 +62,8 @@ class Store:
         self.known |= {(network_id, address) for address in hosts}
         return ()
 
-    async def unanswered(self, network_ids: Collection[str]) -> None:
-        self.late += network_ids
+    async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
+        self.late += members
 
     async def store_address(self, shard_id: str, taken: TakenAddress) -> bool:
         if not self.takes:

@@ -122,11 +122,12 @@ class DefinitionReader:
         for place, (network_id, addresses) in enumerate(wanted):
             hosts, reason = await _answer(partial(network.find_hosts, network_id, addresses), until)
             if hosts is None:
-                late = [each for each, _ in wanted[place:]]
-                log.warning("hosts of members are not known", networks=late, reason=reason)
-                await self._attachments.unanswered(late)
+                late = dict(wanted[place:])
+                log.warning("hosts of members are not known", networks=list(late), reason=reason)
+                await self._attachments.hosts_unanswered(late)
                 return
-            await self._attachments.store_hosts(network_id, hosts)
+            for change in await self._attachments.store_hosts(network_id, hosts):
+                self._tell(change)
 
     # -- ports
 

@@ -1,5 +1,6 @@
 """Facts from a network service: asked for once, stored, read again, forgotten; ports of devices' addresses."""
 
+import asyncio
 import uuid
 from typing import Any
 
@@ -242,7 +243,7 @@ async def test_what_the_network_service_did_not_tell_is_asked_again_soon(world: 
     assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
     expected = DueFacts(network_id="net-1", subnets=frozenset({"sub-1"}), members=frozenset({"10.1.0.99"}))
     for _ in range(2):
-        await store.unanswered(["net-1"])
+        await store.hosts_unanswered({"net-1": ["10.1.0.99"]})
         assert await store.take_due_facts(older_seconds=3600.0, limit=10) == (expected,)
 
     nowhere = MemberHost(address="10.1.0.99", mac_address="")
@@ -253,3 +254,37 @@ async def test_what_the_network_service_did_not_tell_is_asked_again_soon(world: 
     for address, late in (("10.1.0.98", False), ("10.1.0.97", True)):
         found = {address: replace(host, address=address)}
         assert len(await store.store_hosts("net-1", found, late=late)) == late
+
+
+async def test_who_learns_first_where_a_member_is_that_was_not_known_makes_it_a_change(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    id_ = await load_balancer(world, 1, members=(1,))
+    store = world.store.attachments
+    await store.store_facts([known(1)])
+    await make_ports(world, (await read(world)).needs.ports[id_])
+    host = MemberHost(address="10.1.0.99", mac_address="fa:16:3e:00:00:01", vtep="192.0.2.1")
+    await store.hosts_unanswered({"net-1": ["10.1.0.99"]})
+    assert not (await read(world)).page.services[0].networks[0].subnets[0].hosts
+
+    (change,) = await store.store_hosts("net-1", {"10.1.0.99": host})
+
+    assert (change.load_balancer_id, change.revision) == (id_, 2)
+    assert (await read(world)).page.services[0].networks[0].subnets[0].hosts == (host,)
+    await store.hosts_unanswered({"net-1": ["10.1.0.99"]})
+    assert (await read(world)).page.services[0].networks[0].subnets[0].hosts == (host,)
+
+
+async def test_hosts_that_several_learn_at_once_are_stored(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    id_ = await load_balancer(world, 1, members=(1,))
+    stores = [each.attachments for each in (world.store, world.another_controller())]
+    await stores[0].store_facts([known(1)])
+    await make_ports(world, (await read(world)).needs.ports[id_])
+    hosts = [
+        MemberHost(address=f"10.1.0.{number}", mac_address="fa:16:3e:00:00:01", vtep="192.0.2.1") for number in (98, 99)
+    ]
+    for given in ([hosts[1]], hosts):
+        found = {each.address: each for each in given}
+        await asyncio.gather(*(each.store_hosts("net-1", found) for each in stores * 2))
+    stored = await world.rows(schema.member_host)
+    assert sorted((row.address, row.vtep) for row in stored) == [(each.address, each.vtep) for each in hosts]

@@ -25,6 +25,11 @@ class AttachmentStore(Protocol):
         they were served without those that were not known, so these are changes, too."""
         ...
 
+    async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
+        """The network service did not answer where members are, by network: load balancers are served without that,
+        until :meth:`store_hosts` is told. Their networks are due, as if they had been read long ago."""
+        ...
+
     async def unanswered(self, network_ids: Collection[str]) -> None:
         """The network service did not answer about these networks, or about members on them: they are due, as if they
         had been read long ago."""

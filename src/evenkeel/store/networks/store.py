@@ -16,6 +16,9 @@ from evenkeel.store.engine.base import Database
 from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
+TRIES = 3
+"""To store what other processes store at the same time."""
+
 
 class SqlAttachments:
     """What the network service told, and what was made there for devices."""
@@ -32,11 +35,16 @@ class SqlAttachments:
     async def store_hosts(
         self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
     ) -> tuple[Change, ...]:
-        with suppress(IntegrityError):
-            return await self._db.write(
-                lambda connection: facts.store_hosts(connection, network_id, hosts, self._options, late=late)
-            )
+        for _ in range(TRIES):
+            with suppress(IntegrityError):  # another process stored one of them first: now it is known
+                return await self._db.write(
+                    lambda connection: facts.store_hosts(connection, network_id, hosts, self._options, late=late)
+                )
+        await self.hosts_unanswered({network_id: hosts})
         return ()
+
+    async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
+        await self._db.write(lambda connection: facts.hosts_unanswered(connection, members))
 
     async def unanswered(self, network_ids: Collection[str]) -> None:
         await self._db.write(lambda connection: facts.unanswered(connection, network_ids))
