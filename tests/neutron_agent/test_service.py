@@ -29,6 +29,8 @@ class Bus:
         self.up: list[str] = []
         self.asked: list[str] = []
         self.failures = 0
+        self.deaf = 0
+        """So many tries to listen fail."""
         self.closed = False
         self.tell: Callable[[frozenset[str]], None] = lambda networks: None
 
@@ -53,6 +55,9 @@ class Bus:
         self.up.append(port_id)
 
     def listen(self, on_networks: Callable[[frozenset[str]], None]) -> None:
+        if self.deaf:
+            self.deaf -= 1
+            raise FAILURES[0]("no broker")
         self.tell = on_networks
 
     def close(self) -> None:
@@ -87,7 +92,7 @@ async def scene() -> AsyncIterator[Scene]:
 
 
 async def test_it_goes_on_after_failures(scene: Scene) -> None:
-    scene.bus.failures, scene.devices.failures = 2, 2
+    scene.bus.failures, scene.devices.failures, scene.bus.deaf = 2, 2, 2
     scene.agent.start()
     await eventually(lambda: len(scene.bus.reports) >= 6)
 

@@ -73,8 +73,9 @@ class NeutronBus:
         """Have networks told about which messages with forwarding entries come, from a thread of the library."""
         target = oslo_messaging.Target(exchange=EXCHANGE, topic=FORWARDING, server=self._settings.host)
         endpoints = [_Forwarding(on_networks)]
-        self._server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
-        self._server.start()
+        server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
+        server.start()
+        self._server = server  # one that did not start cannot be stopped
 
     def close(self) -> None:
         """Disconnect."""

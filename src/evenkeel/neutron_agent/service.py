@@ -79,9 +79,10 @@ class NeutronAgent:
     # -- in the thread
 
     def _run(self) -> None:
-        self._bus_work(lambda: self._bus.listen(self._heard))
+        listens = False
         next_report_seconds = 0.0
         while not self._stopped.is_set():
+            listens = listens or self._bus_work(lambda: self._bus.listen(self._heard))
             if time.monotonic() >= next_report_seconds:
                 self._bus_work(self._report)
                 next_report_seconds = time.monotonic() + self._settings.report_interval_seconds
@@ -89,13 +90,16 @@ class NeutronAgent:
             self._stopped.wait(min(PORT_SECONDS, self._settings.report_interval_seconds))
         self._bus_work(self._bus.close)
 
-    def _bus_work(self, work: Callable[[], None]) -> None:
+    def _bus_work(self, work: Callable[[], None]) -> bool:
+        """Whether it is done."""
         try:
             work()
+            return True
         except FAILURES as error:
             log.warning("Neutron's message bus does not answer; trying again", error=f"{type(error).__name__}: {error}")
         except Exception as error:  # the thread must go on; what devices or Neutron answered is unexpected
             log.warning("report to Neutron failed; trying again", error=repr(error)[:ERROR_CHARACTERS])
+        return False
 
     def _report(self) -> None:
         found = self._ask(self._device.attachments())
