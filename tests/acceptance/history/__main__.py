@@ -23,7 +23,12 @@ def main() -> int:
     directory = arguments.directory or Path(tempfile.mkdtemp(prefix="evenkeel-history-"))
     directory.mkdir(parents=True, exist_ok=True)
     print(f"seed {seed}, {arguments.minutes:g} minutes of faults on RabbitMQ and {arguments.database}, in {directory}")
-    plan = Plan(seed=seed, fault_seconds=arguments.minutes * 60, storms=not arguments.calm)
+    plan = Plan(
+        seed=seed,
+        fault_seconds=arguments.minutes * 60,
+        storms=not arguments.calm,
+        session_ttl_seconds=arguments.session_ttl,
+    )
     with running(arguments.database) as servers:
         if isinstance(servers, str):
             print(servers, file=sys.stderr)
@@ -49,6 +54,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=5.0, help="of faults")
     parser.add_argument("--database", choices=DATABASES, default="postgresql")
     parser.add_argument("--calm", action="store_true", help="hit agents alone, one at a time: measures takeovers")
+    parser.add_argument("--session-ttl", type=float, default=5.0, help="of agents, whose keepalive_interval is a fifth")
     parser.add_argument("--seed", type=int, help="chooses faults and values; timing is never the same")
     parser.add_argument("--directory", type=Path, help="for logs and the history; a new temporary one by default")
     parser.add_argument("--check", type=Path, metavar="FILE", help="judge this history, run nothing")

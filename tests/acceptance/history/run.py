@@ -44,6 +44,8 @@ class Plan(Value):
     fault_pause_seconds: float = 4.0
     storms: bool = True
     """Else agents alone are hit, one at a time: that measures takeovers."""
+    session_ttl_seconds: float = 5.0
+    """A keepalive is sent five times in it."""
 
 
 class Run:
@@ -53,7 +55,15 @@ class Run:
         self.plan = plan
         self.history = History(directory / "history.jsonl")
         self._rng = random.Random(plan.seed)
-        self._cluster = Cluster(directory, environment=ENVIRONMENT, database=database_url, transport_url=broker.url)
+        ttl_seconds = plan.session_ttl_seconds
+        self._cluster = Cluster(
+            directory,
+            environment=ENVIRONMENT,
+            database=database_url,
+            transport_url=broker.url,
+            controller_options={"DEFAULT": {"session_ttl": ttl_seconds}},
+            agent_options={"DEFAULT": {"keepalive_interval": ttl_seconds / 5.0}},
+        )
         self._site = Site(self._cluster, broker, database, self.history)
         self._log = watch.DeviceLog(self._cluster, self.history)
         self._network = Network()
