@@ -6,7 +6,7 @@ import threading
 import pytest
 import structlog
 
-from evenkeel.cmd.api_thread import TOLD_AT_ONCE, ThreadedChangeSink, run_beside
+from evenkeel.cmd.api_thread import MOVED_AT_ONCE, ThreadedChangeSink, run_beside
 from evenkeel.core.control import Change
 from tests.waiting import eventually
 
@@ -49,25 +49,29 @@ class Slow:
         self.now = self.most = 0
 
     async def accepted(self, change: Change) -> None:
+        await self._work()
+        raise RuntimeError("no agent")
+
+    async def failed_over(self, change: Change) -> None:
+        await self._work()
+
+    async def _work(self) -> None:
         self.loops.add(asyncio.get_running_loop())
         self.now += 1
         self.most = max(self.most, self.now)
         await asyncio.sleep(0.01)
         self.now -= 1
 
-    async def failed_over(self, change: Change) -> None:
-        raise RuntimeError("no agent")
 
-
-async def test_changes_are_told_in_the_controllers_loop_some_at_a_time() -> None:
+async def test_changes_are_told_in_the_controllers_loop_and_failovers_some_at_a_time() -> None:
     slow = Slow()
     sink = ThreadedChangeSink(slow)
     change = Change(load_balancer_id="lb", revision=1, environment="e", owner=None, placed=True)
 
     async def main(stop: asyncio.Event) -> None:
-        await asyncio.gather(*(sink.accepted(change) for _ in range(20)))
+        await asyncio.gather(*(sink.failed_over(change) for _ in range(20)))
         with pytest.raises(RuntimeError, match="no agent"):
-            await sink.failed_over(change)
+            await sink.accepted(change)
 
     await run_beside(main, name="x")
-    assert slow.loops == {asyncio.get_running_loop()} and slow.most == TOLD_AT_ONCE
+    assert slow.loops == {asyncio.get_running_loop()} and slow.most == MOVED_AT_ONCE

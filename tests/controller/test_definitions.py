@@ -173,7 +173,10 @@ async def test_a_slow_network_service_holds_up_nobody_and_its_answer_is_used_lat
 async def test_where_members_are_is_asked_again_soon_if_nobody_said() -> None:
     store, service = Store(Needs(members=frozenset({("net-1", "10.0.0.1"), ("net-2", "10.0.0.2")}))), Service()
     service.error = NetworkUnavailable("away")
-    await made(store, service).read(CALL, limit=10)
+    told: list[str] = []
+    parts: Any = store, store, service, ControllerSettings()
+    await DefinitionReader(*parts, on_unanswered=lambda: told.append("soon")).read(CALL, limit=10)
+    assert told == ["soon"]
     assert service.asked == [("net-1", ["10.0.0.1"])], "nor is it asked for the others now"
     assert store.late == ["net-1", "net-2"] and store.problems == {}
 

@@ -1,15 +1,16 @@
 """Load balancers that a tenant creates at the same time: one decision, then all others join its shard together."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from evenkeel.controller.placements import JOINED_MAX, Placements
-from evenkeel.core.control import Change, Room, ShardOwner, Tenure
+from evenkeel.controller.placements import JOINED_MAX, PLACED_AT_ONCE, Placements
+from evenkeel.core.control import Change, Joined, Room, ShardOwner, Tenure
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
+from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")
 ROOM = Room(shard_id="x", owner=OWNER, tenure=Tenure(session_id="s", epoch=1, history="h"))
@@ -29,6 +30,12 @@ class Around:
         self.lost: set[str] = set()
         """They were placed elsewhere, or removed."""
         self.problem: Exception | None = None
+        self.epoch = 1
+        self.owner: ShardOwner | None = OWNER
+        self.busy = self.most_busy = 0
+        """Decisions at a time."""
+        self.go_on = asyncio.Event()
+        self.go_on.set()
 
     async def room(self, environment: str, project_id: str, zone_group_number: int | None) -> Room | None:
         await asyncio.sleep(0)
@@ -36,15 +43,17 @@ class Around:
             raise self.problem
         return self.rooms.get((environment, project_id, zone_group_number))
 
-    async def join(
-        self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: Room
-    ) -> Mapping[str, int]:
-        await asyncio.sleep(0)
+    async def join(self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: Room) -> Joined:
         self.joined.append(list(load_balancer_ids))
-        return {id_: self.revisions.get(id_, 1) for id_ in load_balancer_ids if id_ not in self.lost}
+        await self.go_on.wait()
+        there = {id_: self.revisions.get(id_, 1) for id_ in load_balancer_ids if id_ not in self.lost}
+        return Joined(revisions=there, owner=self.owner, epoch=self.epoch)
 
     async def place(self, load_balancer_id: str, environment: str, project_id: str) -> None:
+        self.busy += 1
+        self.most_busy = max(self.most_busy, self.busy)
         await asyncio.sleep(0)
+        self.busy -= 1
         self.decided.append(load_balancer_id)
         if project_id != "unlucky":
             self.rooms.setdefault((environment, project_id, None), ROOM)
@@ -91,6 +100,7 @@ async def test_a_definition_that_has_changed_since_does_not_travel() -> None:
 async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_told() -> None:
     around = Around()
     around.rooms["lab", "t", None] = Room(shard_id="x")
+    around.owner = None
     await placed(around, created("a"))
     assert (around.joined, around.told) == ([["a"]], [])
 
@@ -110,10 +120,35 @@ async def test_tenants_and_zones_are_placed_for_themselves() -> None:
     assert around.joined == []
 
 
-async def test_as_long_as_there_is_no_shard_each_is_decided() -> None:
+async def test_as_long_as_there_is_no_shard_each_is_decided_some_at_a_time() -> None:
     around = Around()
-    await placed(around, created("a", "unlucky"), created("b", "unlucky"), created("c", "unlucky"))
-    assert around.decided == ["a", "b", "c"]
+    await placed(around, *(created(f"{number:02}", "unlucky") for number in range(20)))
+    assert sorted(around.decided) == [f"{number:02}" for number in range(20)]
+    assert around.most_busy == PLACED_AT_ONCE
+    assert around.joined == []
+
+
+async def test_after_a_takeover_the_new_owner_is_told_and_asks_for_the_definition() -> None:
+    around = Around()
+    around.rooms["lab", "t", None] = ROOM
+    around.epoch = 2
+    await placed(around, created("a"))
+    assert around.told == [("a", False)]
+
+
+async def test_who_waits_at_the_end_is_told_so() -> None:
+    around: Any = Around()
+    around.rooms["lab", "t", None] = ROOM
+    around.go_on.clear()
+    placements = Placements(around, around, around)
+    first = asyncio.ensure_future(placements.place(*created("a")))
+    await eventually(lambda: bool(around.joined))
+    second = asyncio.ensure_future(placements.place(*created("b")))
+    await asyncio.sleep(0)
+    await placements.close()
+    assert all(
+        isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(first, second, return_exceptions=True)
+    )
 
 
 async def test_many_join_by_several_transactions() -> None:

@@ -8,7 +8,7 @@ interpreter switches between the two threads every few milliseconds.
 import asyncio
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import uvloop
@@ -19,8 +19,8 @@ from evenkeel.core.ids import LoadBalancerId
 
 Main = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 """Runs until the given event is set."""
-TOLD_AT_ONCE = 4
-"""Accepted changes that the controller places at a time, so that database connections remain for agents."""
+MOVED_AT_ONCE = 4
+"""Failovers that the controller handles at a time, so that database connections remain for agents."""
 
 
 async def run_beside(main: Main, *, name: str) -> None:
@@ -62,29 +62,29 @@ class ThreadedChangeSink:
     def __init__(self, sink: ChangeSink) -> None:
         self._sink = sink
         self._loop = asyncio.get_running_loop()
-        self._turns = asyncio.Semaphore(TOLD_AT_ONCE)
+        self._turns = asyncio.Semaphore(MOVED_AT_ONCE)
 
     async def accepted(self, change: Change) -> None:
         """Notify the driver in the controller's event loop."""
-        await self._tell(lambda: self._sink.accepted(change))
+        await self._tell(self._sink.accepted(change))
 
     async def failed_over(self, change: Change) -> None:
         """Notify the driver of a failover in the controller's event loop."""
-        await self._tell(lambda: self._sink.failed_over(change))
+        await self._tell(self._in_turn(change))
 
     async def asked(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send a question to an agent in the controller's event loop."""
-        await self._tell(lambda: self._sink.asked(owner, load_balancer_id, inquiry_id, adopt=adopt))
+        await self._tell(self._sink.asked(owner, load_balancer_id, inquiry_id, adopt=adopt))
 
     async def look_again(self, owners: Sequence[ShardOwner]) -> None:
         """Tell agents to look in the controller's event loop."""
-        await self._tell(lambda: self._sink.look_again(owners))
+        await self._tell(self._sink.look_again(owners))
 
-    async def _tell(self, tell: Callable[[], Awaitable[None]]) -> None:
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._in_turn(tell), self._loop))
+    async def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(telling, self._loop))
 
-    async def _in_turn(self, tell: Callable[[], Awaitable[None]]) -> None:
+    async def _in_turn(self, change: Change) -> None:
         async with self._turns:
-            await tell()
+            await self._sink.failed_over(change)

@@ -43,13 +43,17 @@ class DefinitionReader:
         network: Network | None,
         settings: ControllerSettings,
         tell: Callable[[Change], None] = lambda change: None,
+        *,
+        on_unanswered: Callable[[], None] = lambda: None,
     ) -> None:
         self._ownership = ownership
         self._attachments = attachments
         self._network = network
         self._settings = settings
         self._tell = tell
-        """Gets networks that load balancers wait for."""
+        """Gets changes that follow from what the network service said, and networks that load balancers wait for."""
+        self._on_unanswered = on_unanswered
+        """The network service has to be asked again soon."""
         self._making: dict[tuple[ShardId, DevicePort], asyncio.Task[str]] = {}
         """Ports that are being made; the result is why that failed, if it did. A call that waited in vain leaves them
         to the next one."""
@@ -125,6 +129,7 @@ class DefinitionReader:
                 late = dict(wanted[place:])
                 log.warning("hosts of members are not known", networks=list(late), reason=reason)
                 await self._attachments.hosts_unanswered(late)
+                self._on_unanswered()
                 return
             for change in await self._attachments.store_hosts(network_id, hosts):
                 self._tell(change)

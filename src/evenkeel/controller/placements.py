@@ -20,6 +20,8 @@ from evenkeel.core.ports import SchedulingStore
 
 JOINED_MAX = 100
 """Load balancers of one transaction; more are the next one's."""
+PLACED_AT_ONCE = 4
+"""Transactions that place at a time, so that database connections remain for agents."""
 
 
 class Placing(Protocol):
@@ -52,6 +54,7 @@ class Placements:
         self._hints = hints
         self._waiting: dict[_Tenant, list[_Waiting]] = {}
         """Of tenants of which some are being placed now."""
+        self._turns = asyncio.Semaphore(PLACED_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def place(self, change: Change, root: LoadBalancer) -> None:
@@ -68,47 +71,62 @@ class Placements:
             task.add_done_callback(self._tasks.discard)
         await waiting.answer
 
+    async def close(self) -> None:
+        """Place no more; the scheduler's tick finds what is left."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _run(self, tenant: _Tenant) -> None:
+        taken: Sequence[_Waiting] = ()
         try:
             while waiting := self._waiting[tenant]:
                 taken, self._waiting[tenant] = waiting[:JOINED_MAX], waiting[JOINED_MAX:]
                 await self._round(tenant, taken)
         finally:
-            for left in self._waiting.pop(tenant):  # this task was cancelled
+            for left in (*taken, *self._waiting.pop(tenant)):  # none, unless this task was cancelled
                 left.answer.cancel()
 
     async def _round(self, tenant: _Tenant, taken: Sequence[_Waiting]) -> None:
         try:
-            room = await self._scheduling.room(*tenant)
+            room = await self._room(tenant)
             if room is None:
                 await self._decide(tenant, taken[0])
-                self._waiting[tenant][:0] = taken[1:]
-                return
-            joined = await self._join(tenant, room, taken)
+                room = await self._room(tenant) if len(taken) > 1 else None
+                taken = taken[1:]
+            joined = set() if room is None else await self._join(tenant, room, taken)
         except Exception as error:  # each caller raises it
             for each in taken:
                 fail(each.answer, error)
             return
+        left = [each for each in taken if each.change.load_balancer_id not in joined]
         for each in taken:
-            if each.change.load_balancer_id in joined:
+            if each not in left:
                 give(each.answer, None)
-            else:
-                await self._decide(tenant, each)
+        await asyncio.gather(*(self._decide(tenant, each) for each in left))
+
+    async def _room(self, tenant: _Tenant) -> Room | None:
+        async with self._turns:
+            return await self._scheduling.room(*tenant)
 
     async def _join(self, tenant: _Tenant, room: Room, taken: Sequence[_Waiting]) -> set[LoadBalancerId]:
         changes = {each.change.load_balancer_id: each.change for each in taken}
-        joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, room)
-        if room.owner is not None:
-            for id_, revision in joined.items():
+        async with self._turns:
+            joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, room)
+        tenure = room.tenure if room.tenure is not None and room.tenure.epoch == joined.epoch else None
+        if joined.owner is not None:
+            for id_, revision in joined.revisions.items():
                 # a definition of an earlier revision would hide the newer one until the agent's next sync
-                placed = replace(changes[id_], tenure=room.tenure if revision == changes[id_].revision else None)
-                self._hints.notify_work(room.owner, id_, passenger_of(placed))
-        return set(joined)
+                placed = replace(changes[id_], tenure=tenure if revision == changes[id_].revision else None)
+                self._hints.notify_work(joined.owner, id_, passenger_of(placed))
+        return set(joined.revisions)
 
     async def _decide(self, tenant: _Tenant, waiting: _Waiting) -> None:
         id_ = waiting.change.load_balancer_id
         try:
-            await self._scheduler.place(id_, tenant.environment, tenant.project_id)
+            async with self._turns:
+                await self._scheduler.place(id_, tenant.environment, tenant.project_id)
         except Exception as error:  # its caller raises it
             fail(waiting.answer, error)
         else:

@@ -43,6 +43,8 @@ WAITING_PER_LOOK = 500
 """Load balancers that wait longest, whose owners get another hint."""
 LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
+UNANSWERED_SECONDS = 5.0
+"""Until the network service is asked again."""
 FACTS_LOOKS = 10
 """In the time after which facts of networks are read again."""
 SEARCH_LOOKS = 10
@@ -77,7 +79,12 @@ class Controller:
         self._sweeper = Sweeper(store.scheduling, settings)
         self._failure_detector = FailureDetector(store.scheduling, bus, settings, self._scheduler, clock)
         self._definitions = DefinitionReader(
-            store.ownership, store.attachments, network, settings, self._hints.notify_change
+            store.ownership,
+            store.attachments,
+            network,
+            settings,
+            self._hints.notify_change,
+            on_unanswered=self._facts_are_due,
         )
         self._callbacks = Callbacks(
             store.ownership,
@@ -98,8 +105,8 @@ class Controller:
         self._subscriptions: dict[str, Subscription] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._ports = None if network is None else VipPortUpdates(store.ports, store.lost_ports, network)
-        placements = Placements(store.scheduling, self._scheduler, self._hints)
-        self.driver = Driver(placements, self._scheduler, self._hints, self._ports)
+        self._placements = Placements(store.scheduling, self._scheduler, self._hints)
+        self.driver = Driver(self._placements, self._scheduler, self._hints, self._ports)
         self._facts = (
             None if network is None else NetworkFactsUpdates(store.attachments, network, self.driver, settings)
         )
@@ -188,6 +195,10 @@ class Controller:
         if self._facts is not None:
             self._facts.wake()
 
+    def _facts_are_due(self) -> None:
+        """Not at once: the network service has just not answered."""
+        asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._networks_moved)
+
     def _pause(self, seconds: Callable[[], float]) -> Callable[[], Awaitable[None]]:
         return lambda: self._clock.sleep(self._jittered(seconds()))
 
@@ -240,6 +251,7 @@ class Controller:
             with contextlib.suppress(Unavailable):
                 await self._presence.end()
         await self._definitions.close()
+        await self._placements.close()
         closing = [asyncio.create_task(subscription.close()) for subscription in self._subscriptions.values()]
         if closing:
             _, late = await asyncio.wait(closing, timeout=self._settings.stop_timeout_seconds)

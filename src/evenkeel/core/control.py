@@ -180,6 +180,15 @@ class Room(Value):
     """The owner's; None: its devices have to be attached to networks first."""
 
 
+class Joined(Value):
+    """Load balancers that are in a shard with room now."""
+
+    revisions: Mapping[LoadBalancerId, int]
+    owner: ShardOwner | None = None
+    """The acting agent; None: nobody."""
+    epoch: int = 0
+
+
 class GroupReach(Value):
     """A device group of which not all devices are reachable."""
 

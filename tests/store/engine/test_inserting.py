@@ -65,6 +65,13 @@ async def test_the_rows_of_several_tables_are_one_statement_on_postgresql(store:
     assert await stored(store, parts) == (1 if backend == "postgresql" else 2)
 
 
+async def test_the_first_table_is_written_first(store: SqlStore) -> None:
+    twice = [Rows(_environment, [environment("a")] * 2), Rows(_shard, [shard("one", 1)] * 2)]
+
+    with pytest.raises(IntegrityError, match="environment"):
+        await stored(store, twice)
+
+
 async def test_nothing_is_stored_of_rows_that_violate_a_constraint(store: SqlStore) -> None:
     same = [Rows(_environment, [environment("a")]), Rows(_shard, [shard("one", 1), shard("two", 1, project_id="one")])]
 

@@ -5,7 +5,7 @@ from sqlalchemy import insert
 from evenkeel.core.control import Room
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.store.records import schema
-from tests.store.ownership_world import World, applied, statements, world_fixture
+from tests.store.ownership_world import World, applied, assign_one, statements, world_fixture
 
 __all__ = ["world_fixture"]
 
@@ -18,7 +18,7 @@ async def room_of(world: World, project_id: str = "p1", zone: int | None = None)
 
 async def join(world: World, *ids: str, project_id: str = "p1", room: Room | None = None) -> dict[LoadBalancerId, int]:
     there = room or await room_of(world)
-    return dict(await world.store.scheduling.join(ids, "east", project_id, there))
+    return dict((await world.store.scheduling.join(ids, "east", project_id, there)).revisions)
 
 
 async def test_there_is_room_where_the_tenant_has_a_shard(world: World) -> None:
@@ -86,3 +86,16 @@ async def test_the_port_of_its_vip_is_to_be_bound(world: World) -> None:
     await join(world, waiting.id, without.id)
     (change,) = await world.rows(schema.vip_port_change)
     assert (change.load_balancer_id, change.binding) == (waiting.id, True)
+
+
+async def test_who_serves_the_shard_by_then_is_told(world: World) -> None:
+    await world.agent("a1")
+    await world.agent("a2")
+    await world.tenant()
+    room, waiting = await room_of(world), await world.load_balancer()
+    await world.expire("a1")
+    owner = await assign_one(world.store, room.shard_id, 1, "a2")
+    joined = await world.store.scheduling.join([waiting.id], "east", "p1", room)
+    assert owner is not None and (joined.owner, joined.epoch) == (owner, 2)
+    await world.change(schema.shard, room.shard_id, acting_agent_id=None)
+    assert (await world.store.scheduling.join([waiting.id], "east", "p1", room)).owner is None

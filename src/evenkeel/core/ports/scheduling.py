@@ -1,9 +1,9 @@
 """The store port of the scheduler and the sweeper."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.control import DueWork, Event, Pulse, Room, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, Joined, Pulse, Room, SessionRef, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
@@ -54,9 +54,9 @@ class SchedulingStore(Protocol):
 
     async def join(
         self, load_balancer_ids: Sequence[LoadBalancerId], environment: str, project_id: ProjectId, room: Room
-    ) -> Mapping[LoadBalancerId, int]:
+    ) -> Joined:
         """Assign load balancers of the tenant, of the zone for which the room was read, to it. Returns those that are
-        there now, with their revisions; the others were placed elsewhere or removed meanwhile, or the shard is gone.
+        there now; the others were placed elsewhere or removed meanwhile, or the shard is gone.
         """
         ...
 

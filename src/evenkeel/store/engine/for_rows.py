@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import (
     JSON,
+    Column,
     ColumnElement,
     Connection,
     Delete,
@@ -27,6 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from evenkeel.store.engine.in_list import in_bound_list
+
 Given = Callable[[str], ColumnElement[Any]]
 """The value of a row by its name."""
 
@@ -34,9 +37,13 @@ Given = Callable[[str], ColumnElement[Any]]
 class ForRows:
     """A statement. Create it once: it is compared by identity."""
 
-    def __init__(self, types: Mapping[str, TypeEngine[Any]], build: Callable[[Given], Update | Delete]) -> None:
-        """``types``: of the values. ``build``: the statement for given values."""
-        self._types = dict(types)
+    def __init__(
+        self, by: Column[Any], types: Mapping[str, TypeEngine[Any]], build: Callable[[Given], Update | Delete]
+    ) -> None:
+        """``types``: of the values. ``build``: the statement for given values, whose condition has ``by`` equal the
+        value ``id``."""
+        self._by = by
+        self._types = {"id": by.type, **types}
         self._build = build
         self.one = build(lambda name: bindparam(_bound(name), type_=self._types[name]))
         """For one row at a time."""
@@ -45,8 +52,9 @@ class ForRows:
         """For all rows in the parameter of number ``at``."""
         columns = [column(name, type_) for name, type_ in self._types.items()]
         rows = func.json_to_recordset(cast(bindparam(_parameter(at), type_=Text()), JSON()))
-        given = rows.table_valued(*columns, name=f"given_{at}").render_derived(with_types=True)
-        return self._build(lambda name: given.c[name])
+        given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
+        # says nothing new, but the server does not know how few rows there are, and would scan the table
+        return self._build(lambda name: given.c[name]).where(in_bound_list(self._by, _ids(at)))
 
 
 class Run(NamedTuple):
@@ -57,15 +65,19 @@ class Run(NamedTuple):
 
 
 def run_all(connection: Connection, runs: Sequence[Run]) -> None:
-    """In this order, or on PostgreSQL all at once; none without rows."""
+    """In this order; those without rows do nothing. Callers give the same statements each time, whichever of them have
+    rows: on PostgreSQL each other combination is another text, which is kept."""
     wanted = [each for each in runs if each.rows]
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
         for each in wanted:
             bound = [{_bound(name): value for name, value in row.items()} for row in each.rows]
             connection.execute(each.statement.one, bound)
         return
-    given = {_parameter(at): msgspec.json.encode(each.rows).decode() for at, each in enumerate(wanted)}
-    connection.execute(_together(tuple(each.statement for each in wanted)), given)
+    given: dict[str, Any] = {}
+    for at, each in enumerate(runs):
+        given[_parameter(at)] = msgspec.json.encode(each.rows).decode()
+        given[_ids(at)] = [row["id"] for row in each.rows]
+    connection.execute(_together(tuple(each.statement for each in runs)), given)
 
 
 def _bound(name: str) -> str:
@@ -76,8 +88,12 @@ def _parameter(at: int) -> str:
     return f"rows_{at}"
 
 
+def _ids(at: int) -> str:
+    return f"ids_{at}"
+
+
 @cache
 def _together(statements: tuple[ForRows, ...]) -> Select[Any]:
-    """Every part of a WITH that writes is executed, whether the statement reads it or not."""
-    parts = (each.joined(at).cte(f"part_{at}") for at, each in enumerate(statements))
-    return select(literal_column("1")).add_cte(*parts)
+    """Every part of a WITH that writes is executed, whether the statement reads it or not, the last one first."""
+    parts = [each.joined(at).cte(f"part_{at}") for at, each in enumerate(statements)]
+    return select(literal_column("1")).add_cte(*reversed(parts))

@@ -65,10 +65,10 @@ def _parameter(at: int) -> str:
 
 @cache
 def _insert_shape(shape: tuple[tuple[Table, tuple[str, ...]], ...]) -> TextClause:
-    """Every part of a WITH that writes is executed, whether the statement reads it or not."""
-    parts = (f"part_{at} AS ({_from_json(table, names, at)})" for at, (table, names) in enumerate(shape))
+    """Every part of a WITH that writes is executed, whether the statement reads it or not, the last one first."""
+    parts = [f"part_{at} AS ({_from_json(table, names, at)})" for at, (table, names) in enumerate(shape)]
     parameters = [bindparam(_parameter(at), type_=Text()) for at in range(len(shape))]
-    return text(f"WITH {', '.join(parts)} SELECT 1").bindparams(*parameters)
+    return text(f"WITH {', '.join(reversed(parts))} SELECT 1").bindparams(*parameters)
 
 
 def _from_json(table: Table, names: Sequence[str], at: int) -> str:

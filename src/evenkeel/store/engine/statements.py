@@ -56,6 +56,16 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
     return connection.execute(statement).rowcount == 1
 
 
+def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The same for many rows of the same columns."""
+    if connection.dialect.name in MARIADB:
+        for row in rows:
+            _insert_unless_duplicate(connection, table, row)
+    elif rows:
+        statement = _insert_of(connection.dialect.name, table).on_conflict_do_nothing()
+        connection.execute(statement, [dict(row) for row in rows])
+
+
 def _insert_unless_duplicate(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """MariaDB undoes the statement that fails and keeps the transaction; INSERT IGNORE would hide other faults."""
     try:

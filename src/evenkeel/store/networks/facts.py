@@ -12,7 +12,7 @@ from evenkeel.core.networks import TUNNELS, MemberHost
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
-from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.engine.statements import insert_all_if_absent
 from evenkeel.store.networks.attaching import read_known
 from evenkeel.store.networks.common import facts_changed
 from evenkeel.store.networks.declared import change_network, renew_users
@@ -102,10 +102,12 @@ def unanswered(connection: Connection, network_ids: Collection[str]) -> None:
 def hosts_unanswered(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
     """Have networks read again soon, and store of members, by network, that it is not known where their ports are: load
     balancers are served without them, and whoever learns it first makes that a change."""
-    for network_id, addresses in sorted(members.items()):
-        for address in sorted(addresses):
-            row = {"network_id": network_id, "address": address, "mac_address": "", "vtep": ""}
-            insert_if_absent(connection, _host, row)
+    rows = [
+        {"network_id": network_id, "address": address, "mac_address": "", "vtep": ""}
+        for network_id, addresses in sorted(members.items())
+        for address in sorted(addresses)
+    ]
+    insert_all_if_absent(connection, _host, rows)
     unanswered(connection, members)
 
 

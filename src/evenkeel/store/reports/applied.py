@@ -347,19 +347,20 @@ def write_status_changes(
         outcomes(zip(changes, bringers, strict=True) if bringers else ()),
     )
     settling = [
-        Run(_REMOVE_CHILDREN[name] if deleted else _CONFIRM_CHILDREN[name, carries_traffic], confirmed)
+        Run(
+            _REMOVE_CHILDREN[name] if deleted else _CONFIRM_CHILDREN[name, carries_traffic],
+            confirmed if (name, deleted) in unconfirmed else (),
+        )
         for name in (table.name for table in CHILD_TABLES)
         for deleted in (False, True)
-        if (name, deleted) in unconfirmed
     ]
-    failing = [Run(_FAIL_CHILDREN[table.name], failed) for table in CHILD_TABLES if _has(unconfirmed, table)]
+    touched = {name for name, _ in unconfirmed}
+    failing = [
+        Run(_FAIL_CHILDREN[name], failed if name in touched else ()) for name in (table.name for table in CHILD_TABLES)
+    ]
     run_all(connection, (*roots, *settling))
     run_all(connection, failing)  # after it: the same rows may be confirmed in part
     return bool(confirmed) and (schema.member.name, True) in unconfirmed
-
-
-def _has(unconfirmed: set[tuple[str, bool]], table: Table) -> bool:
-    return bool(unconfirmed & {(table.name, False), (table.name, True)})
 
 
 def _change(now: LoadBalancerState) -> dict[str, Any]:
@@ -419,10 +420,8 @@ def _remove_root(given: Given) -> Delete:
     return delete(_root).where(_root.c.id == given("id"), _root.c.deleted == true())
 
 
-_ID = {"id": _root.c.id.type}
-_CONFIRMED = {**_ID, "revision": _root.c.revision.type}
-_CHANGE = ForRows({**_ID, **{name: _root.c[name].type for name in _CHANGED}}, _change_root)
-_REMOVE = ForRows(_ID, _remove_root)
+_CHANGE = ForRows(_root.c.id, {name: _root.c[name].type for name in _CHANGED}, _change_root)
+_REMOVE = ForRows(_root.c.id, {}, _remove_root)
 
 
 def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
@@ -482,10 +481,16 @@ def _fail_children(table: Table, given: Given) -> Update:
     )
 
 
+_CONFIRMED = {"revision": _root.c.revision.type}
 _CONFIRM_CHILDREN = {
-    (table.name, traffic): ForRows(_CONFIRMED, partial(_confirm_children, table, traffic))
+    (table.name, traffic): ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_confirm_children, table, traffic))
     for table in CHILD_TABLES
     for traffic in (True, False)
 }
-_REMOVE_CHILDREN = {table.name: ForRows(_CONFIRMED, partial(_remove_children, table)) for table in CHILD_TABLES}
-_FAIL_CHILDREN = {table.name: ForRows(_ID, partial(_fail_children, table)) for table in CHILD_TABLES}
+_REMOVE_CHILDREN = {
+    table.name: ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_remove_children, table))
+    for table in CHILD_TABLES
+}
+_FAIL_CHILDREN = {
+    table.name: ForRows(table.c.load_balancer_id, {}, partial(_fail_children, table)) for table in CHILD_TABLES
+}

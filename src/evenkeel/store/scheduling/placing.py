@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control import Room, ShardOwner
+from evenkeel.core.control import Joined, Room, ShardOwner
 from evenkeel.core.epochs import plausible
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
@@ -78,9 +78,9 @@ def join(
     project_id: ProjectId,
     room: Room,
     deadline_seconds: float,
-) -> dict[LoadBalancerId, int]:
-    """Assign load balancers of the tenant to its shard, and return the revisions of those that are there now. Two
-    statements for any number, more for ports at a network service."""
+) -> Joined:
+    """Assign load balancers of the tenant to its shard. Two statements for any number, more for ports at a network
+    service."""
     given = {
         "b_ids": list(load_balancer_ids),
         "b_shard": room.shard_id,
@@ -93,7 +93,14 @@ def join(
     for row in rows:
         if row.has_port:
             bind(connection, row.id)
-    return {row.id: row.revision for row in rows}
+    revisions = {row.id: row.revision for row in rows}
+    if not rows or rows[0].host is None:
+        return Joined(revisions=revisions)
+    there = rows[0]
+    owner = ShardOwner(
+        shard_id=room.shard_id, environment=environment, group_number=there.group_number, host=there.host
+    )
+    return Joined(revisions=revisions, owner=owner, epoch=there.epoch)
 
 
 # -- placing
@@ -172,9 +179,19 @@ _IS_THERE = exists().where(
     _shard.c.project_id == _root.c.project_id,
 )
 _JOIN = _GIVE_SHARD.where(in_bound_list(_root.c.id, "b_ids"), *_IS_WAITING, _IS_THERE)
-_JOINED = select(
-    _root.c.id, _root.c.revision, exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port")
-).where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
+_JOINED = (
+    select(
+        _root.c.id,
+        _root.c.revision,
+        exists().where(schema.vip_claim.c.held_by == _root.c.id).label("has_port"),
+        _shard.c.group_number,
+        _shard.c.epoch,
+        _agent.c.host,
+    )
+    .join(_shard, _shard.c.id == _root.c.shard_id)
+    .join(_agent, _agent.c.id == _shard.c.acting_agent_id, isouter=True)
+    .where(in_bound_list(_root.c.id, "b_ids"), _root.c.shard_id == bindparam("b_shard"))
+)
 
 
 # -- moving

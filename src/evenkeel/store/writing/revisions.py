@@ -142,8 +142,8 @@ def _outcome(given: Given) -> Update:
 
 
 _OUTCOME = ForRows(
+    _revision.c.load_balancer_id,
     {
-        "id": _revision.c.load_balancer_id.type,
         "revision": _revision.c.revision.type,
         "applied": Boolean(),
         **{name: _revision.c[name].type for name in _BROUGHT},
