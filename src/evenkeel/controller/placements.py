@@ -100,10 +100,12 @@ class Placements:
             for each in taken:
                 fail(each.answer, error)
             return
-        left = [each for each in taken if each.change.load_balancer_id not in joined]
+        left: list[_Waiting] = []
         for each in taken:
-            if each not in left:
+            if each.change.load_balancer_id in joined:
                 give(each.answer, None)
+            else:
+                left.append(each)
         await asyncio.gather(*(self._decide(tenant, each) for each in left))
 
     async def _room(self, tenant: _Tenant) -> Room | None:

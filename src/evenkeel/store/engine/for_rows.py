@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-import msgspec
 from sqlalchemy import (
     JSON,
     Column,
@@ -29,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from evenkeel.store.engine.in_list import in_bound_list
+from evenkeel.store.engine.statements import json_text
 
 Given = Callable[[str], ColumnElement[Any]]
 """The value of a row by its name."""
@@ -75,7 +75,7 @@ def run_all(connection: Connection, runs: Sequence[Run]) -> None:
         return
     given: dict[str, Any] = {}
     for at, each in enumerate(runs):
-        given[_parameter(at)] = msgspec.json.encode(each.rows).decode()
+        given[_parameter(at)] = json_text(each.rows)
         given[_ids(at)] = [row["id"] for row in each.rows]
     connection.execute(_together(tuple(each.statement for each in runs)), given)
 

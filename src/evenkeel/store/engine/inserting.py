@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-import msgspec
 from sqlalchemy import Connection, Insert, Table, Text, TextClause, bindparam, insert, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql.schema import ScalarElementColumnDefault
+
+from evenkeel.store.engine.statements import json_text
 
 _NAMES = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
@@ -40,7 +41,7 @@ def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
         return
     whole = [Rows(part.table, [{**_defaults(part.table), **row} for row in part.rows]) for part in wanted]
     shape = tuple((part.table, tuple(part.rows[0])) for part in whole)
-    given = {_parameter(at): msgspec.json.encode(part.rows).decode() for at, part in enumerate(whole)}
+    given = {_parameter(at): json_text(part.rows) for at, part in enumerate(whole)}
     connection.execute(_insert_shape(shape), given)
 
 

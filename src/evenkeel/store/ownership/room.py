@@ -4,12 +4,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_, bindparam, case, or_, select
 
-from evenkeel.core.control import Room, ShardOwner, Tenure
+from evenkeel.core.control import Room, Tenure
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.store.networks.places import layout_of
 from evenkeel.store.ownership.capacity import UNLIMITED
 from evenkeel.store.ownership.histories import history_id
+from evenkeel.store.ownership.sql import owner_of
 from evenkeel.store.records import schema
 
 PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
@@ -55,8 +56,7 @@ def room_in(row: Any) -> Room | None:
         return None
     if row.host is None:
         return Room(shard_id=row.id)
-    owner = ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)
-    return Room(shard_id=row.id, owner=owner, tenure=_tenure_of(row))
+    return Room(shard_id=row.id, owner=owner_of(row, row.host), tenure=_tenure_of(row))
 
 
 def _tenure_of(row: Any) -> Tenure | None:
