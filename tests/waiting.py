@@ -38,6 +38,5 @@ async def becomes_empty(look: Callable[[], Awaitable[Mapping[Any, Any]]], *, wit
 
     try:
         await eventually(is_empty, every_seconds=0.5, within_seconds=within_seconds)
-    except AssertionError:
-        assert last == [{}]
-        raise
+    except AssertionError as error:
+        raise AssertionError(f"{error}; there was {last}") from None

@@ -190,8 +190,14 @@ class World:
             rng=random.Random(host),
             capacity_policy=self.capacity_policy,
         )
-        self.tasks[host] = asyncio.create_task(agent.run(), name=host)
-        await eventually(lambda: self.alive(host))
+        task = self.tasks[host] = asyncio.create_task(agent.run(), name=host)
+
+        async def started() -> bool:
+            if task.done():
+                task.result()  # it was refused
+            return await self.alive(host)
+
+        await eventually(started)
 
     def _device_of(self, host: str) -> Device:
         """The device group as that agent sees it."""
@@ -202,6 +208,10 @@ class World:
     async def alive(self, host: str) -> bool:
         """Is its session live?"""
         return any(agent.host == host and agent.alive for agent in await self.store.operators.agents())
+
+    async def silent(self, host: str) -> bool:
+        """Has its session ended?"""
+        return not await self.alive(host)
 
     async def vanish(self, host: str) -> None:
         """End an agent in the middle of whatever it does, without a good-bye."""
