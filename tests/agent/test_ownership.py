@@ -38,6 +38,7 @@ class Stub:
         self.said_again = 0
         self.queue_depth = 2
         self.devices: tuple[DeviceState, ...] = ()
+        self.writes = True
         self.finishes = True
         self.failure: Exception | None = None
         self.ended = asyncio.Event()
@@ -350,6 +351,19 @@ async def test_a_graceful_end_lets_passes_end_and_drops_those_that_do_not(bench:
     await bench.ownership.end(graceful=True)
     assert [worker.cancelled for worker in MADE] == [False, True]
     assert bench.serving == []
+
+
+async def test_nobody_waits_for_reads_of_what_is_given_away(bench: Bench) -> None:
+    bench.apply(shard("a"), shard("b"), COMMON)
+    await asyncio.sleep(0)
+    for worker in MADE:
+        worker.writes = worker.finishes = False
+    MADE[1].writes = MADE[1].finishes = True
+    bench.apply(shard("b"), shard("a", handover=True), COMMON)
+    await settled(lambda: bench.controllers.released)
+    assert [worker.cancelled for worker in MADE] == [True, False, False]
+    await bench.ownership.end(graceful=True)
+    assert [worker.cancelled for worker in MADE] == [True, False, True]
 
 
 async def test_a_lost_session_ends_everything_at_once(bench: Bench) -> None:

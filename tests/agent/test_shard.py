@@ -352,15 +352,29 @@ async def test_a_lost_session_or_an_ignored_report_ends_the_worker() -> None:
         assert bench.worker.lost
 
 
-async def test_finish_lets_the_pass_under_way_end() -> None:
+async def test_finish_lets_the_writes_under_way_end() -> None:
     bench = Bench({"lb-1": 1})
     bench.device.open.clear()
     task = asyncio.create_task(bench.worker.run())
     await bench.device.busy.wait()
+    assert bench.worker.writes
     bench.worker.finish()
     bench.device.open.set()
     await asyncio.wait_for(task, 30)
-    assert bench.controllers.applied("lb-1") == 1
+    assert bench.controllers.applied("lb-1") == 1 and not bench.worker.writes
+
+
+async def test_after_finish_no_write_begins() -> None:
+    bench = Bench({"lb-1": 1})
+    take_over = bench.device.take_over
+
+    async def late(*owner: str | int) -> None:
+        bench.worker.finish()
+        await take_over(*owner)  # type: ignore[arg-type]
+
+    bench.device.take_over = late  # type: ignore[assignment]
+    await asyncio.wait_for(bench.worker.run(), 30)
+    assert not bench.device.batches and not bench.controllers.applied("lb-1")
 
 
 async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> None:

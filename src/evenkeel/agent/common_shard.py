@@ -112,7 +112,7 @@ class CommonShardWorker:
         self.devices: tuple[DeviceState, ...] = ()
 
     def finish(self) -> None:
-        """End after the current observation, and the current pass."""
+        """End after the current observation, and the writes that are under way."""
         if self.writer is not None:
             self.writer.finish()
         self._stopping.set()
@@ -121,6 +121,11 @@ class CommonShardWorker:
         """Observe now and report all statuses, because earlier reports may have been overwritten."""
         self._all_again_at = 0.0
         self._asked.set()
+
+    @property
+    def writes(self) -> bool:
+        """Whether devices are written now: see :attr:`ShardWorker.writes`."""
+        return self.writer is not None and self.writer.writes
 
     @property
     def unexpected(self) -> dict[str, float]:

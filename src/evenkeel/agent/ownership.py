@@ -212,7 +212,7 @@ class Ownership:
             if entry is not None:
                 worker, task = entry
                 self._database_history.left(worker.project_id, worker.epoch, worker.shard_id)
-                worker.finish()
+                _finish(worker, task)
                 try:
                     await asyncio.wait({task}, timeout=self._settings.stop_timeout_seconds)
                 finally:
@@ -290,7 +290,7 @@ class Ownership:
         return None
 
     async def end(self, *, graceful: bool) -> None:
-        """End all workers: after their current passes if ``graceful``, else at once."""
+        """End all workers: after the writes that are under way if ``graceful``, else at once."""
         self._plans.end()
         entries = list(self._workers.values())
         self._workers.clear()
@@ -299,8 +299,8 @@ class Ownership:
         tasks = {task for _, task in entries} | self._releases
         try:
             if graceful and tasks:
-                for worker, _ in entries:
-                    worker.finish()
+                for worker, task in entries:
+                    _finish(worker, task)
                 await asyncio.wait(tasks, timeout=self._settings.stop_timeout_seconds)
         finally:  # also when the session is lost meanwhile: none of its workers may go on
             for task in tasks:
@@ -311,6 +311,13 @@ class Ownership:
 def _writer(worker: Worker) -> ShardWorker | None:
     """What writes to devices; None: nothing does."""
     return worker.writer if isinstance(worker, CommonShardWorker) else worker
+
+
+def _finish(worker: Worker, task: asyncio.Task[None]) -> None:
+    """What it reads or waits for, the next owner does for itself: only writes are waited for."""
+    worker.finish()
+    if not worker.writes:
+        task.cancel()
 
 
 def _key(shard_id: ShardId, epoch: int) -> str:

@@ -9,7 +9,8 @@ from the then current state of database and device.
 import asyncio
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import structlog
 from msgspec.structs import replace
@@ -114,6 +115,8 @@ class ShardWorker:
         self._wake.set()
         self.turn = asyncio.Lock()
         """Held from before a pass fetches definitions until it has written them."""
+        self.writes = False
+        """Whether devices are written now, or what was written is reported."""
         self._stopping = False
         self._lost = False
         self._next_resync = clock.monotonic() + self._resync_interval()
@@ -202,7 +205,7 @@ class ShardWorker:
         self._wake.set()
 
     def finish(self) -> None:
-        """End after the current pass."""
+        """End after the writes that are under way."""
         self._stopping = True
         self._wake.set()
 
@@ -330,9 +333,23 @@ class ShardWorker:
     async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...], work: Work) -> Lacking:
         """Returns what was left because devices lack something that it refers to."""
         services = await self._prepare(complete, taken)
+        if self._stopping:
+            return Lacking((), frozenset())
         work.concerns({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in self._unconfirmed})
         if not services and (not complete or not self._guarded):
             return Lacking((), frozenset())
+        with self._writing():
+            return await self._write(services, complete=complete)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        before, self.writes = self.writes, True
+        try:
+            yield
+        finally:
+            self.writes = before
+
+    async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> Lacking:
         outcome = await self._apply(services, complete=complete)
         self._note_served(services, complete=complete)  # also if the answer to the report is lost
         if outcome.orphans:
@@ -370,7 +387,8 @@ class ShardWorker:
 
     async def _retire(self) -> bool:
         """Remove the tenant's empty partition from the devices. True: none of those in reach has one."""
-        retirement = await self._device.retire(self.project_id, self.epoch, self._session.id)
+        with self._writing():
+            retirement = await self._device.retire(self.project_id, self.epoch, self._session.id)
         if retirement.left:
             return False
         self._guarded = False
@@ -399,8 +417,9 @@ class ShardWorker:
             if not self._session.may_write():
                 self._take_again(supply.ready)
                 return
-            outcome = await self._apply(supply.ready, certificates=supply.contents)
-            await self._settle(outcome, outcome.outcomes)
+            with self._writing():
+                outcome = await self._apply(supply.ready, certificates=supply.contents)
+                await self._settle(outcome, outcome.outcomes)
 
     async def _apply(
         self,
@@ -454,7 +473,7 @@ class ShardWorker:
                 self._unconfirmed &= self._dirty
                 return ()
             if not self._guarded:
-                with tracer().span("take over"):
+                with self._writing(), tracer().span("take over"):
                     await self._device.take_over(self.project_id, self.epoch, self._session.id)
                 self._guarded = True
             found = {service.load_balancer_id for service in services}
