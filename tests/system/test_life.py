@@ -158,8 +158,7 @@ async def test_a_twin_of_a_living_agent_is_refused_and_disturbs_nothing(world: W
     await eventually(lambda: world.active(load_balancer_id))
     first = world.tasks["h0"]
     world.duplicate_patience_seconds = 1.0
-    await world.start_agent("h0")
-    twin = world.tasks["h0"]
+    twin = await world.begin_agent("h0")
     with pytest.raises(AgentRefused, match="duplicate"):
         await asyncio.wait_for(twin, 60)
     assert not first.done()

@@ -165,7 +165,19 @@ class World:
         await controller.start()
 
     async def start_agent(self, host: str) -> None:
-        """An agent of group 1, and wait until it is alive."""
+        """An agent of group 1, and wait until its session is live."""
+        before = await self._sessions_of(host)
+        task = await self.begin_agent(host)
+
+        async def started() -> bool:
+            if task.done():
+                task.result()  # it was refused
+            return bool(await self._sessions_of(host) - before)
+
+        await eventually(started)
+
+    async def begin_agent(self, host: str) -> asyncio.Task[None]:
+        """An agent of group 1."""
         device = self._device_of(host)
         settings = AgentSettings(
             agent_id=derived_agent_id(ENVIRONMENT, 1, host),
@@ -191,13 +203,7 @@ class World:
             capacity_policy=self.capacity_policy,
         )
         task = self.tasks[host] = asyncio.create_task(agent.run(), name=host)
-
-        async def started() -> bool:
-            if task.done():
-                task.result()  # it was refused
-            return await self.alive(host)
-
-        await eventually(started)
+        return task
 
     def _device_of(self, host: str) -> Device:
         """The device group as that agent sees it."""
@@ -207,7 +213,12 @@ class World:
 
     async def alive(self, host: str) -> bool:
         """Is its session live?"""
-        return any(agent.host == host and agent.alive for agent in await self.store.operators.agents())
+        return bool(await self._sessions_of(host))
+
+    async def _sessions_of(self, host: str) -> set[str | None]:
+        """Those that are live."""
+        agents = await self.store.operators.agents()
+        return {agent.session_id for agent in agents if agent.host == host and agent.alive}
 
     async def silent(self, host: str) -> bool:
         """Has its session ended?"""
