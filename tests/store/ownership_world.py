@@ -181,10 +181,10 @@ class World:
         changes = {"provisioning_status": status, "pending_deadline": db_now() + 100.0} | values
         await self.change(table, load_balancer_id, revision=table.c.revision + 1, **changes)
 
-    async def placed(self, **changes: Any) -> LoadBalancer:
-        """A load balancer in the tenant's shard of group 1, whose home is a1."""
+    async def placed(self, *, home: str = "a1", group_number: int = 1, **changes: Any) -> LoadBalancer:
+        """A load balancer in the tenant's shard of the group."""
         load_balancer = await self.load_balancer(**changes)
-        await self.store.scheduling.place(load_balancer.id, "east", load_balancer.project_id, 1, "a1")
+        await self.store.scheduling.place(load_balancer.id, "east", load_balancer.project_id, group_number, home)
         return load_balancer
 
     async def report(self, *outcomes: Applied, agent_id: str = "a1", project_id: str = "p1") -> ReportReceipt:

@@ -56,13 +56,15 @@ async def declare(world: World, *numbers: int, base: str | None = None) -> None:
         await world.operator.add_subnet(subnet(number, **({"base": base} if base else {})))
 
 
-async def load_balancer(world: World, number: int, project_id: str = "p1", members: tuple[int, ...] = ()) -> str:
+async def load_balancer(
+    world: World, number: int, project_id: str = "p1", members: tuple[int, ...] = (), **place: Any
+) -> str:
     """A placed load balancer with a VIP in ``sub-<number>`` and a member in each of ``members``; its id."""
     id_ = f"lb-{project_id}-{number}-{len(members)}"
     vip = Vip(
         address=f"10.{number}.0.{next(_last)}", subnet_id=f"sub-{number}", network_id=f"net-{number}", port_id="port"
     )
-    made = await world.placed(id=id_, project_id=project_id, vip=vip)
+    made = await world.placed(id=id_, project_id=project_id, vip=vip, **place)
     await world.db.write(lambda connection: insert_together(connection, [address_rows(made.id, [vip])]))
     below = {"load_balancer_id": made.id, "project_id": project_id, "revision": 1}
     if members:

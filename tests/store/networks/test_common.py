@@ -268,6 +268,26 @@ async def test_what_a_dead_process_left_is_given_up(world: World) -> None:
     assert await counts(world) == [0, 0, 0]
 
 
+async def test_what_only_another_groups_load_balancers_use_is_given_up(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    await world.agent("b1", group_number=2, network_layout=LAYOUT)
+    await shared(world, 1)
+    first = await load_balancer(world, 1)
+    await definitions(world)
+    await serve(world)
+    unattached = await load_balancer(world, 1, "p2")
+    await gone(world, first)
+    assert not (await networks(world))["net-1"].deleted
+    await load_balancer(world, 1, "p3", home="b1", group_number=2)
+    assert await world.store.attachments.release_leftovers(limit=10) == 0
+    await gone(world, unattached, "p2")  # before its agent asked for its networks
+    assert await world.store.attachments.release_leftovers(limit=10) == 1
+    assert await world.store.attachments.release_leftovers(limit=10) == 0
+    assert (await networks(world))["net-1"].deleted
+    await serve(world)
+    assert await counts(world) == [0, 0, 0]
+
+
 async def test_statements_do_not_grow_with_networks_or_users(world: World) -> None:
     await world.agent("a1", network_layout=LAYOUT)
     await shared(world, 1, 2, 3, network_type=NetworkType.VLAN)

@@ -248,7 +248,7 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
     for shard_id, network_id in networks:
         here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
         staying = *here, _address.c.leaving_revision.is_(None)
-        subnets = list(connection.scalars(select(_address.c.subnet_id).where(*staying, ~_used(shard_id)).distinct()))
+        subnets = list(connection.scalars(select(_address.c.subnet_id).where(*staying, ~_used(_address)).distinct()))
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
         if not subnets:  # perhaps its ports were never made
             unmade = ~exists().where(*here), ~_attached_for(shard_id, network_id)
@@ -262,22 +262,22 @@ def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) 
         log.info("common network given up", shard=shard_id, network=network_id, subnets=subnets)
 
 
-def _used(shard_id: ShardId) -> ColumnElement[bool]:
-    """Whether a load balancer of the group has a VIP or a member in the address' subnet, also one that is being
-    deleted."""
+def _used(addresses: FromClause) -> ColumnElement[bool]:
+    """Whether a load balancer of the group has a VIP or a member in the subnet of an address of its common shard, also
+    one that is being deleted."""
     user, mine = _shard.alias(), _shard.alias()
-    group = select(user.c.id).join(mine, _same_group(mine, user)).where(mine.c.id == shard_id)
-    vip = (
+    in_group = (
         select(literal(1))
-        .join(_root, _root.c.id == _vip.c.load_balancer_id)
-        .where(_vip.c.subnet_id == _address.c.subnet_id, _root.c.shard_id.in_(group))
+        .select_from(user)
+        .join(mine, _same_group(mine, user))
+        .join(_root, _root.c.shard_id == user.c.id)
+        .where(mine.c.id == addresses.c.shard_id)
     )
-    member = (
-        select(literal(1))
-        .join(_root, _root.c.id == _member.c.load_balancer_id)
-        .where(_member.c.subnet_id == _address.c.subnet_id, _root.c.shard_id.in_(group))
+    uses = (
+        in_group.join(each, each.c.load_balancer_id == _root.c.id).where(each.c.subnet_id == addresses.c.subnet_id)
+        for each in (_vip, _member)
     )
-    return or_(vip.exists(), member.exists())
+    return or_(*(each.correlate(addresses).exists() for each in uses))
 
 
 def _attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
@@ -293,23 +293,17 @@ def _attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
 
 
 def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
-    """Networks of which devices are to have a subnet without users: a process died before it gave it up."""
-    rows = connection.execute(
-        select(_address.c.shard_id, _address.c.network_id)
+    """Networks of which devices are to have a subnet without users: a process died before it gave it up, or the last
+    user went before its shard had what it needs."""
+    there = (
+        select(_address.c.shard_id, _address.c.network_id, _address.c.subnet_id)
         .join(_common, and_(_common.c.shard_id == _address.c.shard_id, _common.c.network_id == _address.c.network_id))
-        .where(_address.c.leaving_revision.is_(None), ~_anywhere())
+        .where(_address.c.leaving_revision.is_(None))
         .distinct()
-        .limit(limit)
+        .subquery()
     )
-    return tuple((row.shard_id, row.network_id) for row in rows)
-
-
-def _anywhere() -> ColumnElement[bool]:
-    """Whether any load balancer of any group uses the address' subnet: quicker, and finds most."""
-    return or_(
-        exists().where(_vip.c.subnet_id == _address.c.subnet_id),
-        exists().where(_member.c.subnet_id == _address.c.subnet_id),
-    )
+    unused = select(there.c.shard_id, there.c.network_id).where(~_used(there)).distinct().limit(limit)
+    return tuple((row.shard_id, row.network_id) for row in connection.execute(unused))
 
 
 def confirmed(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
