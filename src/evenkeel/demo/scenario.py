@@ -97,7 +97,7 @@ class Scenario:
             f"openstacksdk asked controller 1 for load balancer {made.id}: listener, pool, monitor, {BACKENDS} members"
         )
         await asyncio.to_thread(self._tenants[1].wait_until_active, made.id)
-        self.outcome.create_requests = counted = dict(await asyncio.to_thread(self._side.requests))
+        self.outcome.create_requests = counted = dict(await self._side.end_count())
         self._say(f"it is ACTIVE; {self._side.requests_counted}: {counted or NOT_COUNTED}")
 
     async def _carry_traffic(self) -> None:

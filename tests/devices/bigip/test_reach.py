@@ -21,7 +21,7 @@ from tests.waiting import eventually
 
 LIMIT_SECONDS = 200.0
 """Far less than ``request_timeout`` here: whoever waits for that fails the test."""
-PATIENT = {"connect_timeout": "1.5", "request_timeout": "600", "commit_timeout": "600"}
+PATIENT = {"connect_timeout": "4", "request_timeout": "600", "commit_timeout": "600"}
 
 
 @pytest.fixture

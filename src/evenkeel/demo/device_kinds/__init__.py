@@ -35,9 +35,9 @@ class DeviceKind(Protocol):
         """The ini sections of the agent of ``host`` that concern its devices. Creates its credential if necessary."""
 
     async def begin_count(self) -> None:
-        """Reset the count of :meth:`requests`, without including earlier requests."""
+        """Reset the count of :meth:`end_count`, without including earlier requests."""
 
-    def requests(self) -> Mapping[str, int]:
+    async def end_count(self) -> Mapping[str, int]:
         """Requests per device since :meth:`begin_count`; without the devices of which they cannot be told."""
 
     def last_write(self) -> int:

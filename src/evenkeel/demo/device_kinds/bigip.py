@@ -89,20 +89,26 @@ class BigipSide:
         async def observed() -> bool:
             return await asyncio.to_thread(emulator.looks) > looks
 
-        async def quiet() -> bool:
-            before = await asyncio.to_thread(emulator.requests)
-            await asyncio.sleep(QUIET_SECONDS)
-            return before == await asyncio.to_thread(emulator.requests)
-
         await until(observed, "a look at the devices")
-        await until(quiet, "the devices to be left alone")
+        await self._left_alone()
         await asyncio.to_thread(emulator.reset_counters)
 
-    def requests(self) -> Mapping[str, int]:
+    async def _left_alone(self) -> None:
+        async def quiet() -> bool:
+            before = await asyncio.to_thread(self.emulator.counters)
+            await asyncio.sleep(QUIET_SECONDS)
+            return before == await asyncio.to_thread(self.emulator.counters)
+
+        await until(quiet, "the devices to be left alone")
+
+    async def end_count(self) -> Mapping[str, int]:
         """Reads and writes per device since the count began. On a slow machine a look, every 5 s, may come before the
         end; then nobody can tell its reads from those of the create.
         """
-        return self.emulator.requests_without_looks()
+        counted = await asyncio.to_thread(self.emulator.requests)
+        await self._left_alone()  # a look that had begun requests statistics at its end
+        counters = await asyncio.to_thread(self.emulator.counters)
+        return {name: count for name, count in counted.items() if not counters[name]["stats"]}
 
     def last_write(self) -> int:
         """Number of the newest entry in the log of writes."""

@@ -165,9 +165,9 @@ class HaproxySide:
         """Count from the newest write; observations are not counted."""
         self._counted_from = await asyncio.to_thread(self.last_write)
 
-    def requests(self) -> Mapping[str, int]:
+    async def end_count(self) -> Mapping[str, int]:
         """Writes requested from the daemon since the count began."""
-        return {self.names[0]: len(self.daemon.entries(self._counted_from))}
+        return {self.names[0]: len(await asyncio.to_thread(self.daemon.entries, self._counted_from))}
 
     def last_write(self) -> int:
         """Number of the newest write in the daemon's journal."""
