@@ -93,11 +93,7 @@ async def test_drain_hands_every_shard_over_without_a_gap_and_undrain_brings_the
 async def test_a_dead_agent_is_deleted_and_its_load_balancers_are_home_elsewhere(world: World) -> None:
     created, first, second = await on_first(world)
     await world.vanish("h0")
-
-    async def dead() -> bool:
-        return not await world.alive("h0")
-
-    await eventually(dead)
+    await eventually(lambda: world.silent("h0"))
     await world.store.operators.delete_agent(first, rebind_to=second)
     await eventually(lambda: all_with(world, second))
     (left,) = await world.store.operators.agents()

@@ -139,11 +139,7 @@ async def test_changes_wait_for_an_agent_whose_devices_are_bound_to_its_host(wor
     load_balancer_id, home = await served(world)
     await world.vanish(home)
     revision = await world.rename(load_balancer_id, "when it is back")
-
-    async def dead() -> bool:
-        return not await world.alive(home)
-
-    await eventually(dead)
+    await eventually(lambda: world.silent(home))
     await world.start_agent(home)
     await eventually(lambda: world.active(load_balancer_id))
     assert (await world.root(load_balancer_id)).applied_revision == revision

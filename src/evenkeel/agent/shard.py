@@ -343,11 +343,11 @@ class ShardWorker:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        before, self.writes = self.writes, True
+        self.writes = True
         try:
             yield
         finally:
-            self.writes = before
+            self.writes = False
 
     async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> Lacking:
         outcome = await self._apply(services, complete=complete)
@@ -387,8 +387,7 @@ class ShardWorker:
 
     async def _retire(self) -> bool:
         """Remove the tenant's empty partition from the devices. True: none of those in reach has one."""
-        with self._writing():
-            retirement = await self._device.retire(self.project_id, self.epoch, self._session.id)
+        retirement = await self._device.retire(self.project_id, self.epoch, self._session.id)
         if retirement.left:
             return False
         self._guarded = False
@@ -469,12 +468,13 @@ class ShardWorker:
         """The definitions to write now; the guard is held, and the lease was valid when this returned."""
         while True:
             services = self._trying = await self._fetch_fenced(None if complete else taken)
-            if complete and not services and not self._guarded and await self._retire():
-                self._unconfirmed &= self._dirty
-                return ()
             if not self._guarded:
-                with self._writing(), tracer().span("take over"):
-                    await self._device.take_over(self.project_id, self.epoch, self._session.id)
+                with self._writing():
+                    if complete and not services and await self._retire():
+                        self._unconfirmed &= self._dirty
+                        return ()
+                    with tracer().span("take over"):
+                        await self._device.take_over(self.project_id, self.epoch, self._session.id)
                 self._guarded = True
             found = {service.load_balancer_id for service in services}
             if complete:
