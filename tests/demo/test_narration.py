@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from evenkeel.demo.narration import LiveNarrator, Narrator, drawn
-from evenkeel.demo.outcome import NOT_COUNTED, DemoResult
+from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.traffic import Counts
 
 AGENT = {"host": "host-1", "alive": True, "acting_shards": 2, "home_shards": 1, "load_balancers": 7, "queue_depth": 0}
@@ -37,34 +37,27 @@ def test_a_terminal_shows_agents_traffic_and_events() -> None:
 
 def test_an_outcome_is_judged_by_what_is_promised() -> None:
     good = DemoResult(
-        create_requests_promised=12, counts=Counts(sent=5), takeover_seconds=4.0, create_requests={"bigip-1": 12}
+        create_writes_promised=12, counts=Counts(sent=5), takeover_seconds=4.0, create_writes={"bigip-1": 12}
     )
     good.judge()
     assert good.problems == []
     bad = DemoResult(
-        create_requests_promised=12,
+        create_writes_promised=12,
         counts=Counts(sent=5, failed=2, first_failure="reset"),
         takeover_seconds=10.0,
-        create_requests={"bigip-1": 13},
+        create_writes={"bigip-1": 13},
     )
     bad.judge()
     assert [problem.split()[0] for problem in bad.problems] == ["2", "takeover", "bigip-1"]
 
 
-def test_the_table_says_when_nothing_could_be_counted() -> None:
-    outcome = DemoResult(create_requests_promised=3)
-    outcome.judge()
-    assert outcome.rows()[5] == ("device requests used to create the load balancer", NOT_COUNTED)
-
-
-def test_the_table_says_what_was_counted_and_what_only_this_device_has() -> None:
+def test_the_table_ends_with_what_only_this_type_of_device_has() -> None:
     outcome = DemoResult(
-        create_requests_promised=3,
-        requests_counted="writes to the device",
-        create_requests={"haproxy-1": 2},
+        create_writes_promised=3,
+        create_writes={"haproxy-1": 2},
         more=[("a step of its own", "went well")],
     )
     assert outcome.rows()[5:] == [
-        ("writes to the device used to create the load balancer", "haproxy-1 2"),
+        ("writes to a device for the create", "haproxy-1 2"),
         ("a step of its own", "went well"),
     ]

@@ -14,7 +14,7 @@ from evenkeel.demo.cluster import Cluster, agent_name
 from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.https import HttpsWebsite
 from evenkeel.demo.narration import Narrator
-from evenkeel.demo.outcome import NOT_COUNTED, DemoResult
+from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.survival import outlive_daemon
 from evenkeel.demo.tenant import Tenant
 from evenkeel.demo.traffic import RequestFailed, Traffic, TrafficConnection
@@ -31,8 +31,7 @@ class Scenario:
 
     def __init__(self, cluster: Cluster, place: VipPlace, narrator: Narrator) -> None:
         self.outcome = DemoResult(
-            create_requests_promised=cluster.side.create_requests_promised,
-            requests_counted=cluster.side.requests_counted,
+            create_writes_promised=cluster.side.create_writes_promised,
         )
         self.traffic = Traffic(place.address, place.port)
         self._cluster = cluster
@@ -82,7 +81,7 @@ class Scenario:
         subnet = (await asyncio.to_thread(self._cluster.client(1).post, f"{API}/subnets", body))["subnet"]
         self._say(f"subnet demo, {place.cidr}, is the pool of addresses")
         await asyncio.to_thread(self._tenants[1].discover)
-        await self._side.begin_count()  # right after a look at the devices; the next one must not come before the end
+        before = await asyncio.to_thread(self._side.last_write)
         made = await asyncio.to_thread(
             self._tenants[1].create_website,
             name=NAME,
@@ -97,8 +96,8 @@ class Scenario:
             f"openstacksdk asked controller 1 for load balancer {made.id}: listener, pool, monitor, {BACKENDS} members"
         )
         await asyncio.to_thread(self._tenants[1].wait_until_active, made.id)
-        self.outcome.create_requests = counted = dict(await self._side.end_count())
-        self._say(f"it is ACTIVE; {self._side.requests_counted}: {counted or NOT_COUNTED}")
+        self.outcome.create_writes = counted = dict(await asyncio.to_thread(self._side.writes_after, before))
+        self._say(f"it is ACTIVE; writes to a device: {counted}")
 
     async def _carry_traffic(self) -> None:
         await until(self._vip_answers, f"an answer at {self.place.url}")

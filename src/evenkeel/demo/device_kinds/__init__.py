@@ -17,10 +17,8 @@ class DeviceKind(Protocol):
     """The environment's ``device_driver``."""
     names: tuple[str, ...]
     """Of the devices."""
-    create_requests_promised: int
-    """The most requests that a device may get for the demo's create."""
-    requests_counted: str
-    """What :meth:`requests` counts (human-readable)."""
+    create_writes_promised: int
+    """The most writes that a device may get for the demo's create."""
 
     async def start(self) -> None:
         """Start processes that do not run, and wait until they answer."""
@@ -34,14 +32,11 @@ class DeviceKind(Protocol):
     def agent_sections(self, host: str) -> Sections:
         """The ini sections of the agent of ``host`` that concern its devices. Creates its credential if necessary."""
 
-    async def begin_count(self) -> None:
-        """Reset the count of :meth:`end_count`, without including earlier requests."""
-
-    async def end_count(self) -> Mapping[str, int]:
-        """Requests per device since :meth:`begin_count`; without the devices of which they cannot be told."""
-
     def last_write(self) -> int:
         """Number of the newest write that any device logged."""
+
+    def writes_after(self, number: int) -> Mapping[str, int]:
+        """Writes per device after the write of this number."""
 
     def first_write_at(self, host: str, after: int) -> float | None:
         """When a device first accepted a write of the agent of ``host`` after write ``after``, in seconds since the

@@ -1,28 +1,26 @@
 """BIG-IP stand-ins: one emulator process with all devices of the group."""
 
-import asyncio
 import json
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from evenkeel.demo.configuration import Sections
 from evenkeel.demo.devices import Emulator
 from evenkeel.demo.processes import ProcessFailed
-from evenkeel.demo.waiting import until
 from evenkeel.demo.workspace import Workspace
 
 NAMES = ("bigip-1", "bigip-2")
 USER = "admin"
 PROCESS = "devices"
-QUIET_SECONDS = 0.3
+SAVE_PATH = "/tm/sys/config"
 
 
 class BigipSide:
     """A device, or a pair with the same configuration. They keep their ports when they are restarted."""
 
     driver = "bigip"
-    create_requests_promised = 13
-    requests_counted = "device requests"
+    create_writes_promised = 13
 
     def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, arguments: Sequence[str] = ()) -> None:
         self.names = tuple(names)
@@ -81,38 +79,17 @@ class BigipSide:
             }
         }
 
-    async def begin_count(self) -> None:
-        """Start counting after an observation of the devices, so that none is counted."""
-        emulator = self.emulator
-        looks = await asyncio.to_thread(emulator.looks)
-
-        async def observed() -> bool:
-            return await asyncio.to_thread(emulator.looks) > looks
-
-        await until(observed, "a look at the devices")
-        await self._left_alone()
-        await asyncio.to_thread(emulator.reset_counters)
-
-    async def _left_alone(self) -> None:
-        async def quiet() -> bool:
-            before = await asyncio.to_thread(self.emulator.counters)
-            await asyncio.sleep(QUIET_SECONDS)
-            return before == await asyncio.to_thread(self.emulator.counters)
-
-        await until(quiet, "the devices to be left alone")
-
-    async def end_count(self) -> Mapping[str, int]:
-        """Reads and writes per device since the count began. On a slow machine a look, every 5 s, may come before the
-        end; then nobody can tell its reads from those of the create.
-        """
-        counted = await asyncio.to_thread(self.emulator.requests)
-        await self._left_alone()  # a look that had begun requests statistics at its end
-        counters = await asyncio.to_thread(self.emulator.counters)
-        return {name: count for name, count in counted.items() if not counters[name]["stats"]}
-
     def last_write(self) -> int:
         """Number of the newest entry in the log of writes."""
         return self.emulator.last_write()
+
+    def writes_after(self, number: int) -> Mapping[str, int]:
+        """Writes per device, without those that save the running configuration: when they come depends on earlier
+        changes.
+        """
+        writes = self.emulator.writes(number)
+        counted = Counter(entry["device"] for entry in writes if not entry["path"].endswith(SAVE_PATH))
+        return {name: counted[name] for name in self.names}
 
     def first_write_at(self, host: str, after: int) -> float | None:
         """When a device first committed a write of the agent of ``host``."""

@@ -34,8 +34,7 @@ class HaproxySide:
     """
 
     driver = "haproxy"
-    create_requests_promised = 2
-    requests_counted = "writes to the device"
+    create_writes_promised = 2
 
     def __init__(self, workshop: Workspace, *, names: Sequence[str] = NAMES, options: Sections | None = None) -> None:
         if len(names) != 1:
@@ -161,17 +160,13 @@ class HaproxySide:
             }
         }
 
-    async def begin_count(self) -> None:
-        """Count from the newest write; observations are not counted."""
-        self._counted_from = await asyncio.to_thread(self.last_write)
-
-    async def end_count(self) -> Mapping[str, int]:
-        """Writes requested from the daemon since the count began."""
-        return {self.names[0]: len(await asyncio.to_thread(self.daemon.entries, self._counted_from))}
-
     def last_write(self) -> int:
         """Number of the newest write in the daemon's journal."""
         return self.daemon.last_write()
+
+    def writes_after(self, number: int) -> Mapping[str, int]:
+        """Writes requested from the daemon."""
+        return {self.names[0]: len(self.daemon.entries(number))}
 
     def first_write_at(self, host: str, after: int) -> float | None:
         """When the daemon first accepted a write of the agent of ``host``."""
