@@ -85,21 +85,50 @@ def test_a_servers_arguments_hide_no_address(arguments: tuple[str, ...]) -> None
     [
         "option transparent",
         "option 'transparent'",
+        "option 'trans'parent",
         "option http_proxy",
         "http-request set-dst ipv4(127.0.0.1)",
-        'http-request set"-"dst ipv4(127.0.0.1)',
-        'http-request "set${NONE}-dst" ipv4(127.0.0.1)',
         "http-request  set-dst-port int(9876)",
         "http-request do-resolve(txn.a,r) str(localhost)",
         "tcp-request content set-dst ipv4(127.0.0.1)",
         "tcp-request session attach-srv b/s",
         "tcp-check connect addr 127.0.0.1 port 9876",
         "http-check connect addr 127.0.0.1",
+        "http-request set-src ipv4(192.0.2.1)",
+        "http-request set-map(listener-2:names) a b",
+        "http-request add-acl(listener-2:cidrs) src",
+        "http-request use-service prometheus-exporter",
+        "http-request lua.any",
+        "http-request",
+        "tcp-request content",
+        "tcp-request content lua.any",
     ],
 )
 def test_no_line_sends_a_connection_elsewhere(line: str) -> None:
     backend = wire.Backend(name="b", lines=(line,))
     assert "servers alone say where" in problem_of(balancer(backends=(backend,)), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'http-request set"-"dst ipv4(127.0.0.1)',
+        'http-request "set${NONE}-dst" ipv4(127.0.0.1)',
+        "http-request \\x73et-dst ipv4(127.0.0.1)",
+        "option \\x74ransparent",
+        "http-request return status 200 content-type text/plain \\x66ile /etc/passwd",
+        'http-request return status 200 content-type text/plain "fi"le credentials',
+        "acl x src \\x2df /etc/passwd",
+        "http-request set-header x %[path,\\x6dap(/etc/passwd)]",
+        "acl a path 'open",
+        "acl a path a\\",
+        "acl a path $x",
+        "acl a path # x",
+    ],
+)
+def test_lines_are_quoted_in_one_way_only_so_that_haproxy_reads_the_words_that_are_validated(line: str) -> None:
+    backend = wire.Backend(name="b", lines=(line,))
+    assert "other quoting than is allowed" in problem_of(balancer(backends=(backend,)), SETTINGS)
 
 
 def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
@@ -112,7 +141,7 @@ def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
     [
         "http-request return status 200 content-type text/plain file /etc/evenkeel/haproxyd/credentials",
         "http-request return status 200 content-type text/plain lf-file ../../../guard.json",
-        'http-request return status 200 content-type text/plain "fi"le credentials',
+        "http-request return status 200 content-type text/plain 'fi'le credentials",
         "http-request deny deny_status 403 errorfile /etc/passwd",
         "http-error status 503 content-type text/plain file /etc/passwd",
         "http-after-response set-header x %[src,map(/etc/passwd)]",
@@ -122,6 +151,10 @@ def test_a_value_that_looks_like_one_of_those_words_is_a_value() -> None:
         "acl a src -f file@/etc/passwd -- b",
         "tcp-request connection reject if { src -f /etc/passwd }",
         "stick on src,map(/etc/passwd)",
+        "acl -- src -f /etc/passwd",
+        "acl -- path,map_str_ip(/etc/passwd) -m found",
+        "acl a http_auth_bearer,jwt_verify(txn.algorithm,/etc/passwd) -m int 1",
+        "acl a 'path,map(\"/etc/passwd\")' -m found",
     ],
 )
 def test_no_line_reads_a_file_that_is_not_the_load_balancers(line: str) -> None:
@@ -134,6 +167,7 @@ def test_no_line_reads_a_file_that_is_not_the_load_balancers(line: str) -> None:
     [
         "tcp-request connection reject unless { src -f listener-1:cidrs }",
         "acl a path -m beg -- -f",
+        "acl a path -- -f /etc/passwd",
         "acl a path -m str -- '-f /etc/passwd file'",
         "http-request redirect location http://a.test/file/-f code 302",
         "http-request set-header x %[src,map(names)]",
@@ -144,7 +178,19 @@ def test_files_of_its_own_and_texts_that_look_like_files_are_taken(line: str) ->
     assert problem_of(balancer(backends=(backend,)), SETTINGS) == ""
 
 
-@pytest.mark.parametrize("arguments", [("ssl", "crt", "/etc/x.pem"), ("ssl", "crt", "a/../../x"), ("ssl crt ${X}/y",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ssl", "crt", "/etc/x.pem"),
+        ("ssl", "crt", "a/../../x"),
+        ("ssl crt ${X}/y",),
+        ("ssl", "sni", "path,map(/etc/passwd)"),
+        ("ssl", "sni", "path,map_str_ip(", "/etc/passwd)"),
+        ("ssl", "default-crt", "_peer.pem"),
+        ("ssl", "#"),
+        ("namespace", "other"),
+    ],
+)
 def test_no_argument_names_a_file_elsewhere(arguments: tuple[str, ...]) -> None:
     bound = wire.Frontend(name="f", binds=(wire.Bind(address="192.0.2.1", port=1),), bind_arguments=arguments)
     server = wire.BackendServer(name="s", address="192.0.2.1", port=80, arguments=arguments)

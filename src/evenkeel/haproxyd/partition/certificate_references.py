@@ -15,8 +15,15 @@ Kinds = Mapping[str, str]
 
 OUTSIDE = re.compile(r"^[/~.]|\.\./|@(?!(SECLEVEL=[0-5]|STRENGTH)(:|$))|^@")
 """A path, or one of HAProxy's path prefixes, in an argument that may name a file; does not match lists of ciphers."""
-_KINDS = {"crt": "certificate", "crt-list": "crt_list", "ca-file": "ca", "ca-verify-file": "ca", "crl-file": "crl"}
-_NEVER = frozenset(("ca-sign-file", "ca-sign-pass", "generate-certificates", "tls-ticket-keys"))
+_KINDS = {
+    "crt": "certificate",
+    "default-crt": "certificate",
+    "crt-list": "crt_list",
+    "ca-file": "ca",
+    "ca-verify-file": "ca",
+    "crl-file": "crl",
+}
+_NEVER = frozenset(("ca-sign-file", "ca-sign-pass", "ech", "generate-certificates", "tls-ticket-keys"))
 _LINE = re.compile(r"(?P<name>[^\s\[\]]+)(?:[ \t]+\[(?P<options>[^\[\]]*)\])?(?P<names>(?:[ \t]+[^\s\[\]]+)*)[ \t]*")
 _OPTION = re.compile(r"[A-Za-z0-9_.,:/+=!@-]+")
 _SERVER_NAME = re.compile(r"!?(?:\*\.)?[A-Za-z0-9_-][A-Za-z0-9_.-]{0,252}")

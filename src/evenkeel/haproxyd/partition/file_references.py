@@ -1,4 +1,4 @@
-"""The files that a line of configuration makes HAProxy read. Pure.
+"""The files that a line of configuration, or an argument, makes HAProxy read. Pure.
 
 HAProxy's master reads files as the daemon's user, who may read keys and passwords, and some directives send a file's
 content to clients. So lines may only refer to files of their own load balancer, by names without a path.
@@ -6,11 +6,9 @@ content to clients. So lines may only refer to files of their own load balancer,
 
 import itertools
 import re
+from collections.abc import Sequence
 
 from evenkeel.haproxyd import wire
-
-UNQUOTED = re.compile(r"[\"'\\]|\$\{[^}]*\}?|\$\w*")
-"""What HAProxy's tokenizer replaces: quotes, escapes, variables."""
 
 _SENT = frozenset(("errorfile", "errorfiles", "file", "lf-file"))
 """Keywords of rules that respond with a file's content."""
@@ -19,21 +17,37 @@ _ANSWERS = frozenset(
 )
 _MAPPED = re.compile(r",\s*map\w*\(\s*([^)\s,]*)")
 """The file argument of a map converter."""
+_VERIFIED = re.compile(r",\s*(jwt_verify)\(")
+"""The converter that reads a public key by its path."""
 _NAME = re.compile(wire.NAME)
+_VALUES_AFTER = 3
+"""``acl NAME CRITERION FLAGS -- VALUES``: before that place ``--`` does not end flags."""
 
 
-def file_read_by(line: str) -> str:
-    """A file that does not belong to the load balancer, or the word that could name one; empty if there is none."""
-    words = UNQUOTED.sub("", line).split()
+def file_read_by(words: Sequence[str]) -> str:
+    """A file that does not belong to the load balancer, or the word that could name one; empty if there is none.
+    ``words``: of a line, as HAProxy reads them.
+    """
     if words and words[0] in _ANSWERS:
         for word in words:
             if word in _SENT:
                 return word
-    flags = words[: words.index("--")] if words[:1] == ["acl"] and "--" in words else words
+    flags = _without_values(words) if words[:1] == ("acl",) else words
     for flag, name in itertools.pairwise(flags):
         if flag == "-f" and not _NAME.fullmatch(name):
             return name
-    for name in _MAPPED.findall(" ".join(flags)):
+    return file_of_expressions(flags)
+
+
+def file_of_expressions(words: Sequence[str]) -> str:
+    """The same for the sample expressions among these words: a map, or a key, that is not the load balancer's."""
+    text = " ".join(words)
+    for name in _MAPPED.findall(text):
         if not _NAME.fullmatch(name):
-            return str(name)
-    return ""
+            return str(name) or "map"
+    found = _VERIFIED.search(text)
+    return found[1] if found else ""
+
+
+def _without_values(words: Sequence[str]) -> Sequence[str]:
+    return words[: words.index("--", _VALUES_AFTER)] if "--" in words[_VALUES_AFTER:] else words

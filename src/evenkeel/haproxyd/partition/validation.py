@@ -14,8 +14,8 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.network.destinations import destinations, words_of
 from evenkeel.haproxyd.partition.certificate_references import OUTSIDE, Kinds, argument_problems, list_problems
 from evenkeel.haproxyd.partition.contents import is_lacking
-from evenkeel.haproxyd.partition.file_references import UNQUOTED as _UNQUOTED
-from evenkeel.haproxyd.partition.file_references import file_read_by
+from evenkeel.haproxyd.partition.file_references import file_of_expressions
+from evenkeel.haproxyd.partition.line_rules import KEYWORDS, line_problem
 from evenkeel.haproxyd.settings import DaemonSettings
 
 NAME = re.compile(wire.NAME)
@@ -23,53 +23,7 @@ WEIGHT_MAX = 256
 MAXCONN_MAX = 2**31 - 1
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_WORDS = re.compile(r"[^\s#]+")
-_BOTH = (
-    "acl",
-    "capture",
-    "compression",
-    "cookie",
-    "declare",
-    "error-log-format",
-    "http-after-response",
-    "http-error",
-    "http-request",
-    "http-response",
-    "log-format",
-    "log-format-sd",
-    "mode",
-    "option",
-    "redirect",
-    "retries",
-    "stick-table",
-    "tcp-request",
-    "tcp-response",
-    "timeout",
-)
-KEYWORDS = {
-    "frontend": frozenset((*_BOTH, "default_backend", "backlog", "monitor-uri", "unique-id-format", "unique-id-header",
-                           "use_backend", "rate-limit")),
-    "backend": frozenset((*_BOTH, "balance", "dynamic-cookie-key", "force-persist", "fullconn", "hash-balance-factor",
-                          "hash-type", "http-check", "http-reuse", "http-send-name-header", "ignore-persist",
-                          "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
-}  # fmt: skip
-"""Keywords that lines may start with. Those that open another section, listen, define servers or run programs are
-excluded."""
-
-_SPLIT = re.compile(r"[\s()]+")
-_SET = frozenset(("attach-srv", "do-resolve", "set-dst", "set-dst-port"))
-_ELSEWHERE = {
-    "http-check": frozenset(("connect",)),
-    "http-request": _SET,
-    "http-response": _SET,
-    "option": frozenset(("http_proxy", "transparent")),
-    "tcp-check": frozenset(("connect",)),
-    "tcp-request": _SET,
-    "tcp-response": _SET,
-}
-"""Words that make HAProxy connect to another address than the server's, by the line's first word."""
-_VERBS_MAX = 3
-"""Maximum number of words at the start of a line that name its action: ``tcp-request content set-dst``."""
+_HIDING = re.compile(r"[\"'\\$#]")
 _HIDDEN = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
@@ -153,6 +107,8 @@ def _frontend_problems(frontend: wire.Frontend, settings: DaemonSettings, kinds:
     yield from _text_problems(f"{what}: bind_arguments", frontend.bind_arguments, settings)
     words = tuple(word for text in frontend.bind_arguments for word in text.split())
     yield from _argument_problems(f"{what}: bind_arguments", words, kinds)
+    if "namespace" in words:
+        yield f"{what}: bind_arguments: 'namespace' is not allowed; binds say where it listens"
     yield from _line_problems(what, frontend.lines, KEYWORDS["frontend"], settings)
 
 
@@ -180,28 +136,19 @@ def _line_problems(
         yield f"{what}: {len(lines)} lines given; at most {settings.lines_max} are allowed"
     yield from _text_problems(f"{what}: lines", lines, settings)
     for line in lines:
-        first = _WORDS.match(line)
-        if first is None or first[0] not in keywords:
-            yield f"{what}: a line begins with {line.split(' ')[0][:60]!r}; allowed: {', '.join(sorted(keywords))}"
-        elif elsewhere := _elsewhere(line):
-            yield f"{what}: a line has {elsewhere!r}; servers alone say where a connection goes to"
-        elif file := file_read_by(line):
-            yield f"{what}: a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
-
-
-def _elsewhere(line: str) -> str:
-    """The word that makes a line redirect connections; empty if there is none."""
-    words = _SPLIT.split(_UNQUOTED.sub("", line))[:_VERBS_MAX]
-    return min(_ELSEWHERE.get(words[0], frozenset()) & set(words[1:]), default="")
+        if problem := line_problem(line, keywords):
+            yield f"{what}: {problem}"
 
 
 def _argument_problems(what: str, words: tuple[str, ...], kinds: Kinds) -> Iterator[str]:
     """Addresses and files must be visible to validation; so quotes, which could hide a word, are refused."""
     for word in words:
-        if _UNQUOTED.search(word):
-            yield f"{what}: {word[:60]!r} has quotes, a backslash or a variable; none is allowed"
+        if _HIDING.search(word):
+            yield f"{what}: {word[:60]!r} has a quote, a backslash, a variable or a comment; none is allowed"
         if OUTSIDE.search(word):
             yield f"{what}: {word[:60]!r}: files of the load balancer alone, by their names, are allowed"
+    if file := file_of_expressions(words):
+        yield f"{what}: {file[:60]!r}: files of the load balancer alone, by their names, are allowed"
     yield from argument_problems(what, words, kinds)
 
 

@@ -1,0 +1,124 @@
+"""What a line of a frontend or a backend may be: its first word, its action, and the files it reads. Pure."""
+
+from collections.abc import Collection, Sequence
+
+from evenkeel.haproxyd.partition.file_references import file_read_by
+from evenkeel.haproxyd.partition.line_words import QUOTING, words_of_line
+
+_BOTH = (
+    "acl",
+    "capture",
+    "compression",
+    "cookie",
+    "declare",
+    "error-log-format",
+    "http-after-response",
+    "http-error",
+    "http-request",
+    "http-response",
+    "log-format",
+    "log-format-sd",
+    "mode",
+    "option",
+    "redirect",
+    "retries",
+    "stick-table",
+    "tcp-request",
+    "tcp-response",
+    "timeout",
+)
+KEYWORDS = {
+    "frontend": frozenset((*_BOTH, "default_backend", "backlog", "monitor-uri", "unique-id-format", "unique-id-header",
+                           "use_backend", "rate-limit")),
+    "backend": frozenset((*_BOTH, "balance", "dynamic-cookie-key", "force-persist", "fullconn", "hash-balance-factor",
+                          "hash-type", "http-check", "http-reuse", "http-send-name-header", "ignore-persist",
+                          "load-server-state-from-file", "retry-on", "stick", "tcp-check", "use-server")),
+}  # fmt: skip
+"""Keywords that lines may start with. Those that open another section, listen, define servers or run programs are
+excluded."""
+
+_HTTP_ACTIONS = frozenset(
+    (
+        "add-header", "allow", "auth", "capture", "del-header", "deny", "disable-l7-retry", "early-hint",
+        "normalize-uri", "redirect", "reject", "replace-header", "replace-path", "replace-pathq", "replace-uri",
+        "replace-value", "return", "sc-add-gpc", "sc-inc-gpc", "sc-inc-gpc0", "sc-inc-gpc1", "sc-set-gpt",
+        "sc-set-gpt0", "set-header", "set-log-level", "set-method", "set-path", "set-pathq", "set-priority-class",
+        "set-priority-offset", "set-query", "set-status", "set-timeout", "set-uri", "set-var", "set-var-fmt",
+        "silent-drop", "strict-mode", "tarpit", "track-sc0", "track-sc1", "track-sc2", "unset-var", "wait-for-body",
+        "wait-for-handshake",
+    )
+)  # fmt: skip
+_TCP_ACTIONS = frozenset(
+    (
+        "accept", "capture", "close", "expect-proxy", "reject", "sc-add-gpc", "sc-inc-gpc", "sc-inc-gpc0",
+        "sc-inc-gpc1", "sc-set-gpt", "sc-set-gpt0", "set-log-level", "set-priority-class", "set-priority-offset",
+        "set-var", "set-var-fmt", "silent-drop", "switch-mode", "track-sc0", "track-sc1", "track-sc2", "unset-var",
+    )
+)  # fmt: skip
+_CHECKS = frozenset(
+    (
+        "comment", "disable-on-404", "expect", "send", "send-binary", "send-binary-lf", "send-lf", "send-state",
+        "set-var", "set-var-fmt", "unset-var",
+    )
+)  # fmt: skip
+_OPTIONS = frozenset(
+    (
+        "abortonclose", "allbackups", "checkcache", "clitcpka", "contstats", "dontlog-normal", "dontlognull",
+        "forwardfor", "h1-case-adjust-bogus-client", "h1-case-adjust-bogus-server", "http-buffer-request",
+        "http-ignore-probes", "http-keep-alive", "http-no-delay", "http-pretend-keepalive",
+        "http-restrict-req-hdr-names", "http-server-close", "http-use-proxy-header", "httpchk", "httpclose", "httplog",
+        "httpslog", "idle-close-on-response", "independent-streams", "ldap-check", "log-health-checks",
+        "log-separate-errors", "logasap", "mysql-check", "nolinger", "originalto", "persist", "pgsql-check",
+        "prefer-last-server", "redis-check", "redispatch", "smtpchk", "socket-stats", "splice-auto", "splice-request",
+        "splice-response", "spop-check", "srvtcpka", "ssl-hello-chk", "tcp-check", "tcp-smart-accept",
+        "tcp-smart-connect", "tcpka", "tcplog",
+    )
+)  # fmt: skip
+_STAGES = frozenset(("connection", "content", "session"))
+_INSPECTION = "inspect-delay"
+ACTIONS = {
+    "http-after-response": _HTTP_ACTIONS,
+    "http-check": _CHECKS,
+    "http-request": _HTTP_ACTIONS,
+    "http-response": _HTTP_ACTIONS,
+    "option": _OPTIONS,
+    "tcp-check": _CHECKS,
+    "tcp-request": _TCP_ACTIONS,
+    "tcp-response": _TCP_ACTIONS,
+}
+"""Actions, checks and options, by the first word of a line. Those that connect to another address than a server's
+(``set-dst``, ``do-resolve``, ``attach-srv``, ``connect``, ``transparent``), change maps and ACLs by their file, spoof a
+source, or run services, Lua and agents (``use-service``, ``send-spoe-group``) are excluded."""
+
+
+def line_problem(line: str, keywords: Collection[str]) -> str:
+    """Why this line is refused; empty if it is accepted. ``keywords``: with which it may begin."""
+    words = words_of_line(line)
+    if words is None:
+        return f"a line has other quoting than is allowed: {QUOTING}"
+    if not words or words[0] not in keywords:
+        given = words[0] if words else ""
+        return f"a line begins with {given[:60]!r}; allowed: {', '.join(sorted(keywords))}"
+    if excluded := _excluded_action(words):
+        return (
+            f"a line has {excluded[:60]!r}; servers alone say where a connection goes to, and nothing else is run; "
+            f"allowed after {words[0]}: {', '.join(sorted(ACTIONS[words[0]]))}"
+        )
+    if file := file_read_by(words):
+        return f"a line reads {file[:60]!r}; files of the load balancer alone, by their names, are allowed"
+    return ""
+
+
+def _excluded_action(words: Sequence[str]) -> str:
+    """The word that is no action that this line may have; empty if there is none."""
+    allowed = ACTIONS.get(words[0])
+    if allowed is None:
+        return ""
+    rest = words[1:]
+    if words[0].startswith("tcp-re"):
+        if rest[:1] == (_INSPECTION,):
+            return ""
+        if rest[:1] and rest[0] in _STAGES:
+            rest = rest[1:]
+    action = rest[0].partition("(")[0] if rest else ""
+    return "" if action in allowed else action or "no action"

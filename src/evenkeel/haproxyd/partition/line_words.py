@@ -1,0 +1,34 @@
+"""The words of a line of configuration, exactly as HAProxy reads them. Pure.
+
+HAProxy's tokenizer knows more ways to quote than lines need: ``\\x66ile`` and ``f"i"le`` are ``file``, and ``$X`` in
+double quotes is a variable (configuration manual, 2.2 "Quoting and escaping"). Lines that use them are refused, so that
+validation and HAProxy see the same words.
+"""
+
+import re
+
+_PIECES = r"[^ '\"\\$#]|'[^']*'|\\'"
+_WORD = re.compile(rf"(?:{_PIECES})+")
+_PIECE = re.compile(_PIECES)
+QUOTING = "single quotes, with \\' between them for a single quote; no other quotes, escapes, variables or comments"
+"""What is allowed in a line, for messages."""
+
+
+def words_of_line(line: str) -> tuple[str, ...] | None:
+    """The words without their quotes; None: the line has other quoting than :data:`QUOTING`, or a quote is open."""
+    words: list[str] = []
+    at = 0
+    while at < len(line):
+        if line[at] == " ":
+            at += 1
+            continue
+        found = _WORD.match(line, at)
+        if found is None or line[found.end() : found.end() + 1] not in ("", " "):
+            return None
+        words.append(_PIECE.sub(_unquoted, found[0]))
+        at = found.end()
+    return tuple(words)
+
+
+def _unquoted(piece: re.Match[str]) -> str:
+    return piece[0].strip("'") if len(piece[0]) > 1 and piece[0][0] == "'" else piece[0].removeprefix("\\")

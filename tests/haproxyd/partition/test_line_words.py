@@ -1,0 +1,28 @@
+"""The words that validation sees of a line are those that HAProxy sees."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.devices.haproxy.render.quoting import line
+from evenkeel.haproxyd.partition.line_words import words_of_line
+
+TEXTS = st.text(st.characters(min_codepoint=0x20, exclude_characters="\x7f", exclude_categories=("Cs",)), min_size=1)
+
+
+@given(st.lists(TEXTS, max_size=6))
+def test_what_a_driver_quotes_is_read_as_it_was(texts: list[str]) -> None:
+    assert words_of_line(line(*texts)) == tuple(texts)
+
+
+@given(TEXTS)
+def test_a_word_has_no_quoting_left_that_haproxy_would_replace(text: str) -> None:
+    words = words_of_line(text)
+    if not any(special in text for special in "'\"\\$#"):
+        assert words == tuple(text.split(" ")) or words == tuple(filter(None, text.split(" ")))
+    elif words is not None:
+        assert "'" in text
+
+
+def test_quotes_are_removed_inside_words_also() -> None:
+    assert words_of_line("  a'b c'd  '' 'it'\\''s' \\'") == ("ab cd", "", "it's", "'")
+    assert words_of_line("") == ()
