@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import PBES, serialize_
 from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, Secret
 from evenkeel.core.errors import CertificateError, CertificateTooLarge, ChainOutOfOrder, Pkcs12Unreadable
 from evenkeel.key_managers.parsing import certificate_bundle, pkcs12_bundle
-from evenkeel.key_managers.parsing.pkcs12 import CHILD
-from evenkeel.key_managers.parsing.pkcs12_child import ADDRESS_SPACE_BYTES, CPU_SECONDS
+from evenkeel.key_managers.parsing.child_process import ADDRESS_SPACE_BYTES, CPU_SECONDS
 from tests.key_managers.authority import INTERMEDIATE, LEAF, ROOT, STRANGER
 
 REF = "barbican"
@@ -91,7 +90,8 @@ def test_a_million_rounds_are_no_endless_work() -> None:
 
 def test_the_process_that_reads_it_has_a_limit_of_memory_and_leaves_no_core_file() -> None:
     told = "print(resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_CORE))"
-    work = f"import resource; from {CHILD} import main; main(); {told}"
+    child = "evenkeel.key_managers.parsing"
+    work = f"import resource; from {child}.pkcs12_child import *; serve(parsed); {told}"
     done = subprocess.run([sys.executable, "-c", work], input=b"\nrubbish", capture_output=True, check=True)
 
     assert done.stdout.decode().strip() == f"({ADDRESS_SPACE_BYTES}, {ADDRESS_SPACE_BYTES}) (0, 0)"

@@ -1,8 +1,10 @@
-"""The cost of decrypting a PKCS#8 key (RFC 5958), read from its DER before decrypting: the file sets the cost, and an
-attacker's file could ask for 10^9 rounds."""
+"""What a private key's DER shows before a library parses it: the cost of decrypting it, and its algorithm. The file
+sets both, and an attacker's file could ask for 10^9 rounds, or be of an algorithm whose numbers take minutes.
+"""
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Sequence
 from math import prod
 
@@ -11,18 +13,41 @@ ROUNDS_MAX = 1_000_000
 SCRYPT_COST_MAX = 1 << 20
 """Product of scrypt's cost, block size and parallelization; OpenSSL's default is an eighth of it. 128 MiB and half a
 second."""
-_SEQUENCE, _INTEGER = 0x30, 0x02
+_SEQUENCE, _INTEGER, _OCTETS, _OBJECT = 0x30, 0x02, 0x04, 0x06
 _DEPTH_MAX = 8
+_BODY = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----(.*)-----END ", re.DOTALL)
+_RSA = bytes.fromhex("2a864886f70d010101")
+_EC = bytes.fromhex("2a8648ce3d0201")
+"""Algorithms of PKCS#8 (RFC 3279, 2.3)."""
 
 
-def work_factor_exceeded(pem: bytes) -> bool:
-    """Whether the encryption's parameters exceed the limits. False for invalid DER, which the parser refuses later."""
-    body = b"".join(line for line in pem.splitlines() if line and b":" not in line and not line.startswith(b"-"))
+def der_of_pem(pem: bytes) -> bytes:
+    """The content of one PEM block, wherever its lines break; empty if it is not in base64. Headers are left out."""
+    found = _BODY.search(pem)
+    body = b"".join(line for line in found[1].splitlines() if b":" not in line) if found else b""
     try:
-        der = base64.b64decode(body)
+        return base64.b64decode(body)
     except binascii.Error:
+        return b""
+
+
+def work_factor_exceeded(der: bytes) -> bool:
+    """Whether the parameters of an encrypted PKCS#8 key (RFC 5958) exceed the limits, or there are none."""
+    found = list(_parameters(der, _DEPTH_MAX))
+    return not found or any(_asks_too_much(numbers) for numbers in found)
+
+
+def is_rsa_or_ec(der: bytes) -> bool:
+    """Whether an unencrypted private key is RSA or EC: as PKCS#8 (RFC 5958), PKCS#1 (RFC 8017) or SEC 1 (RFC 5915)."""
+    outer = list(_elements(der))
+    if len(outer) != 1 or outer[0][0] != _SEQUENCE:
         return False
-    return any(_asks_too_much(numbers) for numbers in _parameters(der, _DEPTH_MAX))
+    inner = list(_elements(outer[0][1]))
+    tags = [tag for tag, _ in inner]
+    if tags[:2] == [_INTEGER, _SEQUENCE]:
+        algorithm = next(_elements(inner[1][1]), None)
+        return algorithm in ((_OBJECT, _RSA), (_OBJECT, _EC))
+    return tags == [_INTEGER] * 9 or tags[:2] == [_INTEGER, _OCTETS]
 
 
 def _asks_too_much(numbers: Sequence[int]) -> bool:

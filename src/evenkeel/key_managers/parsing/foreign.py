@@ -1,13 +1,14 @@
 """Exceptions that ``cryptography`` raises for input it cannot parse."""
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.utils import CryptographyDeprecationWarning
 
 FOREIGN = (
     ValueError,
     TypeError,
     OverflowError,
+    InternalError,  # a limit of OpenSSL that the library does not know
     UnsupportedAlgorithm,
     InvalidSignature,
     x509.DuplicateExtension,

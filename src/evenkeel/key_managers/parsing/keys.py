@@ -1,4 +1,9 @@
-"""Private keys: parsed with or without a passphrase, and checked against their certificate."""
+"""Private keys: parsed with or without a passphrase, and checked against their certificate.
+
+What a tenant's key may cost is bounded: an encrypted one is decrypted in a process with limits, and of the others only
+RSA and EC keys are parsed, without a test for primes, which takes seconds for large ones and holds the interpreter's
+lock meanwhile. The numbers of an RSA key are checked against each other and against the certificate instead.
+"""
 
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import (
@@ -6,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
     PublicFormat,
-    load_pem_private_key,
+    load_der_private_key,
 )
 
 from evenkeel.core.certificates import PrivateKey, Secret
@@ -17,13 +22,15 @@ from evenkeel.core.errors import (
     PrivateKeyMismatch,
     PrivateKeyUnreadable,
 )
-from evenkeel.key_managers.parsing.der import work_factor_exceeded
+from evenkeel.key_managers.parsing.child_process import Unparsed, parsed_apart
+from evenkeel.key_managers.parsing.der import der_of_pem, is_rsa_or_ec, work_factor_exceeded
 from evenkeel.key_managers.parsing.facts import PublicKey
 from evenkeel.key_managers.parsing.foreign import FOREIGN
 
 KEY_BYTES_MAX = 8 * 1024
-"""An encrypted RSA key of 8192 bits has 6.6 KiB. The time to check a key grows with the cube of its size."""
+"""An encrypted RSA key of 8192 bits has 6.6 KiB."""
 PASSPHRASE_BYTES_MAX = 1024
+CHILD = "evenkeel.key_managers.parsing.encrypted_key_child"
 _PKCS8_ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
 LoadedKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
@@ -32,19 +39,21 @@ LoadedKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 def read_private_key(pem: bytes, passphrase: Secret | None, reference: str) -> LoadedKey:
     """The key in a PEM block; a passphrase is ignored if the key is not encrypted.
 
-    Raises :class:`CertificateError`.
+    Blocks for at most :data:`evenkeel.key_managers.parsing.child_process.READ_SECONDS`. Raises
+    :class:`CertificateError`.
     """
     if len(pem) > KEY_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its private key may have {KEY_BYTES_MAX} bytes.")
-    encrypted = is_encrypted(pem)
-    if encrypted:
-        _check_passphrase(pem, passphrase, reference)
+    der = _decrypted(pem, passphrase, reference) if is_encrypted(pem) else der_of_pem(pem)
+    if not is_rsa_or_ec(der):
+        raise PrivateKeyUnreadable(reference, "It must be RSA or ECDSA.")
     try:
-        key = load_pem_private_key(pem, passphrase.reveal() if encrypted and passphrase else None)
+        key = load_der_private_key(der, None, unsafe_skip_rsa_key_validation=True)
     except FOREIGN:
-        kind = PassphraseWrong if encrypted else PrivateKeyUnreadable
-        raise kind(reference) from None
-    if isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
+        raise PrivateKeyUnreadable(reference) from None
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        return key
+    if isinstance(key, rsa.RSAPrivateKey) and _fits_together(key.private_numbers()):
         return key
     raise PrivateKeyUnreadable(reference)
 
@@ -66,10 +75,31 @@ def written_out(key: LoadedKey) -> PrivateKey:
     return PrivateKey(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
-def _check_passphrase(pem: bytes, passphrase: Secret | None, reference: str) -> None:
-    if passphrase is None or not passphrase.reveal():
+def _fits_together(numbers: rsa.RSAPrivateNumbers) -> bool:
+    """Whether these are two factors of the modulus, and exponents and coefficient of theirs (RFC 8017, 3.2)."""
+    p, q, d = numbers.p, numbers.q, numbers.d
+    return (
+        min(p, q) > 1
+        and p * q == numbers.public_numbers.n
+        and all(numbers.public_numbers.e * d % (factor - 1) == 1 for factor in (p, q))
+        and (numbers.dmp1, numbers.dmq1) == (d % (p - 1), d % (q - 1))
+        and numbers.iqmp * q % p == 1
+    )
+
+
+def _decrypted(pem: bytes, passphrase: Secret | None, reference: str) -> bytes:
+    """The key as unencrypted PKCS#8 in DER."""
+    word = passphrase.reveal() if passphrase else b""
+    if not word:
         raise PassphraseNeeded(reference)
-    if len(passphrase.reveal()) > PASSPHRASE_BYTES_MAX:
+    if len(word) > PASSPHRASE_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its passphrase may have {PASSPHRASE_BYTES_MAX} bytes.")
-    if _PKCS8_ENCRYPTED in pem and work_factor_exceeded(pem):  # OpenSSL's traditional format has one round
+    # OpenSSL's traditional format has one round
+    if _PKCS8_ENCRYPTED in pem and work_factor_exceeded(der_of_pem(pem)):
         raise PrivateKeyUnreadable(reference, "Its encryption takes too much work.")
+    try:
+        return parsed_apart(CHILD, pem, word)
+    except Unparsed as error:
+        if str(error):
+            raise PrivateKeyUnreadable(reference, str(error)) from None
+        raise PassphraseWrong(reference) from None

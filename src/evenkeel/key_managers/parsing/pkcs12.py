@@ -1,14 +1,6 @@
-"""PKCS#12 files (RFC 7292) converted to PEM, in a process of their own.
-
-A file of a few kilobytes can request key derivation rounds, or contain primes, that keep the library busy for hours,
-and part of that is encrypted, so it cannot be checked before. A thread inside the library cannot be stopped; a process
-can be killed.
+"""PKCS#12 files (RFC 7292) converted to PEM, in a process of their own: what they request is partly encrypted, so it
+cannot be checked before.
 """
-
-import base64
-import signal
-import subprocess
-import sys
 
 import msgspec
 
@@ -16,13 +8,10 @@ from evenkeel.core.certificates import CERTIFICATE_BYTES_MAX, CertificateBundle,
 from evenkeel.core.errors import CertificateTooLarge, Pkcs12Unreadable
 from evenkeel.core.values import Value
 from evenkeel.key_managers.parsing.bundles import certificate_bundle
+from evenkeel.key_managers.parsing.child_process import READ_SECONDS, Unparsed, parsed_apart
 from evenkeel.key_managers.parsing.keys import PASSPHRASE_BYTES_MAX
 from evenkeel.key_managers.parsing.pem import check_size
 
-READ_SECONDS = 10.0
-"""Usual files take 0.2 s, most of it the start of the process."""
-_OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
-"""Signals that end a process over its CPU time limit."""
 CHILD = "evenkeel.key_managers.parsing.pkcs12_child"
 
 
@@ -48,20 +37,10 @@ def pkcs12_bundle(
     if len(word) > PASSPHRASE_BYTES_MAX:
         raise CertificateTooLarge(reference, f"Its passphrase may have {PASSPHRASE_BYTES_MAX} bytes.")
     try:
-        done = subprocess.run(  # noqa: S603  # runs this interpreter with a module of ours
-            [sys.executable, "-m", CHILD],
-            input=base64.b64encode(word) + b"\n" + content,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=timeout_seconds,
-            check=True,
-        )
-        parts = msgspec.msgpack.decode(done.stdout, type=Pkcs12Parts)
-    except subprocess.TimeoutExpired:
-        raise Pkcs12Unreadable(reference, f"It could not be decrypted within {timeout_seconds:g} s.") from None
-    except subprocess.CalledProcessError as error:
-        detail = "It takes too much work to decrypt." if -error.returncode in _OUT_OF_TIME else ""
-        raise Pkcs12Unreadable(reference, detail) from None
+        found = parsed_apart(CHILD, content, word, timeout_seconds=timeout_seconds)
+        parts = msgspec.msgpack.decode(found, type=Pkcs12Parts)
+    except Unparsed as error:
+        raise Pkcs12Unreadable(reference, str(error)) from None
     except msgspec.DecodeError:
         raise Pkcs12Unreadable(reference) from None
     return certificate_bundle(

@@ -1,0 +1,69 @@
+"""Work on a tenant's file in a process of its own, with limits.
+
+A file of a few kilobytes can request key derivation rounds, or contain numbers, that keep the library busy for hours,
+and holds the interpreter's lock meanwhile, so that a thread stops the whole process. A process can be killed.
+"""
+
+import base64
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+
+from evenkeel.key_managers.parsing.foreign import FOREIGN
+
+READ_SECONDS = 10.0
+"""Usual files take 0.2 s, most of it the start of the process."""
+ADDRESS_SPACE_BYTES = 1 << 30
+"""The process itself uses a third of it; a file can request any amount of memory."""
+CPU_SECONDS = 2
+"""CPU time limit. The process needs 0.2 s to start, and a million rounds of key derivation take 0.5 s. Kept low because
+one tenant can refer to a thousand files, which are all read again regularly."""
+NICENESS = 5
+"""The controllers' other work has priority."""
+_OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL)
+"""Signals that end a process over its CPU time limit."""
+
+
+class Unparsed(Exception):
+    """The process gave no result: the file cannot be parsed, or (then with a text) takes too much work."""
+
+
+def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS) -> bytes:
+    """What ``module`` writes about ``content``; see :func:`serve`. Blocks for at most ``timeout_seconds``. Raises
+    :class:`Unparsed`.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603  # runs this interpreter with a module of ours
+            [sys.executable, "-m", module],
+            input=base64.b64encode(passphrase) + b"\n" + content,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=timeout_seconds,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise Unparsed(f"It could not be decrypted within {timeout_seconds:g} s.") from None
+    except subprocess.CalledProcessError as error:
+        raise Unparsed("It takes too much work to decrypt." if -error.returncode in _OUT_OF_TIME else "") from None
+    return done.stdout
+
+
+def serve(parse: Callable[[bytes, bytes], bytes]) -> int:
+    """The main function of such a module: ``parse`` has a content and a passphrase, and raises one of :data:`FOREIGN`.
+    Standard input: the passphrase in base64, a line break and the content; standard output: the result. Returns the
+    exit code, 1 without output if the content cannot be parsed.
+    """
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would contain the key
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    os.nice(NICENESS)
+    word, _, content = sys.stdin.buffer.read().partition(b"\n")
+    try:
+        result = parse(content, base64.b64decode(word))
+    except (*FOREIGN, MemoryError):
+        return 1
+    sys.stdout.buffer.write(result)
+    return 0

@@ -1,0 +1,22 @@
+"""The process that decrypts one private key, a PEM block: its result is the key as unencrypted PKCS#8 in DER."""
+
+import sys
+
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from evenkeel.key_managers.parsing.child_process import serve
+
+
+def decrypted(pem: bytes, passphrase: bytes) -> bytes:
+    """The key. Raises one of :data:`evenkeel.key_managers.parsing.foreign.FOREIGN`."""
+    key = load_pem_private_key(pem, passphrase, unsafe_skip_rsa_key_validation=True)  # the caller validates it
+    return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+
+
+if __name__ == "__main__":
+    sys.exit(serve(decrypted))
