@@ -43,6 +43,7 @@ from evenkeel.cli.client import Client, ClientError, UsageError
 from evenkeel.cli.config_import.command import ImportConfig
 from evenkeel.cli.login import login_headers
 from evenkeel.cli.progress import WAIT_OPTION
+from evenkeel.cli.terminal import EscapedStream
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:9876"
 
@@ -125,6 +126,7 @@ class EvenKeelApp(App):
             command_manager=manager,
             deferred_help=True,  # --help after a command is that command's
         )
+        self.stderr = EscapedStream(self.stderr)
         self.exit_code: int | None = None
 
     def build_option_parser(
