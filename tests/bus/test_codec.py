@@ -52,6 +52,17 @@ def test_the_size_limit_holds_to_the_byte() -> None:
         encode(CALL, message_id="m", max_bytes=size - 1)
 
 
+def report_of(*, value: str, limit: str) -> bytes:
+    """An agent's report of one capacity figure, in JSON."""
+    figure = f'{{"value":{value},"limit":{limit}}}'
+    body = f'{{"type":"report_state","agent_id":"a","session_id":"s","capacity":{{"node_count":{figure}}}}}'
+    return f'{{"version":1,"id":"x","body":{body}}}'.encode()
+
+
+def test_figures_of_capacity_are_numbers_that_can_be_compared() -> None:
+    assert decode(report_of(value="10", limit="0.5")).body
+
+
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
@@ -64,6 +75,10 @@ def test_the_size_limit_holds_to_the_byte() -> None:
         (b'{"version":1,"id":"x","body":{"type":"secret-of-the-future"}}', "unknown type"),
         (b'{"version":1,"id":"x","body":{"type":"keepalive"}}', "malformed"),
         (b'{"version":1,"id":"x\xff","body":{}}', "a"),
+        (report_of(value="1", limit="0"), "malformed"),
+        (report_of(value="1", limit="-1"), "malformed"),
+        (report_of(value="1e300", limit="1"), "malformed"),
+        (report_of(value="1e999", limit="1"), "malformed"),
     ],
 )
 def test_what_cannot_be_understood_is_rejected_with_a_reason(raw: bytes, reason: str) -> None:

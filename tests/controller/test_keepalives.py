@@ -91,9 +91,10 @@ async def test_a_lost_session_is_told_to_its_agent_alone() -> None:
     assert [type(answer) for answer in answers] == [SessionState, SessionLost, SessionState]
 
 
-async def test_a_value_that_no_database_stores_spoils_no_other_keepalive() -> None:
+@pytest.mark.parametrize("problem", [Invalid("the database cannot hold it"), ZeroDivisionError()])
+async def test_one_that_cannot_be_renewed_spoils_no_other_keepalive(problem: Exception) -> None:
     store = Store()
-    store.error = Invalid("a text is one that the database cannot hold")
+    store.error = problem
     subject = rounds(store)
     answers = await asyncio.gather(*(subject.answer(call(f"a{number}")) for number in range(3)))
     assert answers == [state(5.0)] * 3

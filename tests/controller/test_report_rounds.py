@@ -63,14 +63,15 @@ async def test_what_arrives_during_a_transaction_is_the_next_one() -> None:
 
 
 @pytest.mark.usefixtures("patient")
-async def test_a_value_that_cannot_be_stored_costs_its_own_report_only() -> None:
+@pytest.mark.parametrize("problem", [Invalid("a NUL"), ZeroDivisionError()], ids=["refused", "unexpected"])
+async def test_what_cannot_be_recorded_costs_its_own_report_only(problem: Exception) -> None:
     reports = Reports()
-    reports.problems["x1"] = Invalid("a NUL")
+    reports.problems["x1"] = problem
     at = rounds(reports)
     calls = [at.record(report(f"x{n}")) for n in range(3)]
     first, second, third = await asyncio.gather(*calls, return_exceptions=True)
     assert isinstance(first, ReportReceipt) and isinstance(third, ReportReceipt)
-    assert isinstance(second, Invalid)
+    assert second is problem
 
 
 @pytest.mark.usefixtures("patient")

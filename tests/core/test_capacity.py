@@ -52,6 +52,7 @@ def test_an_empty_policy_limits_nothing(text: str) -> None:
         ("tenant_count:-3", "'-3'", "above 0"),
         ("tenant_count:nan", "'nan'", "above 0"),
         ("tenant_count:inf", "'inf'", "above 0"),
+        ("tenant_count:2e18", "'2e18'", "at most 1e+18"),
         ("tenant_count:1:2", "'1:2'", "above 0"),
         ("node_count:1, node_count:2", "node_count", "one limit"),
     ],

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Sequence
 from typing import NamedTuple
 
 from evenkeel.controller.answers import answer_with, fail, give
-from evenkeel.core.errors import RequestError
+from evenkeel.core.errors import Unavailable
 from evenkeel.core.messages import Keepalive, SessionState
 from evenkeel.core.ports import OwnershipStore
 from evenkeel.core.ports.ownership import ArrivedKeepalive
@@ -74,10 +74,10 @@ class KeepaliveRounds:
         """None: to be renewed alone."""
         try:
             return await self._ownership.keepalives(arrived, ttl_seconds=self._ttl_seconds)
-        except RequestError:  # a value of one of them cannot be stored
-            return [None] * len(arrived)
-        except Exception as error:  # each caller raises it
+        except Unavailable as error:  # each caller raises it
             return [error] * len(arrived)
+        except Exception:  # of one of them: a value that cannot be stored, for example
+            return [None] * len(arrived)
 
     async def _alone(self, waiting: _Waiting) -> None:
         renewal = self._ownership.keepalive(waiting.arrived(), ttl_seconds=self._ttl_seconds)

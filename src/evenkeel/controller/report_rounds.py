@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evenkeel.controller.answers import answer_with, fail, give
 from evenkeel.core.control import Change
-from evenkeel.core.errors import RequestError
+from evenkeel.core.errors import Unavailable
 from evenkeel.core.messages import ReportApplied, ReportReceipt
 from evenkeel.core.ports import ReportStore
 
@@ -69,12 +69,12 @@ class ReportRounds:
             return
         try:
             receipts = await self._reports.record_all_applied([each.report for each in taken], tell=self._tell)
-        except RequestError:  # a value of one of them cannot be stored
-            for each in taken:
-                await self._alone(each)
-        except Exception as error:  # each caller raises it
+        except Unavailable as error:  # each caller raises it
             for each in taken:
                 fail(each.answer, error)
+        except Exception:  # of one of them: a value that cannot be stored, for example
+            for each in taken:
+                await self._alone(each)
         else:
             for each, receipt in zip(taken, receipts, strict=True):
                 give(each.answer, receipt)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from enum import StrEnum
 
-from evenkeel.core.messages import CapacityFigure
+from evenkeel.core.messages import CAPACITY_MAX, CapacityFigure
 
 OPTION = "capacity_policy"
 
@@ -51,8 +51,10 @@ def _limit(name: str, text: str) -> float:
         limit = float(text)
     except ValueError:
         limit = math.nan
-    if not (math.isfinite(limit) and limit > 0):
-        raise ValueError(f"{OPTION}: {name}: {text!r} is no limit; allowed are numbers above 0")
+    if not 0 < limit <= CAPACITY_MAX:
+        raise ValueError(
+            f"{OPTION}: {name}: {text!r} is no limit; allowed are numbers above 0, at most {CAPACITY_MAX:g}"
+        )
     return limit
 
 

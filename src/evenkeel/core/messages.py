@@ -8,6 +8,10 @@ Agents call on the environment's shared callback queue and get a :class:`Reply`;
 agent's own queue.
 """
 
+from typing import Annotated
+
+import msgspec
+
 from evenkeel.core.adoption import FoundAddress
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.enhanced_services import EnhancedService
@@ -151,11 +155,15 @@ class ReportState(Message, tag="report_state"):
 MOVED_NETWORKS_MAX = 500
 
 
+CAPACITY_MAX = 1e18
+"""Of a metric's value and limit: what is computed from them stays a number."""
+
+
 class CapacityFigure(Wire):
     """The measured value of a metric, and its limit by the operator's ``capacity_policy``."""
 
-    value: float
-    limit: float
+    value: Annotated[float, msgspec.Meta(ge=-CAPACITY_MAX, le=CAPACITY_MAX)]
+    limit: Annotated[float, msgspec.Meta(gt=0, le=CAPACITY_MAX)]
 
 
 class DeviceState(Wire):
