@@ -75,6 +75,8 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surr
     orphaned = asyncio.create_task(around.parent.answer() if around.parent else stop.wait())
     try:
         await asyncio.wait({serving, stopped, orphaned}, return_when=asyncio.FIRST_COMPLETED)
+        if orphaned.done() and (error := orphaned.exception()) is not None:
+            log.error("the connection to the parent failed", exc_info=error)
         if not serving.done():
             serving.cancel()
         with contextlib.suppress(asyncio.CancelledError):

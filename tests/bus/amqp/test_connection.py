@@ -127,3 +127,53 @@ async def test_a_broker_that_does_not_answer_is_left(monkeypatch: pytest.MonkeyP
     await eventually(lambda: served == (1 if answers else 2))
     assert asked == ["open"]
     await connection.close()
+
+
+class Broker:
+    """Connections that are established at once, and whose end is told when the test says so."""
+
+    def __init__(self) -> None:
+        self.made: list[Broker.Connection] = []
+
+    class Connection:
+        def __init__(self) -> None:
+            self.close_callbacks: set[Callable[[], None]] = set()
+
+        async def connect(self) -> None:
+            pass
+
+        async def close(self) -> None:
+            pass
+
+        def end(self) -> None:
+            for told in self.close_callbacks:
+                told()
+
+    def connection(self, _url: object) -> "Broker.Connection":
+        self.made.append(self.Connection())
+        return self.made[-1]
+
+
+async def test_the_late_end_of_a_former_connection_does_not_end_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = Broker()
+    monkeypatch.setattr(module.aio_pika, "Connection", broker.connection)
+    sessions: list[object] = []
+
+    async def opened(_connection: object) -> object:
+        sessions.append(object())
+        return sessions[-1]
+
+    connection: AmqpConnection[object] = AmqpConnection(
+        parse_nodes("amqp://guest:guest@127.0.0.1:1"), name="test", complaints=ConnectionErrorLog(), open_session=opened
+    )
+    connection.start()
+    first = await connection.session(timeout_seconds=60.0)
+    connection.drop(first)
+    await eventually(lambda: connection.current not in (None, first))
+    broker.made[0].end()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(broker.made) == 2
+    broker.made[1].end()
+    await eventually(lambda: len(broker.made) == 3)
+    await connection.close()

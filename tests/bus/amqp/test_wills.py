@@ -69,6 +69,27 @@ async def test_each_lost_connection_is_told_of(amqp: Amqp, queue: str, heard: Re
     await announcement.close()
 
 
+@pytest.mark.parametrize("ends", ["channel", "queue"])
+async def test_a_will_whose_channel_or_queue_the_broker_ends_is_left_again(
+    amqp: Amqp, queue: str, heard: Recorder, ends: str
+) -> None:
+    announcement = await (await announcer(amqp)).announce(amqp.name(), Will(queue=queue, message=NOTICE))
+    will, session = announcement._will, announcement._link.current
+    assert will is not None and will._channel is not None and will._queue is not None
+    if ends == "channel":
+        await will._channel.close()
+    else:
+        await will._queue.delete(if_unused=False, if_empty=False)
+    await eventually(lambda: announcement._link.current not in (None, session))
+    told = len(heard.got)
+    await eventually(lambda: will._held is not None)
+    again = announcement._link.current
+    assert again is not None
+    await again.queue.channel.close()
+    await eventually(lambda: len(heard.got) > told)
+    await announcement.close()
+
+
 async def test_a_will_is_renewed_and_still_told_once(
     amqp: Amqp, queue: str, heard: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,21 @@ async def test_a_worker_answers_as_soon_as_it_has_metrics_and_ends_with_its_pare
     await asyncio.wait_for(answering, 60)
 
 
+async def test_metrics_that_fail_do_not_end_the_worker(pair: Pair) -> None:
+    line, parent = pair
+    failures = [ValueError("a row of a newer version"), None]
+
+    async def before() -> None:
+        if (failure := failures.pop(0)) is not None:
+            raise failure
+
+    parent.expose(before)
+    answering = asyncio.create_task(parent.answer())
+    assert await line.exposition("", within_seconds=60) == b""
+    assert b'worker="3"' in await line.exposition("", within_seconds=60)
+    answering.cancel()
+
+
 async def test_a_header_cannot_ask_twice(pair: Pair) -> None:
     line, parent = pair
     parent.expose()

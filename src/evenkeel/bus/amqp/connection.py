@@ -163,7 +163,7 @@ class AmqpConnection(Generic[S]):
         """Connect, and return when the connection is lost. Raises :class:`BusUnavailable` if it was never
         established.
         """
-        self._lost.clear()
+        self._lost = lost = asyncio.Event()  # of this connection: one that closes late concerns no later one
         # created before connecting, so that it is always closed: else the library would do that at garbage collection,
         # perhaps in a closed event loop
         connection = aio_pika.Connection(URL(node.url(self._name, idle=self._ask is not None)))
@@ -172,13 +172,13 @@ class AmqpConnection(Generic[S]):
                 async with asyncio.timeout(CONNECT_SECONDS):
                     with refusals(node):
                         await connection.connect()
-                connection.close_callbacks.add(lambda *_: self._lost.set())
+                connection.close_callbacks.add(lambda *_: lost.set())
                 async with asyncio.timeout(SETUP_SECONDS):
                     self._session = await self._open_session(connection)
             self._complaints.connected(node)
             log.info("message broker connected", node=str(node), client=self._name)
             self._up.set()
-            await self._lost.wait()
+            await lost.wait()
         finally:
             self._session = None
             self._up.clear()

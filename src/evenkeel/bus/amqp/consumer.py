@@ -103,9 +103,9 @@ class AmqpSubscription:
                 await declare_calls(channel, queue)
         await self._set_limit(channel)
         # in both cases the connection cannot be used any more: restart, which declares the queue again
-        channel.close_callbacks.add(lambda *_: self._restart())
+        channel.close_callbacks.add(lambda *_: self._restart(channel))
         underlay = await channel.get_underlay_channel()
-        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
+        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart(channel))
         if self._is_light:  # by the lower layer of the client library, whose messages cost less
             begun = await underlay.basic_consume(queue.name, self._received_light, no_ack=True)
             return _Consumer(channel, queue, str(begun.consumer_tag))
@@ -118,8 +118,9 @@ class AmqpSubscription:
         """Connect again if the broker does not answer: another connection to it was lost."""
         self._link.verify()
 
-    def _restart(self) -> None:
-        if (consumer := self._link.current) is not None and not self._closing.is_set():
+    def _restart(self, channel: AbstractChannel) -> None:
+        consumer = self._link.current
+        if consumer is not None and consumer.channel is channel and not self._closing.is_set():
             self._link.drop(consumer)
 
     async def _received_light(self, message: DeliveredMessage) -> None:

@@ -76,7 +76,8 @@ class Probes:
 class _Announced:
     """The queue on one connection."""
 
-    def __init__(self, channel: AbstractChannel, queue: AbstractQueue) -> None:
+    def __init__(self, connection: AbstractConnection, channel: AbstractChannel, queue: AbstractQueue) -> None:
+        self.connection = connection
         self.channel = channel
         self.queue = queue
 
@@ -131,13 +132,14 @@ class AmqpAnnouncement:
 
     async def _open(self, connection: AbstractConnection) -> _Announced:
         if self._will is not None:
-            await self._will.leave(connection)  # first: a name that is present has left its will
+            # first: a name that is present has left its will
+            await self._will.leave(connection, on_lost=lambda: self._restart(connection))
         channel, queue = await self._declare(connection)
-        channel.close_callbacks.add(lambda *_: self._restart())
+        channel.close_callbacks.add(lambda *_: self._restart(connection))
         underlay = await channel.get_underlay_channel()
-        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart())
+        underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart(connection))
         await queue.consume(_dropped, no_ack=True, exclusive=True)
-        return _Announced(channel, queue)
+        return _Announced(connection, channel, queue)
 
     async def _declare(self, connection: AbstractConnection) -> tuple[AbstractChannel, AbstractQueue]:
         """Declare the queue; waits while the broker has not yet noticed that the previous connection is lost."""
@@ -154,8 +156,9 @@ class AmqpAnnouncement:
             except (ChannelLockedResource, ChannelNotFoundEntity):
                 await asyncio.sleep(TAKEN_RETRY_SECONDS)
 
-    def _restart(self) -> None:
-        if (session := self._link.current) is not None and not self.closed:
+    def _restart(self, connection: AbstractConnection) -> None:
+        session = self._link.current
+        if session is not None and session.connection is connection and not self.closed:
             self._link.drop(session)
 
 

@@ -11,6 +11,7 @@ A will is not persistent: after a restart of the broker none is left, and each p
 import asyncio
 import contextlib
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -45,20 +46,26 @@ class WillQueue:
         self._renewing: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def leave(self, connection: AbstractConnection) -> None:
+    async def leave(self, connection: AbstractConnection, *, on_lost: Callable[[], None]) -> None:
         """Leave the will on a new connection. Without the permission there is none, and controllers notice later that
-        the process has gone.
+        the process has gone. ``on_lost``: the broker has closed its channel or deleted its queue.
         """
-        self._held = None
+        self._held = self._channel = None
         channel = await connection.channel(publisher_confirms=False)
         try:
-            await self._leave(channel)
+            await self._leave(channel, on_lost)
         except ChannelAccessRefused as error:
             log.warning(
                 "the broker refuses a will; see evenkeel-rabbitmq agent-user", queue=self._name, reason=str(error)
             )
 
-    async def _leave(self, channel: AbstractChannel) -> None:
+    async def _leave(self, channel: AbstractChannel, on_lost: Callable[[], None]) -> None:
+        def ended(*_: object) -> None:
+            if channel is self._channel:
+                on_lost()
+
+        channel.close_callbacks.add(ended)
+        (await channel.get_underlay_channel()).on_consumer_cancel_callbacks.add(ended)
         await channel.set_qos(prefetch_count=2)  # the one that is held, and the next one at its renewal
         exchange = await channel.declare_exchange(self._name, "fanout", auto_delete=True, durable=True)
         queue = await channel.declare_queue(self._name, durable=True, arguments=self._arguments())

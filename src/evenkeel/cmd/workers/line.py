@@ -11,6 +11,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from itertools import count
 
+import structlog
 from prometheus_client import REGISTRY
 
 from evenkeel.cmd.workers.exposition import exposition
@@ -19,6 +20,8 @@ ANSWER = struct.Struct(">QQ")
 """Number of the question, bytes of the answer."""
 ACCEPT_MAX = 1000
 """Characters of a scraper's header that are passed on."""
+
+log = structlog.get_logger(__name__)
 
 Before = Callable[[], Awaitable[None]]
 
@@ -110,6 +113,10 @@ class ParentLine:
     async def _exposition(self, accept: str) -> bytes:
         if self._before is None:
             return b""
-        await self._before()
-        # in a thread: some thousand series take tens of milliseconds
-        return await asyncio.to_thread(exposition, REGISTRY, str(self._number), accept)
+        try:
+            await self._before()
+            # in a thread: some thousand series take tens of milliseconds
+            return await asyncio.to_thread(exposition, REGISTRY, str(self._number), accept)
+        except Exception:  # a scrape must not end the worker
+            log.exception("metrics failed", worker=self._number)
+            return b""
