@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -197,10 +198,20 @@ def lock(state_dir: Path) -> IO[str]:
     """Lock the state directory, because two daemons on one state would manage the same HAProxys. Raises
     :class:`ValueError` if another daemon holds the lock."""
     state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = (state_dir / "lock").open("w")
+    file = _open_lock(state_dir / "lock")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
         raise ValueError(f"state_dir: {state_dir}: another daemon uses it") from error
     return file
+
+
+def _open_lock(path: Path) -> IO[str]:
+    """Raises :class:`OSError`."""
+    try:
+        return path.open("w")
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        return path.open()  # HAProxys can be started from what is on a read-only disk

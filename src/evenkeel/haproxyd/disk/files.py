@@ -46,6 +46,20 @@ def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir:
         sync_folder(path.parent)
 
 
+def update_file(path: Path, content: bytes, *, temporary_dir: Path | None = None) -> None:
+    """As :func:`write_file`, but a file that has this content already is left: that needs no room on the disk."""
+    if not has_content(path, content):
+        write_file(path, content, temporary_dir=temporary_dir)
+
+
+def has_content(path: Path, content: bytes) -> bool:
+    """Whether there is a readable file with exactly this content."""
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False
+
+
 def wipe(path: Path) -> None:
     """Overwrite a file that contained keys, then remove it; symbolic links are not followed. Copies that a file system
     or device keeps of old blocks are out of reach."""

@@ -36,7 +36,15 @@ import msgspec
 from evenkeel.core.values import Wire
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.change_log import ChangeLog
-from evenkeel.haproxyd.disk.files import StorageBroken, read_text, read_value, wipe, write_file
+from evenkeel.haproxyd.disk.files import (
+    StorageBroken,
+    has_content,
+    read_text,
+    read_value,
+    update_file,
+    wipe,
+    write_file,
+)
 from evenkeel.haproxyd.disk.kept_contents import KeptContents
 from evenkeel.haproxyd.network.binds import BindAddress
 from evenkeel.haproxyd.network.peer_keys import certificate_of
@@ -192,10 +200,10 @@ class PartitionStorage:
     # -- HAProxy's input
 
     def write_files(self, folder: Path, wanted: Mapping[str, str], known: Mapping[str, str]) -> None:
-        """Write the files that are not known to be up to date. Other files stay: they may be in use."""
+        """Write the files that are neither known nor found to be up to date. Other files stay: they may be in use."""
         for name, content in wanted.items():
             if known.get(name) != content:
-                write_file(folder / name, content.encode())
+                update_file(folder / name, content.encode())
 
     def remove_unused_files(self, wanted: Iterable[str]) -> None:
         """Remove all other files, which are no longer in use."""
@@ -205,14 +213,16 @@ class PartitionStorage:
 
     def differing_files(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
         """Files that were changed or removed."""
-        return tuple(name for name, content in wanted.items() if read_text(self.files_dir / name) != content)
+        return tuple(
+            name for name, content in wanted.items() if not has_content(self.files_dir / name, content.encode())
+        )
 
     def link_local(self, *, take: bool) -> None:
         """Include the operator's file in HAProxy's configuration, or exclude it."""
         link = self.config_dir / self.local.name
         if take and not link.is_symlink():
             link.symlink_to(Path("..") / self.local.name)
-        elif not take:
+        elif not take and os.path.lexists(link):  # on a read-only disk, removing what is not there would fail, too
             link.unlink(missing_ok=True)
 
     def make_check_dir(self) -> Path:

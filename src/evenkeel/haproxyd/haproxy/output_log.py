@@ -3,16 +3,30 @@
 import os
 from pathlib import Path
 
+import structlog
+
 from evenkeel.haproxyd.haproxy.alerts import alerts
+
+log = structlog.get_logger(__name__)
 
 TAIL_BYTES = 64 * 1024
 
 
 class OutputLog:
-    """The log of one partition. Every method reads the file, which may block shortly."""
+    """The log of one partition. Every method opens the file, which may block shortly."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    def open_path(self) -> Path:
+        """Where HAProxy is to write: the log; or nowhere, if that cannot be opened, because its disk is read-only for
+        example."""
+        try:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            log.warning("haproxy's log cannot be opened; its output is lost", log=str(self.path), reason=error.strerror)
+            return Path(os.devnull)
+        return self.path
 
     def position(self) -> int:
         """Offset of the next output, in bytes."""

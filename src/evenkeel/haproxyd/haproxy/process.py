@@ -157,7 +157,7 @@ class HaproxyProcess:
             await self._binary(),
             directory=self._directory,
             config_dir=self._config_dir,
-            log_path=self._output.path,
+            log_path=self._output.open_path(),
             master_socket=self._master_socket,
             memory_mib=self._settings.address_space_mib,
             arguments=arguments,

@@ -111,8 +111,8 @@ class Reloader:
             await self._replace_process(config)
         elif self._process.up:
             await self._reload_process(config)
-        else:  # the stored server states are from before the last reload, possibly long ago
-            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
+        else:
+            await self._drop_server_states()
             await self._process.start()
         self._refusals = 0
         await self._state.set_new_worker(config, local)
@@ -133,7 +133,7 @@ class Reloader:
             await self._counters.carry_over(self._process.cli)
             await self._keep_server_states(config)
         except HaproxyDown:
-            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
+            await self._drop_server_states()
         await self._process.replace(self._layout.worker_socket)
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
@@ -146,6 +146,14 @@ class Reloader:
     async def _keep_server_states(self, config: HaproxyConfig) -> None:
         states = await self._process.cli.command("show servers state")
         await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
+
+    async def _drop_server_states(self) -> None:
+        """The stored server states are from before the last reload, possibly long ago. On a read-only disk they stay:
+        HAProxy then begins with that health, until its next checks, which is better than no HAProxy."""
+        try:
+            await asyncio.to_thread(self._storage.states.unlink, missing_ok=True)
+        except OSError as error:
+            self._log.warning("old server states not removed", reason=error.strerror)
 
     async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
         """The load balancers that HAProxy refuses, and why; empty: the cause is the operator's file, which is left out

@@ -136,7 +136,7 @@ class HaproxyRunner:
     # -- files
 
     def forget_files(self) -> None:
-        """Write all files in the next pass, because those on disk may be gone."""
+        """Compare all files with those on disk in the next pass, because they may be gone."""
         self._files.forget()
 
     async def write_outdated_files(self) -> None:
@@ -150,6 +150,10 @@ class HaproxyRunner:
         if self._state.known:
             self._files.remove_unused_files(self._state.config)
             self._state.save()
+
+    async def save_state_again(self) -> None:
+        """Record what HAProxy runs, if that could not be written before. Does not raise."""
+        await self._state.save_again()
 
     # -- configuration
 

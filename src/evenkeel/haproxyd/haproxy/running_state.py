@@ -4,6 +4,8 @@
 
 import asyncio
 
+import structlog
+
 from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
 from evenkeel.haproxyd.haproxy.config.bindability import Binds, binds_of
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
@@ -12,9 +14,11 @@ from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
 
+log = structlog.get_logger(__name__)
+
 
 class RunningState:
-    """The running state of one partition. Methods that write raise :class:`OSError`."""
+    """The running state of one partition. Methods that write raise :class:`OSError`, unless they say otherwise."""
 
     def __init__(self, storage: PartitionStorage, files: ConfigFiles, process: HaproxyProcess) -> None:
         self._storage = storage
@@ -42,11 +46,17 @@ class RunningState:
         run; ``local``: the operator's file that it may have read."""
         self.binds = frozenset((address, port) for address, port in saved.places)
         self.local = local
-        same_worker = saved.worker_pid == self._process.worker_pid
-        self.known = same_worker and saved.digest == self._files.digest(config, local)
+        self.known = self._is_of_process(saved) and saved.digest == self._files.digest(config, local)
         self._saved = True
         self.config = config if self.known else HaproxyConfig()
         self.binds_unknown, self.lost = not self.known, not saved.master_pid
+
+    def _is_of_process(self, saved: RunningFile) -> bool:
+        """Whether the record is of this very worker. Pids are reused, so the master's start time counts, too: the
+        record may be of an earlier HAProxy, if the disk had no room for that of this one."""
+        process = self._process
+        recorded = (saved.master_pid, saved.master_started, saved.worker_pid)
+        return recorded == (process.master_pid, start_ticks(process.master_pid), process.worker_pid)
 
     def forget(self) -> None:
         """There is no process."""
@@ -55,8 +65,11 @@ class RunningState:
         self.binds_unknown = self.lost = False
 
     def mark_unknown(self) -> None:
-        """Mark the configuration as unknown until :meth:`set`, because the process is about to be changed. Blocks."""
-        if self._saved:
+        """Mark the configuration as unknown until :meth:`set`, because the process is about to be changed. Blocks.
+
+        Without a process the record is left: it is of one that has ended, and a full disk must not prevent a start.
+        """
+        if self._saved and self._process.up:
             self._storage.write_running(self._file(""))
         self.known = self._saved = False
 
@@ -70,10 +83,23 @@ class RunningState:
         self.config, self.known = config, True
 
     async def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
-        """A new worker has read this configuration, and ``local``, the operator's file."""
+        """A new worker has read this configuration, and ``local``, the operator's file. It serves, so that this cannot
+        be recorded is only logged: until :meth:`save_again`, a restarted daemon would reload HAProxy."""
         self.binds, self.binds_unknown, self.lost = binds_of(config), False, False
         self.local, self.servers_to_delete = local, frozenset()
-        await self.set(config)
+        self.set_unsaved(config)
+        await asyncio.to_thread(self._try_to_save)
+
+    async def save_again(self) -> None:
+        """Record what runs, if that could not be written before. Does not raise."""
+        if self.known and not self._saved and self._process.up:
+            await asyncio.to_thread(self._try_to_save)
+
+    def _try_to_save(self) -> None:
+        try:
+            self.save()
+        except OSError as error:
+            log.warning("not recorded what haproxy runs", master=self._process.master_pid, reason=error.strerror)
 
     def save(self) -> None:
         """Write the record for the next daemon. Blocks."""

@@ -103,6 +103,7 @@ class ChangeApplier:
     async def finish(self) -> None:
         """Work that is done after the response to a change. Raises :class:`OSError`."""
         await self.runner.write_outdated_files()
+        await self.runner.save_state_again()
         await self.held.compact()
         if not self.held and not self.runner.process.up:
             await self.release()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from evenkeel.haproxyd.disk.files import read_text, write_file
+from evenkeel.haproxyd.disk.files import read_text, update_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage, digest
 from evenkeel.haproxyd.haproxy.config.compose import PEER_KEY, TRUSTED_PEERS, Composer, HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.layout import Layout
@@ -25,7 +25,7 @@ class ConfigFiles:
         """Whether the files are older than the running configuration."""
 
     def forget(self) -> None:
-        """Write all files anew the next time."""
+        """Compare all files with those on disk the next time, and write those that differ."""
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
@@ -60,11 +60,11 @@ class ConfigFiles:
 def write_files(
     storage: PartitionStorage, config: HaproxyConfig, layout: Layout, known: Mapping[str, str], composer: Composer
 ) -> None:
-    """Write the files that the configuration refers to, unless ``known`` to be up to date, then the configuration.
-    Blocks."""
+    """Write the files that the configuration refers to, unless ``known`` to be up to date, then the configuration. What
+    is on disk already is not written again: HAProxy can be started from it while the disk is full. Blocks."""
     storage.write_files(layout.files_dir, files_of(config), known)
     # the temporary file is outside the directory: HAProxy reads every file in it
-    write_file(layout.config, composer.text(config).encode(), temporary_dir=layout.config_dir.parent)
+    update_file(layout.config, composer.text(config).encode(), temporary_dir=layout.config_dir.parent)
 
 
 def owner_of(config: HaproxyConfig, name: str) -> str:
