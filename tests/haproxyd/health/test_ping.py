@@ -5,7 +5,8 @@ import errno
 import os
 import resource
 import socket
-from collections.abc import AsyncIterator, Mapping
+import struct
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 
 import icmplib
@@ -315,6 +316,52 @@ async def test_no_permission_is_no_silence_either_and_no_route_is(monkeypatch: p
         await IcmpPing()("127.0.0.1", 1.0)
     number = errno.ENETUNREACH
     assert not await IcmpPing()("127.0.0.1", 1.0)
+
+
+@pytest.fixture
+def sent_to_nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """The other end of the socket of pings, which go nowhere."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    here.setblocking(False)
+    monkeypatch.setattr(icmplib.ICMPv4Socket, "_create_socket", lambda *_: here)
+    monkeypatch.setattr(icmplib.ICMPv4Socket, "send", lambda *_: None)
+    with here, there:
+        yield there
+
+
+async def test_a_clock_set_back_lets_no_ping_wait_longer(
+    sent_to_nobody: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [10_000.0]
+
+    def set_back() -> float:
+        """An hour earlier at each look; the answer of another ping, which raw sockets get as well, is a reason to look
+        again."""
+        clock[0] -= 3600
+        sent_to_nobody.send(b"another's")
+        return clock[0]
+
+    monkeypatch.setattr("icmplib.sockets.time", set_back)
+    assert await asyncio.wait_for(IcmpPing()("192.0.2.1", 0.2), 60.0) is False
+    with pytest.raises(ConnectionRefusedError):
+        sent_to_nobody.send(b"closed")
+
+
+async def test_a_clock_set_forward_ends_no_ping_early(
+    sent_to_nobody: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [10_000.0]
+
+    def set_forward() -> float:
+        clock[0] += 3600
+        return clock[0]
+
+    monkeypatch.setattr("icmplib.sockets.time", set_forward)
+    monkeypatch.setattr("evenkeel.haproxyd.health.icmp.unique_identifier", lambda: 7)
+    ping = asyncio.create_task(IcmpPing()("192.0.2.1", 60.0))
+    for identifier in (8, 7):
+        sent_to_nobody.send(struct.pack("!2B3H", 0, 0, 0, identifier, 0))
+    assert await ping
 
 
 def may_ping() -> bool:

@@ -4,6 +4,7 @@ Unprivileged sockets where the host allows them (``net.ipv4.ping_group_range``),
 failures (no socket, memory or permission) say nothing about the server, and raise an error of their own.
 """
 
+import asyncio
 import errno
 from collections.abc import Awaitable, Callable
 
@@ -15,6 +16,8 @@ LOCAL_ERRORS = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAGAIN, errno.EPERM, errno.EACCES}
 )
 """Errors of this host; others, such as a missing route, mean that the server cannot be reached."""
+
+PACKET_BYTES_MAX = 1024
 
 SendPing = Callable[[str, float], Awaitable[bool]]
 """Takes an address and a timeout in seconds; returns whether it answered. Raises :class:`PingImpossible`."""
@@ -35,9 +38,11 @@ class IcmpPing:
         for privileged in (self._privileged, not self._privileged):
             try:
                 kind = icmplib.ICMPv6Socket if icmplib.is_ipv6_address(address) else icmplib.ICMPv4Socket
-                with icmplib.AsyncSocket(kind(privileged=privileged)) as icmp:
+                with EchoSocket(kind(privileged=privileged)) as icmp:
                     self._privileged = privileged
                     return await _answers(icmp, address, timeout_seconds)
+            except TimeoutError:
+                return False
             except icmplib.SocketPermissionError:
                 continue
             except icmplib.ICMPLibError as error:
@@ -46,10 +51,31 @@ class IcmpPing:
         raise PingImpossible(NOT_PERMITTED)
 
 
-async def _answers(icmp: icmplib.AsyncSocket, address: str, timeout_seconds: float) -> bool:
+class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no types
+    """A socket that waits by the event loop's clock, which is monotonic. icmplib's own ``receive`` computes the rest of
+    its time from the wall clock: set back, it would wait for as long as the jump."""
+
+    async def answer_to(self, request: icmplib.ICMPRequest) -> icmplib.ICMPReply:
+        """The answer, however long it takes. Raises :class:`icmplib.ICMPSocketError`."""
+        while True:
+            reply = self._parse_reply(packet=await self._packet(), source=None, current_time=0.0)
+            if reply and (reply.id, reply.sequence) == (request.id, request.sequence):
+                return reply
+            await asyncio.sleep(0)  # raw sockets get the answers of all pings, and others have to run, too
+
+    async def _packet(self) -> bytes:
+        try:
+            return await asyncio.get_running_loop().sock_recv(self.sock, PACKET_BYTES_MAX)
+        except OSError as error:
+            raise icmplib.ICMPSocketError(str(error)) from error
+
+
+async def _answers(icmp: EchoSocket, address: str, timeout_seconds: float) -> bool:
+    """Raises :class:`TimeoutError`, :class:`icmplib.ICMPLibError`."""
     request = icmplib.ICMPRequest(destination=address, id=unique_identifier(), sequence=0)
     icmp.send(request)
-    reply = await icmp.receive(request, timeout_seconds)
+    async with asyncio.timeout(timeout_seconds):
+        reply = await icmp.answer_to(request)
     reply.raise_for_status()
     return True
 
