@@ -13,6 +13,7 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
+from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from tests.haproxyd.world import Traffic, configured_binary, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
@@ -84,6 +85,50 @@ async def test_a_haproxy_that_died_meanwhile_is_started():
         await eventually(refused)
         await site.restart()
         assert await get(vip) == "a"
+
+
+async def test_a_haproxy_that_ends_while_files_are_restored_before_its_owner_has_come_is_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with world() as site:
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, await site.member("a")))
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        await site.restart()
+        supervisor = site.partitions.get("p")
+        written = slow_restoring(supervisor, monkeypatch)
+        os.kill(supervisor.master_pid, signal.SIGKILL)
+        await eventually(lambda: site.news and supervisor._timer is None)  # the restart was due, during the pass
+        written.set()
+        await eventually(lambda: len(site.news) == 2)
+        assert await get(vip) == "a"
+
+
+async def test_the_wait_for_the_owner_ends_while_files_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world() as site:
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, await site.member("a")))
+        await eventually(lambda: site.partitions.get("p")._task.done())
+        await site.restart()
+        supervisor = site.partitions.get("p")
+        supervisor._set_timer(0.0)  # as at its start, but not before the files are being restored
+        written = slow_restoring(supervisor, monkeypatch)
+        await eventually(lambda: supervisor._timer is None)
+        written.set()
+        await eventually(lambda: supervisor.settled == 1)
+
+
+def slow_restoring(supervisor: PartitionSupervisor, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Restores the files; this takes until the event is set."""
+    rewrite_files, written = supervisor._applier.rewrite_files, asyncio.Event()
+
+    async def slow() -> None:
+        await rewrite_files()
+        await written.wait()
+
+    monkeypatch.setattr(supervisor._applier, "rewrite_files", slow)
+    supervisor.restore("conf is gone")
+    return written
 
 
 async def test_a_haproxy_that_is_too_busy_to_answer_at_once_is_kept():

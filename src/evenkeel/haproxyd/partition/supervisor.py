@@ -351,6 +351,7 @@ class PartitionSupervisor:
     # -- when HAProxy is down or not needed
 
     def _on_haproxy_exit(self) -> None:
+        self._waits_for_owner = False  # there is nothing left that could be left unchanged
         if not self._closing:
             self._set_timer(self._availability.exited(self._runner.process.last_alert()))
 
@@ -374,9 +375,9 @@ class PartitionSupervisor:
 
     def _on_timer(self, retire: bool) -> None:
         self._timer = None
+        self._waits_for_owner = False  # also if a pass is in progress, so that it ends with HAProxy as configured
         if self._closing or (self._task is not None and not self._task.done()):
             return  # the task sets the timer again when it ends
-        self._waits_for_owner = False
         if retire:
             self._task = asyncio.create_task(self._retire(), name=f"partition {self.name} retires")
             return
