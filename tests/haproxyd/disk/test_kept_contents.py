@@ -33,6 +33,11 @@ def test_what_is_written_has_no_content_and_is_read_again_by_the_next_daemon(kep
     assert {path.stat().st_mode & 0o777 for path in kept.folder.iterdir()} == {0o600}
 
 
+def test_line_ends_stay_as_they_are(kept: KeptContents) -> None:
+    one = balancer("SEC\r\nRET\r\n")
+    assert KeptContents(kept.folder).restore(kept.keep(one)) == one
+
+
 def test_what_is_no_certificates_stays_as_it_is(kept: KeptContents) -> None:
     one = balancer("everybody may see it", kind="ca")
     assert kept.keep(one) == one == kept.restore(one)

@@ -23,7 +23,7 @@ class StorageBroken(EvenKeelError):
 def read_text(path: Path) -> str | None:
     """None if there is no readable file."""
     try:
-        return path.read_text()
+        return path.read_bytes().decode()  # line ends as they are: certificates may have CR LF
     except (OSError, UnicodeDecodeError):
         return None
 
