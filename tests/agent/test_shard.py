@@ -444,6 +444,19 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     assert bench.device.batches[-1].complete
 
 
+async def test_changes_that_wait_because_the_guard_gets_lost_repeatedly_carry_the_reason() -> None:
+    bench = Bench({"lb-1": 1})
+    bench.device.failures = [GuardLost("a", "t", None) for _ in range(3)]
+    bench.worker.hint(("lb-1",))
+    task = asyncio.create_task(bench.worker.run())
+    await all_applied(bench)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    told = [one for one in bench.controllers.reports if one.waiting]
+    assert [one.error for one in told] == ["device a: partition t holds no guard"], "once, not at every try"
+    assert bench.device.takeovers == [3, 3, 3, 3]
+
+
 async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_that_of_a_load_balancer() -> None:
     bench = Bench({"lb-1": 1})
     task = asyncio.create_task(bench.worker.run())

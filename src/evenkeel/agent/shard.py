@@ -278,6 +278,8 @@ class ShardWorker:
             FENCED.labels("guard_lost").inc()
             self._log.warning("device does not hold the guard; writing everything again", device=error.device)
             self._start_over(at_once=was_guarded)
+            if not was_guarded:  # and it may get lost again
+                await self._report_waiting(self._trying, str(error))
         except SessionLost as error:
             result = "fenced"
             FENCED.labels("session_lost").inc()

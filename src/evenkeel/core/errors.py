@@ -227,8 +227,8 @@ class StaleOwner(EvenKeelError):
 
 
 class GuardLost(EvenKeelError):
-    """A device of the group does not hold the sender's guard, and none that is newer: it was out of reach at the
-    takeover, lost its state, was restored or replaced. Take over again, then apply everything."""
+    """A device of the group does not hold the sender's guard, and none that is newer: it lost its state, was restored
+    or replaced; or it missed the takeover and has the guard only now. Take over again, then apply everything."""
 
     def __init__(self, device: str, partition: str, seen_epoch: int | None) -> None:
         held = "no guard" if seen_epoch is None else f"the guard of epoch {seen_epoch}"

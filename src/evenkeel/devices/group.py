@@ -195,6 +195,8 @@ async def on_all(
         error = _given_up(device) if task.cancelled() else task.exception()
         if isinstance(error, DeviceUnavailable):
             lost[device.host] = error
+            if isinstance(error, PartitionUnavailable):  # others are logged when they become out of reach
+                log.warning("device lags", device=device.host, reason=error.reason)
         elif error is not None:
             failures.append(error)
         else:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.errors import DeviceUnavailable
 from evenkeel.core.statuses import HaType
 from evenkeel.devices.bigip import open_group
 from evenkeel.devices.bigip.canonical import same
-from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginLost, failure
+from evenkeel.devices.bigip.icontrol.answers import Absent, Busy, Exists, LoginLost, RefusedByDevice, failure
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, Mark, guard_of, parse_guard, parse_mark
 from evenkeel.devices.bigip.observe.partition_reads import Guards
 from evenkeel.devices.bigip.observe.requirements import (
@@ -118,12 +118,12 @@ def test_forms_that_mean_the_same(name: str, wanted: Any, seen: Any, equal: bool
         (404, {"code": 404, "message": "URI path /x not registered.  Please wait for /available suffix"}, Busy),
         (404, "<html>Not Found</html>", DeviceUnavailable),
         (409, {"code": 409, "message": "already exists", "apiError": 3}, Exists),
-        (400, {"code": 400, "message": "transaction failed:x", "apiError": 2}, DeviceRejected),
+        (400, {"code": 400, "message": "transaction failed:x", "apiError": 2}, RefusedByDevice),
         (400, {"code": 400, "message": "remoteSender:10.0.0.1, method:DELETE "}, DeviceUnavailable),
         (400, "<html>", DeviceUnavailable),
         (401, "<html>401 F5 Authorization Required", LoginLost),
         (403, {"code": 403, "message": "no"}, DeviceUnavailable),
-        (413, "<html>", DeviceRejected),
+        (413, "<html>", RefusedByDevice),
         (500, {"code": 500, "message": "The connection to mcpd has been lost, try again."}, DeviceUnavailable),
         (503, {"code": 503, "message": "There is an active asynchronous task executing."}, Busy),
         (200, "", DeviceUnavailable),

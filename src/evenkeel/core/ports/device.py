@@ -34,10 +34,11 @@ class Device(Protocol):
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move the guard of the tenant's partition to ``epoch`` and ``session_id`` on every reachable device; created
-        if absent. The content of the partition is unknown then: a complete batch must follow.
+        if absent. The content of the partition is unknown then: a complete batch must follow. On a device that did not
+        take the guard, :meth:`apply` moves it before it writes anything; until then the device is ``lagging``.
 
         Raises :class:`StaleOwner` if a device holds a newer guard, or one of this epoch and another session;
-        :class:`DeviceUnavailable` if none is reachable.
+        :class:`DeviceUnavailable` if none took the guard.
         """
         ...
 
@@ -45,8 +46,9 @@ class Device(Protocol):
         """Apply the batch to the partition on every device of the group, guarded by its epoch.
 
         A load balancer that fails does not affect the others. Raises :class:`StaleOwner`; :class:`GuardLost` if a
-        reachable device holds neither this guard nor a newer one (nothing was written to that one);
-        :class:`DeviceUnavailable` (no device reachable; nothing known to be written).
+        reachable device holds neither this guard nor a newer one, or has missed the takeover and takes the guard only
+        with this batch, which is not complete (nothing was written to that one); :class:`DeviceUnavailable` (no device
+        reachable; nothing known to be written).
         """
         ...
 

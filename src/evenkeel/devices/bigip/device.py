@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from evenkeel.core.adoption import FoundNetworks
 from evenkeel.core.device import DeviceState, PartitionBatch
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost
 from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.networks import NetworkLayout
 from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.bigip.esd.verify import Common, objects_on
+from evenkeel.devices.bigip.icontrol.answers import RefusedByDevice
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import LOCAL_FOLDER, BigIpNames, Guard, guard_of
 from evenkeel.devices.bigip.objects import Observed, RenderedObjects
@@ -39,7 +40,9 @@ from evenkeel.devices.bigip.sync.journal import SyncJournal, ensure_folder
 from evenkeel.devices.bigip.vcmp.guest import VcmpGuest
 from evenkeel.devices.bigip.vcmp.host import VcmpHost
 from evenkeel.devices.bigip.vcmp.needs import tags_in, vlans_of, without_refused
+from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.group import GroupDevice
+from evenkeel.devices.missed_takeovers import MissedTakeovers
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -64,6 +67,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
         """By partition and our guard: the change at which each load balancer was left. No other agent can have written
         under that guard, so this outlives the cached state of the partition."""
+        self._missed = MissedTakeovers()
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
@@ -125,19 +129,44 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
 
     async def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
-        mine = guard_of(epoch, session_id)
+        owner = epoch, session_id
+        self._missed.begin(self._names.partition(project_id), owner)
         async with self._alone(project_id) as partition:
+            await self._move_guard(project_id, partition, guard_of(*owner))
+            self._missed.end(partition, owner)
+
+    async def _move_guard(self, project_id: ProjectId, partition: str, mine: Guard) -> None:
+        try:
             if not self._claimed:
                 await self._look_at_claim()
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
+        except (
+            RefusedByDevice
+        ) as error:  # the device takes no writes: it lags, and the group's other devices are served
+            raise PartitionUnavailable(self.host, f"takes no guard of {partition}: {error.reason}") from error
+
+    async def _make_up_for_takeover(self, batch: PartitionBatch, partition: str) -> None:
+        """Move the guard here first, if this owner's takeover missed this device.
+
+        Raises :class:`StaleOwner` if it has a newer owner, :class:`DeviceUnavailable` if it takes no guard; and
+        :class:`GuardLost` if it has taken this one only now, and the batch is not complete: what it holds is not known.
+        """
+        owner = batch.epoch, batch.session_id
+        if not self._missed.has(partition, owner):
+            return
+        await self._move_guard(batch.project_id, partition, guard_of(*owner))
+        if not batch.complete:
+            raise GuardLost(self.host, partition, batch.epoch)
+        self._missed.end(partition, owner)
 
     async def apply(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> PassOutcome:
         """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`GuardLost`,
         :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
+            await self._make_up_for_takeover(batch, partition)
             folder = self._names.folder(batch.project_id)
             rendered = await self._with_vlans(await self._attached(rendered), folder)
             # With no cached state, everything is read first, guards included.
@@ -387,9 +416,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             try:
                 async with self.reached():
                     yield partition
-            except DeviceUnavailable:  # lost() has discarded all cached state
-                raise
-            except BaseException:
+            except BaseException:  # lost() has discarded all cached state, if the device is out of reach
                 self._views.pop(partition, None)
                 raise
 

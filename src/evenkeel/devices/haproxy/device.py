@@ -10,7 +10,7 @@ import structlog
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.epochs import EPOCH_JUMP_MAX
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost
 from evenkeel.core.ids import LoadBalancerId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.values import Value
@@ -23,6 +23,7 @@ from evenkeel.devices.haproxy.observe.capacity import HaproxyCapacity
 from evenkeel.devices.haproxy.observe.observation import HaproxyReading
 from evenkeel.devices.haproxy.options import HaproxyOptions
 from evenkeel.devices.haproxy.render.load_balancer import RenderedConfig
+from evenkeel.devices.missed_takeovers import MissedTakeovers
 from evenkeel.haproxyd import wire
 
 T = TypeVar("T")
@@ -71,6 +72,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._capacity = HaproxyCapacity()
         self._lives: dict[str, str] = {}
         """By partition taken over by this process: the daemon's incarnation (``state_id``) at that time."""
+        self._missed = MissedTakeovers()
 
     async def check(self) -> DeviceState:
         """The device's state with unmet requirements. A device error is reported in the state, not raised."""
@@ -100,17 +102,20 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
     async def take_over(self, partition: str, epoch: int, session_id: SessionId) -> None:
         """Move this device's guard. Raises as :meth:`evenkeel.core.ports.Device.take_over`."""
         self._lives.pop(partition, None)
-        wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
+        self._missed.begin(partition, (epoch, session_id))
         async with self.reached():
-            self._lives[partition] = (await self._raise_guard(partition, wanted)).state_id
+            await self._move_guard(partition, epoch, session_id)
+        self._missed.end(partition, (epoch, session_id))
 
     async def apply(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DeviceResult:
-        """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`DeviceUnavailable`. On
-        :class:`PartitionUnavailable` the whole batch fails: splitting it would not help."""
+        """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`GuardLost`,
+        :class:`DeviceUnavailable`. On :class:`PartitionUnavailable` the whole batch fails: splitting it would not
+        help."""
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
-        change = self._change(partition, batch)
         async with self.reached():
+            await self._make_up_for_takeover(partition, batch)
+            change = self._change(partition, batch)
             if batch.complete:
                 named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
                 return await self._put(partition, change, wanted, problems, named)
@@ -155,6 +160,23 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         if owner in ("", ours):
             return ""
         return f"its partitions of the prefix {self._options.prefix} belong to {owner}; this is {ours}"
+
+    async def _make_up_for_takeover(self, partition: str, batch: PartitionBatch) -> None:
+        """Move the guard here first, if this owner's takeover missed this device.
+
+        Raises :class:`StaleOwner` if it has a newer owner, :class:`DeviceUnavailable` if it takes no guard; and
+        :class:`GuardLost` if it has taken this one only now, and the batch is not complete: what it holds is not known.
+        """
+        if not self._missed.has(partition, (batch.epoch, batch.session_id)):
+            return
+        await self._move_guard(partition, batch.epoch, batch.session_id)
+        if not batch.complete:
+            raise GuardLost(self.host, partition, batch.epoch)
+        self._missed.end(partition, (batch.epoch, batch.session_id))
+
+    async def _move_guard(self, partition: str, epoch: int, session_id: SessionId) -> None:
+        wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
+        self._lives[partition] = (await self._raise_guard(partition, wanted)).state_id
 
     async def _raise_guard(self, partition: str, wanted: wire.GuardState) -> wire.GuardState:
         """Move the guard; in steps if the daemon's epoch for the partition is far behind."""

@@ -1,10 +1,10 @@
 """The HAProxy driver: a device group behind the :class:`evenkeel.core.ports.Device` port.
 
 :mod:`evenkeel.devices.group` holds what is common to all device groups. A device that was unreachable is sent the whole
-partition when it is back. The daemons verify and repair their own configuration, so the driver keeps only two things in
-memory: the load balancers that differed between devices at the last observation, and the daemon incarnation
-(``state_id``) under which it took over each partition. If a daemon lost its state, the driver takes the partition over
-again and sends everything.
+partition when it is back. The daemons verify and repair their own configuration, so the driver keeps only three things
+in memory: the load balancers that differed between devices at the last observation, the daemon incarnation
+(``state_id``) under which it took over each partition, and the takeovers that did not reach a daemon. If a daemon lost
+its state, the driver takes the partition over again and sends everything.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -227,6 +227,22 @@ async def test_a_group_before_its_initial_sync_is_left_alone() -> None:
             await agent.apply(batch(service(), complete=True))
 
 
+async def test_a_written_device_that_takes_no_guard_is_told_as_such_and_written_when_it_does(synced: BigIpRig) -> None:
+    await synced.owner(**QUICK).apply(batch(service(), epoch=1, complete=True))
+    before = {name: writes(synced, name) for name in synced.emulator.devices}
+    (written,) = [name for name, count in before.items() if count > 1]
+    fault = synced.emulator.faults.add(Fault(kind="refuse_transaction", device=written))
+    new = synced.agent(**QUICK)
+    await new.take_over(PROJECT, 2, session_of(2))
+    for complete in (True, False):
+        with pytest.raises(DeviceUnavailable, match="refused by an injected fault"):
+            await new.apply(batch(service(members=1), epoch=2, complete=complete))
+    synced.emulator.faults.remove(fault)
+    outcome = await new.apply(batch(service(members=1), epoch=2, complete=True))
+    assert not outcome.lagging and state(synced) == "In Sync"
+    await same_everywhere(synced)
+
+
 async def test_with_auto_sync_the_devices_push_themselves(synced: BigIpRig) -> None:
     await synced.hands.call("PATCH", f"cm/device-group/{GROUP}", {"autoSync": "enabled"})
     agent = synced.owner(**QUICK)

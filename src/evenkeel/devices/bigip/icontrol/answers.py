@@ -16,11 +16,15 @@ RESTARTING = "wait for /available"
 """In the 404 of a REST daemon that is starting: it has carried nothing out."""
 
 
-class Absent(DeviceRejected):
+class RefusedByDevice(DeviceRejected):
+    """The device's own refusal of one request. Other :class:`DeviceRejected` are ours: it must not be written."""
+
+
+class Absent(RefusedByDevice):
     """The configuration reports that the object does not exist."""
 
 
-class Exists(DeviceRejected):
+class Exists(RefusedByDevice):
     """The configuration reports that the object already exists."""
 
 
@@ -64,11 +68,11 @@ def failure(device: str, status: int, body: bytes, *, uploaded: bytes = b"") -> 
     if status == 409:
         return Exists(device, reason)
     if status == 413:
-        return DeviceRejected(device, f"what was sent is too large for it: {reason}")
+        return RefusedByDevice(device, f"what was sent is too large for it: {reason}")
     if status == 403:
         return DeviceUnavailable(device, f"user may not do that: {reason}")
     if 400 <= status < 500 and message and not message.startswith("remoteSender:"):
-        return DeviceRejected(device, reason)
+        return RefusedByDevice(device, reason)
     return DeviceUnavailable(device, reason)
 
 

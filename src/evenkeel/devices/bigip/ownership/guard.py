@@ -20,7 +20,7 @@ from typing import Any
 import structlog
 
 from evenkeel.core.epochs import EPOCH_MAX, plausible
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, StaleOwner
+from evenkeel.core.errors import DeviceRejected, StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import Absent, Exists
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown, commit, drop_pending
@@ -28,6 +28,7 @@ from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
 from evenkeel.devices.bigip.ownership.floor import Floor
+from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.waiting import together
 
 log = structlog.get_logger(__name__)
@@ -66,6 +67,7 @@ async def take_over(
     # A shard at its first epoch most likely has no partition yet, and creating one shows that as well as a read does.
     new = mine.epoch <= FIRST_EPOCH and await ensure_partition(device, partition, names)
     guards = Guards() if new else await read_guards(device, partition)
+    reason = ""
     for _ in range(ATTEMPTS_MAX):
         check(guards, partition, mine, names, device.host)
         if guards.held == (mine,):
@@ -86,18 +88,22 @@ async def take_over(
         try:
             await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
+            reason = "no answer"
             log.info("takeover without an answer; looking", device=device.host, partition=partition)
             await drop_pending(device, pending)
             floor.forget()
         except DeviceRejected as error:
             floor.forget()
-            log.info("takeover refused; looking", device=device.host, partition=partition, reason=error.reason)
+            reason = error.reason
+            log.info("takeover refused; looking", device=device.host, partition=partition, reason=reason)
             new = False  # another owner was here before
         else:
             log.info("guard moved", device=device.host, partition=partition, guard=mine.name, seen=guards.newest)
             return new
         guards = await read_guards(device, partition)
-    raise DeviceUnavailable(device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts")
+    raise PartitionUnavailable(
+        device.host, f"the guard of {partition} could not be moved in {ATTEMPTS_MAX} attempts: {reason}"
+    )
 
 
 async def _refuse_strangers_partition(device: IControl, partition: str, names: BigIpNames) -> None:
