@@ -72,6 +72,22 @@ async def test_while_devices_are_away_the_last_figures_stand_with_their_age() ->
         assert (measured.score, measured.seconds_ago, measured.unknown) == (0.4, age, False)
 
 
+async def test_after_an_unexpected_error_the_last_figures_stand() -> None:
+    class Broken(Gauged):
+        async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
+            if self.asked:
+                raise AttributeError("'str' object has no attribute 'values'")
+            return await super().capacity(metrics)
+
+    memory, clock = NoopMemory(), HandClock()
+    memory.figures = {"tenant_count": 4.0}
+    gauge = CapacityGauge(POLICY, Broken(memory), clock, interval_seconds=10.0)
+    await gauge.measure()
+    clock.now += 10.0
+    measured = await gauge.measure()
+    assert (measured.score, measured.seconds_ago, measured.unknown) == (0.4, 10.0, False)
+
+
 async def test_a_device_that_does_not_answer_costs_the_report_no_more_than_an_interval() -> None:
     class Silent(NoopGroup):
         async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:

@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
-from evenkeel.core.device import DeviceState
+from evenkeel.core.device import DeviceFacts, DeviceState
+from evenkeel.core.statuses import HaType, RescheduleMode
 from tests.agent.fakes import SETTINGS
 from tests.clock import HandClock
 from tests.waiting import eventually
@@ -18,19 +19,24 @@ AWAY = DeviceState(name="b", reachable=False, problem="no connection")
 
 
 class Devices:
-    """Answers one check after the other; the last one for ever."""
+    """Answers one check after the other, or fails; the last one for ever."""
 
-    def __init__(self, *checks: tuple[DeviceState, ...]) -> None:
+    facts = DeviceFacts(driver="x", ha_type=HaType.PAIR, reschedule=RescheduleMode.CONTROL, endpoints=("a", "b"))
+
+    def __init__(self, *checks: tuple[DeviceState, ...] | Exception) -> None:
         self.checks = list(checks)
         self.asked = 0
 
     async def check(self) -> tuple[DeviceState, ...]:
         self.asked += 1
         await asyncio.sleep(0)
-        return self.checks.pop(0) if len(self.checks) > 1 else self.checks[0]
+        answer = self.checks.pop(0) if len(self.checks) > 1 else self.checks[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
-def watch(*checks: tuple[DeviceState, ...]) -> tuple[DeviceWatch, Devices, list[int]]:
+def watch(*checks: tuple[DeviceState, ...] | Exception) -> tuple[DeviceWatch, Devices, list[int]]:
     devices: Any = Devices(*checks)
     told: list[int] = []
     watched = DeviceWatch(devices, HandClock(), SETTINGS, on_change=lambda: told.append(1), on_renewed=lambda: None)
@@ -68,6 +74,29 @@ async def test_a_device_that_goes_or_comes_back_is_told_once() -> None:
     await eventually(lambda: devices.asked > 4)
     running.cancel()
     assert len(told) == 2  # the first look, and the one after which b was back
+
+
+async def test_a_check_that_fails_unexpectedly_ends_nothing_and_is_a_problem() -> None:
+    watched, devices, told = watch(KeyError("entries"), (FIT, AWAY), KeyError("entries"), (FIT, AWAY))
+    await watched.wait_until_fit()
+    assert devices.asked == 2 and watched.states == (FIT, AWAY)
+    seen: list[DeviceState] = []
+
+    def observed() -> None:
+        seen.extend(watched.states)
+
+    running = asyncio.create_task(watched.run(observed))
+    await eventually(lambda: devices.asked > 4)
+    assert not running.done() and not told, "what was reached may be so still"
+    running.cancel()
+    failed = [one for one in seen if "KeyError" in one.problem]
+    assert [(one.name, one.reachable) for one in failed] == [("a", True), ("b", False)]
+
+
+async def test_devices_that_never_could_be_checked_are_named_in_the_end() -> None:
+    watched, _, _ = watch(KeyError("entries"))
+    with pytest.raises(DevicesUnfit, match=r"a: .*KeyError.*b: .*KeyError"):
+        await watched.wait_until_fit()
 
 
 async def test_a_device_that_was_restored_is_told_by_whoever_does_not_observe() -> None:

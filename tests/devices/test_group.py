@@ -86,6 +86,16 @@ async def test_a_device_that_is_away_is_told_and_holds_up_nobody() -> None:
     assert group.facts.endpoints == ("a", "b") and group.facts.driver == "x"
 
 
+async def test_a_check_that_fails_unexpectedly_is_a_problem_of_that_device_alone() -> None:
+    class Broken(Device):
+        async def check(self) -> DeviceState:
+            raise AttributeError("'str' object has no attribute 'values'")
+
+    one, other = await Group("x", HaType.PAIR, [Device("a"), Broken("b")]).check()
+    assert one == DeviceState(name="a", reachable=True)
+    assert (other.name, other.reachable) == ("b", True) and "AttributeError" in other.problem
+
+
 async def test_what_differs_is_degraded_from_the_second_look_on() -> None:
     group = Group("x", HaType.PAIR, [Device("a", "lb"), Device("b")])
     first, second = await group.observe(), await group.observe()

@@ -69,6 +69,11 @@ class CapacityGauge:
                 log.warning("capacity not measured; the last figures stand", reason=str(error) or "no answer in time")
             self._failing = True
             return
+        except Exception:  # one unexpected answer of a device must not end the agent
+            if not self._failing:
+                log.exception("capacity not measured because of an unexpected error; the last figures stand")
+            self._failing = True
+            return
         if self._failing:
             log.info("capacity measured again")
         self._failing = False

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import structlog
+from msgspec.structs import replace
 
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.settings import AgentSettings
@@ -86,11 +87,25 @@ class DeviceWatch:
                 self._on_change()
 
     async def _check(self) -> None:
-        self.states = await self._device.check()
+        try:
+            self.states = await self._device.check()
+        except Exception as error:  # one unexpected answer of a device must not end the agent
+            log.exception("devices not checked because of an unexpected error")
+            self.states = tuple(replace(state, problem=_unexpected(error)) for state in self._known_states())
+            return
         renewed = self.incarnations.renewed(self.states)
         if renewed:
             log.warning("devices may have lost their configuration; checking everything", devices=sorted(renewed))
             self._on_renewed()
+
+    def _known_states(self) -> tuple[DeviceState, ...]:
+        """Those of the last check. Before the first one no device counts as reachable."""
+        endpoints = self._device.facts.endpoints
+        return self.states or tuple(DeviceState(name=each, reachable=False) for each in endpoints)
+
+
+def _unexpected(error: Exception) -> str:
+    return f"the check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 
 def identities_of(endpoints: Sequence[str], devices: Sequence[DeviceState]) -> dict[str, str]:

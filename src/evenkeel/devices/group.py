@@ -126,7 +126,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     async def check(self) -> tuple[DeviceState, ...]:
         """The current state of each device."""
-        return tuple(await asyncio.gather(*(device.check() for device in self._devices)))
+        return tuple(await asyncio.gather(*map(_checked, self._devices)))
 
     async def observe(self) -> Observation:
         """Statuses and statistics of all reachable devices."""
@@ -206,6 +206,19 @@ async def on_all(
     if not done:
         raise _all_lost(lost)
     return done, lost
+
+
+async def _checked(device: GroupDevice[Any]) -> DeviceState:
+    try:
+        return await device.check()
+    except Exception as error:  # one unexpected answer of a device must not end the agent
+        log.exception("device not checked because of an unexpected error", device=device.host)
+        return DeviceState(name=device.host, reachable=device.reach.doubt is None, problem=_unexpected(error))
+
+
+def _unexpected(error: Exception) -> str:
+    """The problem of a device whose check failed on an error that no driver raises; the log has the rest."""
+    return f"its check failed on an unexpected {type(error).__name__}: see the agent's log"
 
 
 async def plan_on_each(

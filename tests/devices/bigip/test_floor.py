@@ -7,6 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.errors import StaleOwner
+from evenkeel.devices.bigip.icontrol.answers import failure
+from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.ownership.floor import Floor
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.owner import Owner
@@ -35,6 +37,25 @@ async def test_there_is_one_after_the_first_check_and_only_the_newest_stays(rig:
         await served_and_removed(agent, epoch)
         found = await floors(rig)
         assert found[0] == NAME and len(found) == 2 and found[1].startswith(f"{NAME}_{epoch}_")
+
+
+async def test_a_device_that_refuses_it_has_a_problem_and_serves_with_one_made_when_it_is_needed(
+    rig: BigIpRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = IControl.write
+
+    async def refusing(self: IControl, method: str, path: str, body: Any = None, **given: Any) -> dict[str, Any]:
+        if method == "POST" and NAME in str((body or {}).get("name")) and not given.get("transaction"):
+            raise failure(self.host, 400, b'{"code":400,"message":"01070734:3: Configuration error: read-only"}')
+        return await write(self, method, path, body, **given)
+
+    monkeypatch.setattr(IControl, "write", refusing)
+    agent = rig.owner()
+    (state,) = await agent.check()
+    assert state.reachable and state.version and state.incarnation and "error: read-only" in state.problem
+    await served_and_removed(agent, 1)
+    (state,) = await rig.owner().check()
+    assert not state.problem
 
 
 async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(

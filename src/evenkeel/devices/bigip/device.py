@@ -100,6 +100,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return self._with_save_problem(await self.watched(self._checked()))
         except DeviceUnavailable as error:
             return DeviceState(name=self.host, reachable=False, problem=str(error))
+        except DeviceRejected as error:
+            return DeviceState(name=self.host, reachable=True, problem=str(error))
 
     async def observe(self) -> observation.BigIpReading:
         """Statuses and statistics of everything on it. Raises :class:`DeviceUnavailable`."""
@@ -340,8 +342,12 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         state, cluster = await requirements.look(self.icontrol, self._options.traffic_groups)
         self.cluster = cluster or self.cluster
         state = state if state.problem else await self._claimed_state(state)
-        if not state.problem and not self._folder:  # else config-sync would have to bring it to the others
+        if state.problem or self._folder:  # config-sync would have to bring the floor to the others
+            return state
+        try:
             await self._floor.prepare()
+        except DeviceRejected as error:
+            return replace(state, problem=f"refuses what is to be made in /Common: {error.reason}")
         return state
 
     async def _claimed_state(self, state: DeviceState) -> DeviceState:

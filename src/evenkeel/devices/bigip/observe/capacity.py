@@ -14,6 +14,7 @@ from evenkeel.devices.bigip.canonical import scalar
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.bigip.objects import NODE, VIRTUAL_ADDRESS
+from evenkeel.devices.bigip.observe.nested import checked, nested, number
 from evenkeel.devices.rates import RateMeter
 from evenkeel.devices.waiting import together
 
@@ -83,8 +84,8 @@ class BigIpCapacity:
         return [float(count(await self._device.collection(path, expand=False, **{"$select": attribute})))]
 
     async def _entries(self, path: str) -> list[Any]:
-        answer = await self._device.get(f"/mgmt/tm/{path}")
-        return [entry.get("nestedStats", {}).get("entries", {}) for entry in answer.get("entries", {}).values()]
+        answer = checked(self._device.host, path, await self._device.get(f"/mgmt/tm/{path}"))
+        return [values for _, values in nested(answer)]
 
 
 def _values(items: Iterable[Item], name: str) -> set[str]:
@@ -96,4 +97,4 @@ def _totals(entries: list[Any], names: Mapping[str, tuple[str, ...]]) -> dict[st
 
 
 def _sum(entries: list[Any], names: tuple[str, ...]) -> int:
-    return sum(int(values.get(name, {}).get("value") or 0) for values in entries for name in names)
+    return sum(number(values, name) for values in entries for name in names)

@@ -1,10 +1,11 @@
 """What a device reports of its cluster: devices, device groups and the state of config-sync."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.icontrol.client import IControl
+from evenkeel.devices.bigip.observe.nested import description, nested
 from evenkeel.devices.waiting import together
 
 Item = Mapping[str, Any]
@@ -60,29 +61,15 @@ async def _sync_answer(device: IControl) -> list[Any]:
 
 def sync_status_in(answer: Item) -> SyncStatus:
     """The status in a response. Its details are nested one level deeper, as ``syncStatus/0/details/<n>``."""
-    top = next((values for _, values in _nested(answer)), {})
+    top = next((values for _, values in nested(answer)), {})
     details = (
-        _description(values, "details")
-        for _, below in _nested({"entries": top})
-        for _, values in _nested({"entries": below})
+        description(values, "details")
+        for _, below in nested({"entries": top})
+        for _, values in nested({"entries": below})
     )
     return SyncStatus(
-        status=_description(top, "status"), summary=_description(top, "summary"), details=tuple(filter(None, details))
+        status=description(top, "status"), summary=description(top, "summary"), details=tuple(filter(None, details))
     )
-
-
-def _nested(holder: Item) -> Iterator[tuple[str, Item]]:
-    entries = holder.get("entries")
-    for name, entry in entries.items() if isinstance(entries, Mapping) else ():
-        inner = entry.get("nestedStats") if isinstance(entry, Mapping) else None
-        values = inner.get("entries") if isinstance(inner, Mapping) else None
-        if isinstance(values, Mapping):
-            yield name, values
-
-
-def _description(values: Item, name: str) -> str:
-    found = values.get(name)
-    return str(found.get("description", "")) if isinstance(found, Mapping) else ""
 
 
 def identity_of(item: Item) -> str:

@@ -23,6 +23,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import POOL, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe import digest
 from evenkeel.devices.bigip.observe.cluster import ClusterView, read_cluster
+from evenkeel.devices.bigip.observe.nested import checked, description, nested, number
 from evenkeel.devices.bigip.observe.partition_reads import subcollection
 from evenkeel.devices.bigip.observe.requirements import device_state
 from evenkeel.devices.waiting import together
@@ -61,7 +62,7 @@ async def read(device: IControl) -> BigIpReading:
 
 
 async def _statistics(device: IControl) -> list[Any]:
-    answer = await device.get(f"/mgmt/tm/{VIRTUAL}/stats")
+    answer = checked(device.host, f"{VIRTUAL}/stats", await device.get(f"/mgmt/tm/{VIRTUAL}/stats"))
     return [answer.get("entries", {})]
 
 
@@ -225,8 +226,7 @@ def _counted(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStat
     """The counters of our virtual servers by path."""
     ours = {scalar(item.get("fullPath")) for item in reading.virtuals if _own(item, "listener", names)}
     found = {}
-    for address, entry in reading.statistics.items():
-        values = entry.get("nestedStats", {}).get("entries", {})
+    for address, values in nested({"entries": reading.statistics}):
         if (path := _path(address, values)) in ours:
             found[path] = _counters(values)
     return found
@@ -234,20 +234,16 @@ def _counted(reading: BigIpReading, names: BigIpNames) -> dict[str, ListenerStat
 
 def _path(address: str, values: Item) -> str:
     """The virtual server that statistics belong to: by name, or by the link that stands for it."""
-    name = values.get("tmName", {}).get("description")
-    if isinstance(name, str):
+    if name := description(values, "tmName"):
         return name
     parts = [part for part in address.split("?")[0].split("/") if part.startswith("~")]
     return parts[-1].replace("~", "/").replace("%25", "%") if parts else ""
 
 
 def _counters(values: Item) -> ListenerStatistics:
-    def count(name: str) -> int:
-        return int(values.get(name, {}).get("value") or 0)
-
     return ListenerStatistics(
-        bytes_in=count("clientside.bitsIn") // 8,
-        bytes_out=count("clientside.bitsOut") // 8,
-        active_connections=count("clientside.curConns"),
-        total_connections=count("clientside.totConns"),
+        bytes_in=number(values, "clientside.bitsIn") // 8,
+        bytes_out=number(values, "clientside.bitsOut") // 8,
+        active_connections=number(values, "clientside.curConns"),
+        total_connections=number(values, "clientside.totConns"),
     )

@@ -70,7 +70,12 @@ async def count_save(device: IControl, names: BigIpNames, seen: Claim, folder: s
 def claim_in(item: Mapping[str, Any]) -> Claim:
     """The claim that a data group encodes. If records are missing (edited by hand), the lineage is
     empty, so a new one."""
-    records = {str(record.get("name")): str(record.get("data", "")) for record in item.get("records", ())}
+    found = item.get("records")
+    records = {
+        str(record.get("name")): str(record.get("data", ""))
+        for record in (found if isinstance(found, list) else ())
+        if isinstance(record, Mapping)
+    }
     saves = records.get("saves", "")
     return Claim(
         mark=parse_mark(item.get("description")),

@@ -1,0 +1,52 @@
+"""Nested statistics, the form in which a device answers what is no configuration. Pure.
+
+``{"entries": {link: {"nestedStats": {"entries": {name: {"value": 1}, other: {"description": "up"}}}}}}``
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenkeel.core.errors import DeviceUnavailable
+
+Item = Mapping[str, Any]
+
+
+def checked(host: str, what: str, answer: Item) -> Item:
+    """The answer. Raises :class:`DeviceUnavailable` if it is of another form; nothing in it is one."""
+    entries = answer.get("entries", {})
+    if not isinstance(entries, Mapping) or not all(map(_is_nested, entries.values())):
+        raise DeviceUnavailable(host, f"answered something else than {what}")
+    return answer
+
+
+def nested(holder: Item) -> Iterator[tuple[str, Item]]:
+    """Link and values of each entry; without those of another form."""
+    entries = holder.get("entries")
+    for link, entry in entries.items() if isinstance(entries, Mapping) else ():
+        inner = entry.get("nestedStats") if isinstance(entry, Mapping) else None
+        values = inner.get("entries") if isinstance(inner, Mapping) else None
+        if isinstance(values, Mapping):
+            yield link, values
+
+
+def description(values: Item, name: str) -> str:
+    """A text among values; empty if there is none."""
+    found = values.get(name)
+    return str(found.get("description", "")) if isinstance(found, Mapping) else ""
+
+
+def number(values: Item, name: str) -> int:
+    """A counter among values; 0 if there is none."""
+    found = values.get(name)
+    value = found.get("value") if isinstance(found, Mapping) else None
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() else 0
+    return value if isinstance(value, int) else 0
+
+
+def _is_nested(entry: Any) -> bool:
+    if not isinstance(entry, Mapping):
+        return False
+    inner = entry.get("nestedStats", {})
+    values = inner.get("entries", {}) if isinstance(inner, Mapping) else None
+    return isinstance(values, Mapping) and all(isinstance(value, Mapping) for value in values.values())
