@@ -1,8 +1,8 @@
 """A group of devices that all get the same configuration: what is common to drivers of several devices.
 
 The agent writes to every device of the group directly and concurrently; no device copies configuration to another.
-Unreachable devices are ``lagging`` and do not delay the others: see :mod:`evenkeel.devices.reach`. A load balancer is
-refused only if a device that responded refused it.
+Unreachable devices are ``lagging`` and do not delay the others: see :mod:`evenkeel.devices.reach`. So are those that
+take no writes at all. A load balancer is refused only if a device that responded refused it.
 """
 
 import asyncio

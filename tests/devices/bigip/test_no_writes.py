@@ -7,6 +7,7 @@ import pytest
 
 from evenkeel.core.device import PartitionOutcome
 from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost, StaleOwner
+from evenkeel.core.model import Vip
 from evenkeel.devices.bigip.icontrol.answers import failure
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames
@@ -137,3 +138,46 @@ async def test_one_whose_partition_is_somebody_elses_does_not_lag(pair: BigIpRig
     await Hands(pair.emulator, "bigip-2").call("POST", "auth/partition", {"name": PARTITION, "description": stranger})
     with pytest.raises(DeviceRejected, match="belongs to device group other/1"):
         await pair.agent(**QUICK).take_over(PROJECT, 1, session_of(1))
+
+
+async def test_one_that_refuses_every_commit_of_its_owner_lags_and_no_load_balancer_is_to_blame(pair: BigIpRig) -> None:
+    agent = pair.agent(**QUICK)
+    await agent.take_over(PROJECT, 1, session_of(1))
+    await agent.apply(batch(service(), complete=True))
+    before = await Hands(pair.emulator, "bigip-2").content()
+    pair.emulator.faults.add(REFUSES)
+    for complete in (False, True):
+        outcome = await agent.apply(batch(service(revision=2, members=1), service(2), complete=complete))
+        assert taken(outcome) == [2, 1] and outcome.lagging == (away(pair),)
+    assert await Hands(pair.emulator, "bigip-2").content() == before
+    pair.emulator.faults.clear()
+    outcome = await agent.apply(batch(service(revision=2, members=1), service(2), complete=True))
+    assert not outcome.lagging and await same_on_both(pair)
+
+
+async def test_if_all_refuse_every_commit_the_load_balancer_gets_the_reason(pair: BigIpRig) -> None:
+    agent = pair.owner(**QUICK)
+    await agent.apply(batch(service(), complete=True))
+    pair.emulator.faults.add(Fault(kind="refuse_transaction"))
+    outcome = await agent.apply(batch(service(revision=2, members=1)))
+    assert not outcome.lagging and "refused by an injected fault" in outcome.outcomes[0].error
+
+
+async def test_one_that_refuses_a_load_balancer_and_takes_others_is_believed(pair: BigIpRig) -> None:
+    agent = pair.owner(**QUICK)
+    await agent.apply(batch(service(), complete=True))
+    stranger = {"name": "somebody-elses", "destination": "10.99.0.1:80"}
+    await Hands(pair.emulator, "bigip-2").call("POST", "ltm/virtual", stranger)
+    vip = Vip(address="10.99.0.1", subnet_id="s", network_id="n", port_id="p")
+    outcome = await agent.apply(batch(service(2, vip=vip)))
+    assert not outcome.lagging and "10.99.0.1 already exists" in outcome.outcomes[0].error
+
+
+async def test_an_owner_that_is_refused_everything_because_a_newer_one_came_is_stale(pair: BigIpRig) -> None:
+    old = pair.agent(**QUICK)
+    await old.take_over(PROJECT, 1, session_of(1))
+    await old.apply(batch(service(), complete=True))
+    await pair.owner(**QUICK).take_over(PROJECT, 2, session_of(2))
+    pair.emulator.faults.add(REFUSES)
+    with pytest.raises(StaleOwner):
+        await old.apply(batch(service(members=1), epoch=1))

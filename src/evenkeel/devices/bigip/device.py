@@ -163,9 +163,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             raise GuardLost(self.host, partition, batch.epoch)
         self._missed.end(partition, owner)
 
-    async def apply(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> PassOutcome:
-        """Apply the batch to this device's partition. Raises :class:`StaleOwner`, :class:`GuardLost`,
-        :class:`DeviceUnavailable`."""
+    async def apply(
+        self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...], *, has_peers: bool = False
+    ) -> PassOutcome:
+        """Apply the batch to this device's partition. ``has_peers``: others get the same, each by itself. Raises
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
             await self._make_up_for_takeover(batch, partition)
@@ -185,6 +187,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 uploads=self._uploads.setdefault(partition, set()),
                 left=self._left_under(partition, mine),
                 also=self.journal.commands,
+                has_peers=has_peers,
             ).run()
             if self._guest is not None and view.observed is not None:
                 await self._guest.take_back(vlans - tags_in(view.observed))

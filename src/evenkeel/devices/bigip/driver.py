@@ -147,8 +147,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         if self._options.sync_mode is SyncMode.SYNC:
             done, lagging = await self._synchronised(batch, rendered)
         else:
-            done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered))
-            lagging = list(lost)
+            done, lagging = await self._on_each(batch, rendered)
         return PartitionOutcome(
             outcomes=tuple(outcomes(batch.services, (one.errors for one in done.values()))),
             lagging=tuple(lagging),
@@ -158,6 +157,16 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             lacking=tuple(sorted({sha256 for one in done.values() for sha256 in one.lacking})),
             orphans=tuple(sorted({orphan for one in done.values() for orphan in one.orphans})),
         )
+
+    async def _on_each(
+        self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
+    ) -> tuple[dict[str, PassOutcome], list[str]]:
+        """By host: its outcome; and the devices that were not reached or, where others do not, refuse every commit."""
+        has_peers = len(self._devices) > 1
+        done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
+        sound = {host: one for host, one in done.items() if not one.takes_nothing}
+        counted = sound or done  # if all refuse everything, that is what there is to tell
+        return counted, [*lost, *(host for host in done if host not in counted)]
 
     async def check(self) -> tuple[DeviceState, ...]:
         """The current state of each device, with what does not fit the HA type."""

@@ -89,6 +89,8 @@ class PassOutcome(Value):
     """Of a complete batch: what it did not name and the device refused to remove."""
     orphans: frozenset[LoadBalancerId] = frozenset()
     """Of a complete batch that keeps orphans: the load balancers that it did not name."""
+    takes_nothing: bool = False
+    """The device refused every commit, even one without any load balancer: none of these is to blame."""
 
 
 class Planned(Value):
@@ -116,6 +118,7 @@ class PartitionPass:
         uploads: set[str],
         left: dict[str, Change],
         also: Callable[[], list[Command]] = list,
+        has_peers: bool = False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._device = device
@@ -136,6 +139,8 @@ class PartitionPass:
         """By load balancer, the change at which it was left on this device; kept up to date."""
         self._also = also
         """More commands for each transaction."""
+        self._has_peers = has_peers
+        """Other devices of the group get the same, each by itself: what only this one refuses may be its own fault."""
         self._repaired: dict[LoadBalancerId, list[str]] = {}
         self._now = now
         self._errors: dict[LoadBalancerId, str] = {}
@@ -156,6 +161,7 @@ class PartitionPass:
         todo = await self._look()
         if todo.operations:
             await self._carry_out(todo)
+        takes_nothing = self._has_peers and await self._takes_nothing()
         self._view.certain = False
         errors = {**self._plan().problems, **self._errors}
         named = {service.load_balancer_id for service in self._batch.services}
@@ -172,6 +178,7 @@ class PartitionPass:
             lacking=lacking,
             left=left,
             orphans=self._orphans(named) if self._batch.complete and self._batch.keeps_orphans else frozenset(),
+            takes_nothing=takes_nothing,
         )
 
     def _orphans(self, named: Collection[LoadBalancerId]) -> frozenset[LoadBalancerId]:
@@ -328,6 +335,19 @@ class PartitionPass:
         self._make_sure(await read_guards(self._device, self._partition))
         return False
 
+    async def _takes_nothing(self) -> bool:
+        """Whether the device refuses a commit of our guard alone, after it has refused everything else. Raises
+        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
+        if self._writes or not self._errors:
+            return False
+        try:
+            await self._commit_commands([guard.touch(self._partition, self._guard, self._options.agent_host)])
+        except DeviceRejected as error:
+            self._make_sure(await read_guards(self._device, self._partition))
+            self._log.warning("device refuses every commit", reason=error.reason)
+            return True
+        return False
+
     async def _commit(self, steps: tuple[ConfigOperation, ...]) -> None:
         contents = {step.key: step.content for step in steps if step.content is not None}
         if contents and not self._view.uploads_swept:
@@ -339,13 +359,16 @@ class PartitionPass:
                 *(command_of(step, self._folder, sources.get(step.key, "")) for step in steps),
                 *self._also(),
             ]
-            await commit(
-                self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
-            )
+            await self._commit_commands(commands)
         self._writes += 1
         self._note_repairs(steps)
         self._view.observed = after(self._view.observed or {}, steps)
         self._log.info("batch committed", commands=len(commands), removed=_count(steps, Verb.DELETE))
+
+    async def _commit_commands(self, commands: list[Command]) -> None:
+        await commit(
+            self._device, commands, pending=self._pending, timeout_seconds=self._options.commit_timeout_seconds
+        )
 
     def _note_left(self, errors: Mapping[LoadBalancerId, str]) -> None:
         """Record the change at which each load balancer was left, for existing ones."""
