@@ -148,7 +148,8 @@ class FakeControllers:
             self.reports.extend(call.outcomes)
             self.repaired.extend(call.repaired)
             self.traffic.add(call.carries_traffic)
-        return m.ReportReceipt(stale=self.stale)
+        unknown = sorted({each.load_balancer_id for each in call.outcomes} - self.revisions.keys())
+        return m.ReportReceipt(stale=self.stale, unknown=tuple(unknown))
 
     async def report_status(self, call: m.ReportStatus) -> m.ReportReceipt:
         if call.expected_after is not None:

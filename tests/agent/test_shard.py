@@ -78,6 +78,38 @@ async def test_a_definition_that_comes_with_the_hint_is_applied_without_a_reques
     assert bench.controllers.requested == [None, ("lb-4",)]
 
 
+async def test_what_the_database_lost_before_its_definition_arrived_is_looked_for_at_once(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.controllers.revisions["lb-3"] = 1
+    carried = bench.controllers.carried("lb-3")
+    del bench.controllers.revisions["lb-3"]
+    complete = sum(batch.complete for batch in bench.device.batches)
+    bench.worker.hint(("lb-3",), carried)
+    await eventually(lambda: sum(batch.complete for batch in bench.device.batches) == complete + 1)
+    assert [s.load_balancer_id for s in bench.device.batches[-2].services] == ["lb-3"]
+    assert [s.load_balancer_id for s in bench.device.batches[-1].services] == ["lb-1", "lb-2"]
+    assert bench.controllers.requested == [None, None]
+
+
+async def test_a_load_balancer_that_was_removed_is_not_looked_for(bench: Bench) -> None:
+    await all_applied(bench)
+    bench.controllers.deleted.add("lb-1")
+    bench.controllers.revisions["lb-1"] += 1
+    report = bench.controllers.report_applied
+
+    async def forget(call: ReportApplied) -> ReportReceipt:  # as after an earlier report whose answer was lost
+        bench.controllers.revisions.pop("lb-1", None)
+        return await report(call)
+
+    bench.controllers.report_applied = forget  # type: ignore[method-assign]
+    bench.worker.hint(("lb-1",))
+    await eventually(lambda: "lb-1" not in bench.controllers.revisions)
+    bench.worker.hint(("lb-2",))
+    reports = len(bench.controllers.reports)
+    await eventually(lambda: len(bench.controllers.reports) > reports)
+    assert bench.controllers.requested == [None, ("lb-1",), ("lb-2",)]
+
+
 async def test_a_late_hint_does_not_bring_a_deleted_load_balancer_back(bench: Bench) -> None:
     await all_applied(bench)
     bench.controllers.revisions["lb-3"] = 1

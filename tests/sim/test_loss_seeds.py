@@ -19,3 +19,7 @@ def test_what_is_left_of_the_database_is_what_devices_come_to_hold(first: int) -
 
 def test_a_network_stays_for_the_partition_of_a_tenant_of_whom_nobody_can_know() -> None:
     clean_runs("", [1218])
+
+
+def test_what_the_database_lost_before_its_agent_reported_it_leaves_the_devices() -> None:
+    clean_runs("", [8455])

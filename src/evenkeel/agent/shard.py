@@ -452,7 +452,7 @@ class ShardWorker:
         if outcome.lagging or outcome.left:
             self._retries.failed(COMPLETE, self._clock.monotonic())
         with tracer().span("report"):
-            await self._client.report(outcomes)
+            await self._report(outcomes)
         REPAIRED.inc(len(outcome.repaired))
         await self._client.report_repaired(outcome.repaired)
 
@@ -513,10 +513,18 @@ class ShardWorker:
         So a duplicate hint, or a sync that crossed a report, causes no work on devices.
         """
         known = {s.load_balancer_id: s for s in services if self._applied.get(s.load_balancer_id) == _identity(s)}
-        await self._client.report(
+        await self._report(
             tuple(m.Applied(load_balancer_id=lb, revision=s.revision, change_id=s.change_id) for lb, s in known.items())
         )
         return tuple(service for service in services if service.load_balancer_id not in known)
+
+    async def _report(self, outcomes: tuple[m.Applied, ...]) -> None:
+        """Report outcomes. If the database has lost some of the load balancers, a complete pass finds out what is to
+        become of them: the definitions may have come with hints, or have been read before the loss.
+        """
+        if lost := self._served & await self._client.report(outcomes):
+            self._log.warning("load balancers are unknown to the database; looking at everything", count=len(lost))
+            self.look_again()
 
     def _note(self, outcomes: tuple[m.Applied, ...]) -> None:
         now = self._clock.monotonic()

@@ -105,12 +105,15 @@ class ShardClient:
             )
         )
 
-    async def report(self, outcomes: tuple[m.Applied, ...]) -> None:
-        """Report the outcomes of the last fetched definitions."""
+    async def report(self, outcomes: tuple[m.Applied, ...]) -> frozenset[LoadBalancerId]:
+        """Report the outcomes of the last fetched definitions. Returns those load balancers of them that the database
+        does not have although their definitions did not say that they are deleted."""
+        unknown: set[LoadBalancerId] = set()
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         bounded = map(_bounded, outcomes)
         for portion in portions(bounded, max_bytes=max_bytes, max_values=OUTCOMES_PER_REPORT):
-            await self._send_report(outcomes=portion)
+            unknown.update((await self._send_report(outcomes=portion)).unknown)
+        return frozenset(unknown - self._removed)
 
     async def report_repaired(self, repairs: tuple[Repair, ...]) -> None:
         """Report differences that were found on devices and corrected."""
@@ -133,7 +136,7 @@ class ShardClient:
 
     async def _send_report(
         self, *, outcomes: tuple[m.Applied, ...] = (), repaired: tuple[m.Repaired, ...] = ()
-    ) -> None:
+    ) -> m.ReportReceipt:
         confirmed = self._session.database_history
         confirmed.removing(self._removed)
         receipt = await self._controllers.report_applied(
@@ -150,10 +153,10 @@ class ShardClient:
         )
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
-        if self._common:  # its networks are no load balancers
-            return
-        shard = m.ShardEpoch(shard_id=self.shard_id, epoch=self.epoch)
-        confirmed.confirm(self._history, outcomes, shard, removed=self._removed)
+        if not self._common:  # its networks are no load balancers
+            shard = m.ShardEpoch(shard_id=self.shard_id, epoch=self.epoch)
+            confirmed.confirm(self._history, outcomes, shard, removed=self._removed)
+        return receipt
 
 
 def _bounded(outcome: m.Applied) -> m.Applied:

@@ -622,6 +622,10 @@ class ReportReceipt(Reply, tag="report_receipt"):
     """How often the devices of the group became reachable again. If it changed, all statuses have to be reported again.
     None: unknown.
     """
+    unknown: tuple[LoadBalancerId, ...] = ()
+    """Load balancers of the report's outcomes that the shard does not have: an earlier report removed them, or the
+    database lost them.
+    """
 
 
 Call = (

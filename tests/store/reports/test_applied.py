@@ -85,6 +85,13 @@ async def test_a_report_cannot_speak_for_another_ones_shard_in_the_same_transact
     assert (await world.load_balancer_row(other.id)).provisioning_status == "PENDING_CREATE"
 
 
+async def test_a_report_tells_what_the_database_does_not_have(world: World) -> None:
+    load_balancer, _ = await with_tree(world)
+    receipt = await world.report(applied("lost"), applied(load_balancer.id), applied("gone"))
+    assert receipt.unknown == ("gone", "lost")
+    assert (await world.report(applied(load_balancer.id))).unknown == ()
+
+
 # -- success
 
 

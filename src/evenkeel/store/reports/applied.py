@@ -93,6 +93,8 @@ class _Taken:
     report: ReportApplied
     shard: Any
     lost: list[str] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    """Load balancers that the shard has."""
     left: bool = False
     seconds: list[float] = field(default_factory=list)
     settled: dict[str, str] = field(default_factory=dict)
@@ -106,7 +108,9 @@ class _Taken:
         """The answer."""
         leaves_networks = self.left and bool(self.shard.attached)
         lost = next(iter(self.lost), "")
-        return Recorded(ReportReceipt(), lost, False, leaves_networks, tuple(self.seconds), self.settled)
+        unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
+        receipt = ReportReceipt(unknown=tuple(sorted(unknown)))
+        return Recorded(receipt, lost, False, leaves_networks, tuple(self.seconds), self.settled)
 
 
 class _Outcome(NamedTuple):
@@ -162,6 +166,7 @@ def _record_batch(connection: Connection, batch: Sequence[_Outcome]) -> None:
     changes: list[tuple[StatusChange, _Taken]] = []
     for row in rows:
         taken, outcome = by_key[row.shard_id, row.id]
+        taken.known.add(row.id)
         was = state_of(row)
         if taken.shard.history and taken.report.history == taken.shard.history:
             taken.lost += _contradictions(was, outcome)
