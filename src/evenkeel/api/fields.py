@@ -85,13 +85,21 @@ HstsSeconds = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 ContainerRef = Annotated[
     str,
     Meta(
+        max_length=255,
+        pattern=r"^[\x21-\x7e]*" + END,
+        description="A reference to a certificate container: at most 255 visible ASCII characters; empty is none",
+    ),
+]
+_ListedContainerRef = Annotated[
+    str,
+    Meta(
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+" + END,
         description="A reference to a certificate container: 1 to 255 visible ASCII characters",
     ),
 ]
-ContainerRefs = Annotated[list[ContainerRef], Meta(max_length=MAX_SNI_CONTAINERS)]
+ContainerRefs = Annotated[list[_ListedContainerRef], Meta(max_length=MAX_SNI_CONTAINERS)]
 TlsCiphers = Annotated[
     str,
     Meta(

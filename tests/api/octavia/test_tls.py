@@ -157,7 +157,10 @@ async def test_tls_is_refused_where_it_does_not_end(api: Client, root: dict[str,
         ({"tls_ciphers": "A:" * 1024 + "A"}, ["tls_ciphers", "2048"]),
         ({"default_tls_container_ref": "x" * 256}, ["default_tls_container_ref", "255"]),
         ({"default_tls_container_ref": "a\nb"}, ["default_tls_container_ref", "visible"]),
+        ({"default_tls_container_ref": ""}, ["sni_container_refs", "default_tls_container_ref"]),
+        ({"client_authentication": "OPTIONAL", "client_ca_tls_container_ref": ""}, ["client_ca_tls_container_ref"]),
         ({"sni_container_refs": ["x"] * 201}, ["sni_container_refs", "200"]),
+        ({"sni_container_refs": ["x", ""]}, ["sni_container_refs", "minimum"]),
     ],
 )
 async def test_what_does_not_fit_together_is_refused_on_create_and_change(
@@ -184,6 +187,34 @@ async def test_a_change_is_judged_by_what_comes_of_it(api: Client, root: dict[st
         client_authentication="NONE",
         client_crl_container_ref=None,
     )
+
+
+EMPTY_LISTENER = dict.fromkeys(
+    ("default_tls_container_ref", "client_ca_tls_container_ref", "client_crl_container_ref"), ""
+)
+EMPTY_POOL = dict.fromkeys(("tls_container_ref", "ca_tls_container_ref", "crl_container_ref"), "")
+
+
+async def test_an_empty_reference_is_none(api: Client, root: dict[str, Any]) -> None:
+    """Terraform sends it where an attribute was removed."""
+    listener = await api.listener(root["id"], **TLS | WHOLE)
+    cleared = await change(api, listener, client_authentication="NONE", **EMPTY_LISTENER)
+    assert of(cleared, EMPTY_LISTENER) == dict.fromkeys(EMPTY_LISTENER)
+    plain = await api.listener(root["id"], **EMPTY_LISTENER)
+    assert of(plain, NOTHING) == NOTHING
+
+    pool = await api.pool(root["id"], **POOL_WHOLE)
+    emptied = (await api.put(f"/pools/{pool['id']}", {"pool": EMPTY_POOL}))["pool"]
+    assert of(emptied, POOL_WHOLE) == POOL_WHOLE | dict.fromkeys(EMPTY_POOL)
+    assert of(await api.pool(root["id"], **EMPTY_POOL), POOL_NOTHING) == POOL_NOTHING
+
+    nested = {"protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", **EMPTY_POOL}
+    body = bodies.load_balancer(
+        listeners=[{"protocol": "HTTP", "protocol_port": 80, **EMPTY_LISTENER}], pools=[nested | {"name": "p"}]
+    )
+    made = (await api.post("/loadbalancers", body))["loadbalancer"]
+    assert of(made["listeners"][0], NOTHING) == NOTHING
+    assert of(made["pools"][0], POOL_NOTHING) == POOL_NOTHING
 
 
 async def test_of_changes_at_once_one_stands_whole(api: Client, root: dict[str, Any]) -> None:
@@ -266,7 +297,7 @@ async def test_everything_about_a_pools_tls_is_kept_shown_and_filtered_by(api: C
         ({"tls_enabled": True, "tls_versions": []}, ["tls_versions", "Empty"]),
         ({"tls_enabled": "maybe"}, ["tls_enabled", "maybe"]),
         ({"tls_versions": ["SSLv2"]}, ["tls_versions", "SSLv2", "SSLv3"]),
-        ({"tls_container_ref": ""}, ["tls_container_ref"]),
+        ({"tls_container_ref": "a b"}, ["tls_container_ref", "visible"]),
     ],
 )
 async def test_bad_tls_of_a_pool_is_refused_on_create_and_change(

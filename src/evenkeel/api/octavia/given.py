@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType, inspect
 
 from evenkeel.api.octavia.places import each_once
 from evenkeel.core.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
+from evenkeel.core.certificate_references import REFERENCES
 from evenkeel.core.model import L7Policy, L7Rule
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -46,7 +47,7 @@ def asked(body: Any, kind: type[Any], *besides: str) -> Attributes:
     return {
         name: attribute.convert(value)
         for name, attribute in _plain(type(body), kind).items()
-        if name not in besides and (value := getattr(body, name)) is not None and value is not UNSET
+        if name not in besides and not _is_null(name, value := getattr(body, name)) and value is not UNSET
     }
 
 
@@ -56,8 +57,13 @@ def given(body: Any, kind: type[Any]) -> Attributes:
     for name, attribute in _plain(type(body), kind).items():
         value = getattr(body, name)
         if value is not UNSET and not (value is None and name == "tags" and kind not in _CLEARED):
-            changes[name] = attribute.default if value is None else attribute.convert(value)
+            changes[name] = attribute.default if _is_null(name, value) else attribute.convert(value)
     return changes
+
+
+def _is_null(name: str, value: Any) -> bool:
+    """An empty reference means the same as null: so clients clear it."""
+    return value is None or (value == "" and name in REFERENCES)
 
 
 class _Attribute(NamedTuple):

@@ -247,9 +247,28 @@ def _tls() -> list[Line]:
     return lines
 
 
+def _empty_references() -> list[Line]:
+    served = {"protocol": "TERMINATED_HTTPS", "default_tls_container_ref": _CERTIFICATE}
+    clients = {"client_ca_tls_container_ref": "", "client_authentication": "OPTIONAL"}
+    cleared: list[dict[str, Any]] = [
+        {"client_crl_container_ref": ""},
+        {"client_authentication": "NONE", "client_ca_tls_container_ref": ""},
+        {"default_tls_container_ref": ""},
+    ]
+    return [
+        load_balancer(),
+        listener(default_tls_container_ref="", client_ca_tls_container_ref="", client_crl_container_ref=""),
+        listener(save="", protocol="TERMINATED_HTTPS", protocol_port=81, default_tls_container_ref=""),
+        listener(save="", protocol_port=82, **served, **clients),
+        listener(save="tls", protocol_port=443, sni_container_refs=[_CERTIFICATE], **served),
+        *changes("/listeners/{tls}", "listener", cleared),
+    ]
+
+
 STORIES = {
     "listeners made": _created(),
     "listeners refused": _refused(),
     "listeners changed, read and deleted": _changed(),
     "listeners with TLS": _tls(),
+    "listeners with empty references": _empty_references(),
 }

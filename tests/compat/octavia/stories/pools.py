@@ -388,6 +388,16 @@ def _batches() -> list[Line]:
     ]
 
 
+def _empty_references() -> list[Line]:
+    empty = {"tls_container_ref": "", "ca_tls_container_ref": "", "crl_container_ref": ""}
+    return [
+        load_balancer(),
+        pool(**empty),
+        pool(tls_enabled=True, **empty),
+        *changes("/pools/{pool}", "pool", ({name: ""} for name in empty)),
+    ]
+
+
 STORIES = {
     "pools made": _pools_made(),
     "pools refused": _pools_refused(),
@@ -396,4 +406,5 @@ STORIES = {
     "members refused": _members_refused(),
     "members changed, read and deleted": _members_changed(),
     "members in batches": _batches(),
+    "empty references of pools": _empty_references(),
 }
