@@ -144,6 +144,33 @@ async def test_tls_needs_a_container_which_is_shown(api: Client, v2: Maker) -> N
     assert {name: made[name] for name in refs} == refs
 
 
+async def test_an_empty_container_is_none(api: Client, v2: Maker) -> None:
+    root = await v2.root()
+    plain = await v2.listener(root, default_tls_container_ref="")
+    assert plain["default_tls_container_ref"] is None
+    refs = {"default_tls_container_ref": "https://k/containers/1"}
+    made = await v2.listener(root, protocol="TERMINATED_HTTPS", protocol_port=443, **refs)
+    path = f"/listeners/{made['id']}"
+    for last in ("", None):
+        await refused(api, "PUT", path, 400, "HTTPBadRequest", {"listener": {"default_tls_container_ref": last}})
+    assert (await api.get(f"{LBAAS}{path}"))["listener"]["default_tls_container_ref"] == "https://k/containers/1"
+    named = {"sni_container_refs": ["https://k/containers/2"]}
+    await api.put(f"{LBAAS}{path}", {"listener": named})
+    cleared = (await api.put(f"{LBAAS}{path}", {"listener": {"default_tls_container_ref": ""}}))["listener"]
+    assert (cleared["default_tls_container_ref"], cleared["sni_container_refs"]) == (None, named["sni_container_refs"])
+
+
+@pytest.mark.parametrize("protocol", ["HTTP", "TERMINATED_HTTPS"])
+async def test_a_list_of_containers_has_no_empty_one(api: Client, v2: Maker, protocol: str) -> None:
+    root = await v2.root()
+    empty = {"sni_container_refs": ["https://k/containers/2", ""]}
+    attributes = {"protocol": protocol, "protocol_port": 443, "default_tls_container_ref": "https://k/containers/1"}
+    body = {"listener": {"loadbalancer_id": root["id"], **attributes, **empty}}
+    await refused(api, "POST", "/listeners", 400, "HTTPBadRequest", body)
+    made = await v2.listener(root, **attributes)
+    await refused(api, "PUT", f"/listeners/{made['id']}", 400, "HTTPBadRequest", {"listener": empty})
+
+
 async def test_graph_makes_everything_at_once(api: Client) -> None:
     member = {"address": "10.20.0.1", "protocol_port": "80", "subnet_id": bodies.SUBNET_ID}
     pool = {"protocol": "HTTP", "lb_algorithm": "ROUND_ROBIN", "members": [member], "healthmonitor": bodies.MONITOR}

@@ -24,4 +24,5 @@ FlavorId = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 Provider = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 """Any text, as in Neutron: what it names exists or does not."""
 ContainerRef = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
-ContainerRefs = Annotated[list[ContainerRef], Meta(max_length=50)]
+"""An empty one is none."""
+ContainerRefs = Annotated[list[Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]], Meta(max_length=50)]

@@ -118,12 +118,12 @@ def check_listener_tls(row: Listener, *, idle: Idle = NOTHING_IDLE) -> None:
     if row.protocol != TLS_PROTOCOL:
         _refuse_tls(row, idle)
         return
-    if row.default_tls_container_ref is None and not row.sni_container_refs:
+    if not row.default_tls_container_ref and not row.sni_container_refs:
         raise Invalid(
             "Validation failure: An SNI or default certificate container reference must be provided for "
             f"{TLS_PROTOCOL} protocol listeners. (sni_container_refs, default_tls_container_ref)"
         )
-    if row.client_ca_tls_container_ref is None:
+    if not row.client_ca_tls_container_ref:
         _refuse_clients_without_ca(row)
     if (row.hsts_include_subdomains or row.hsts_preload) and row.hsts_max_age is None:
         raise Invalid(
@@ -152,7 +152,7 @@ def _refuse_clients_without_ca(row: Listener) -> None:
             f"Validation failure: Client authentication setting {row.client_authentication} requires a client CA "
             "container reference. (client_authentication, client_ca_tls_container_ref)"
         )
-    if row.client_crl_container_ref is not None:
+    if row.client_crl_container_ref:
         raise Invalid(
             "Validation failure: A client authentication CA reference (client_ca_tls_container_ref) is required to "
             "specify a client authentication revocation list (client_crl_container_ref)."
@@ -161,7 +161,7 @@ def _refuse_clients_without_ca(row: Listener) -> None:
 
 def check_pool_tls(row: Pool) -> None:
     """A revocation list needs a CA, and UDP and SCTP pools have no TLS."""
-    if row.crl_container_ref is not None and row.ca_tls_container_ref is None:
+    if row.crl_container_ref and not row.ca_tls_container_ref:
         raise Invalid(
             "Validation failure: A CA certificate reference (ca_tls_container_ref) is required to specify a revocation "
             "list (crl_container_ref)."
