@@ -27,7 +27,8 @@ KEPT_SECONDS = 3600
 
 
 class InstantAgent:
-    """A change sink that plays scheduler and agent: it places what is accepted and confirms it at once."""
+    """A change sink that plays scheduler and agent: it places what is accepted and confirms it at once, or says why the
+    device refuses it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -45,13 +46,13 @@ class InstantAgent:
         )
         await self._store.ownership.register(call, ttl_seconds=3600.0)
 
-    async def accepted(self, change: Change) -> None:
+    async def accepted(self, change: Change, *, error: str = "") -> None:
         if not change.placed and change.tree is not None:
             project_id = change.tree.load_balancer.project_id
             await self._store.scheduling.place(change.load_balancer_id, change.environment, project_id, 1, "instant")
         shard = await self._store.operators.hosting(change.load_balancer_id)
         if shard is not None:
-            applied = Applied(load_balancer_id=change.load_balancer_id, revision=change.revision)
+            applied = Applied(load_balancer_id=change.load_balancer_id, revision=change.revision, error=error)
             await self._store.reports.record_applied(
                 ReportApplied(agent_id="instant", shard_id=shard.id, epoch=shard.epoch, outcomes=(applied,))
             )

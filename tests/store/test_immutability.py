@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from sqlalchemy import update
@@ -15,6 +15,7 @@ from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
+from evenkeel.store.tenants.store import SqlTenants
 from tests.store.builders import AGENT, SHARD, create, listener, member, monitor, placed, pool
 from tests.store.conftest import empty, statements_of
 
@@ -74,6 +75,16 @@ def writes(stored: LoadBalancerTree) -> dict[str, Any]:
         "change monitor": lambda s: s.tenants.update_child(HealthMonitor, check, {"delay": 9}, project_id=None),
         "delete monitor": lambda s: s.tenants.delete_child(HealthMonitor, check, project_id=None),
     }
+
+
+class ViewOfLbaas(NamedTuple):
+    """A store as LBaaS v2 and v1 write to it."""
+
+    store: SqlStore
+
+    @property
+    def tenants(self) -> SqlTenants:
+        return self.store.lbaas_tenants
 
 
 async def test_parts_of_a_pending_load_balancer_are_immutable_for_its_sake(store: SqlStore) -> None:
@@ -150,6 +161,51 @@ async def test_delete_and_failover_are_let_in_from_active_and_error_only(store: 
         assert isinstance(await leave(name), Change)
     with pytest.raises(Conflict, match="Invalid state PENDING_DELETE"):
         await leave("delete")
+
+
+async def test_what_its_device_does_not_let_go_is_deleted_again(store: SqlStore) -> None:
+    root = (await create(store)).load_balancer.id
+    await confirm(store, root)
+    first = await store.tenants.delete_load_balancer(root, cascade=True, project_id=None)
+    with pytest.raises(Conflict, match="Invalid state PENDING_DELETE"):
+        await store.tenants.delete_load_balancer(root, cascade=True, project_id=None)
+    await confirm(store, root, error="the device refuses it")
+
+    again = await store.tenants.delete_load_balancer(root, cascade=True, project_id=None)
+    assert (again.load_balancer_id, again.revision, again.owner) == (root, first.revision, first.owner)
+    for write in (
+        store.tenants.fail_over_load_balancer(root, project_id=None),
+        store.lbaas_tenants.update_load_balancer(root, {"name": "x"}, project_id=None),
+        store.tenants.add_listener(listener(load_balancer_id=root, protocol_port=99), project_id=None),
+    ):
+        with pytest.raises(Conflict) as refused:
+            await write
+        assert str(refused.value) == f"Load Balancer {root} is immutable and cannot be updated."
+
+
+async def test_lbaas_changes_what_is_in_error_and_nothing_that_is_pending(store: SqlStore) -> None:
+    stored = await create(store)
+    root = stored.load_balancer.id
+    lbaas = ViewOfLbaas(store)
+
+    async def rename(name: str = "x") -> Change:
+        return await lbaas.tenants.update_load_balancer(root, {"name": name}, project_id=None)
+
+    every = writes(stored)
+    kinds = ("monitor", "member", "pool", "listener")  # each goes before what it is in
+    names = [f"change {kind}" for kind in kinds] + [f"delete {kind}" for kind in kinds]
+    for name, write in {**{name: every[name] for name in names}, "change load balancer": lambda _: rename()}.items():
+        await set_status(store, root, "PENDING_UPDATE")
+        with pytest.raises(Conflict):
+            await write(lbaas)
+        await set_status(store, root, "ERROR")
+        assert isinstance(await write(lbaas), Change), name
+        if name.startswith("delete"):
+            await set_status(store, root, "ERROR")
+            assert isinstance(await write(lbaas), Change), f"{name} again"
+    await set_status(store, root, "PENDING_UPDATE")
+    with pytest.raises(Conflict, match="Invalid state PENDING_UPDATE"):
+        await rename("y")
 
 
 async def test_what_is_not_there_is_not_found_and_not_immutable(store: SqlStore) -> None:

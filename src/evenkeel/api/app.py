@@ -172,11 +172,13 @@ def _route_handlers(
     routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper
 ) -> Iterable[HTTPRouteHandler]:
     """One Litestar handler per path, for all methods, so that every 405 lists the allowed methods."""
+    in_error = services.changing_in_error()
     paths: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     styles: dict[str, ApiStyle] = {}
     for route_map in routes:
         for operation in route_map.operations:
-            endpoint = _endpoint(operation, route_map.style, services, gatekeeper)
+            used = in_error if route_map.style.changes_in_error else services
+            endpoint = _endpoint(operation, route_map.style, used, gatekeeper)
             for prefix in route_map.prefixes:
                 path = _litestar_path(prefix + operation.path)
                 paths[path][operation.method] = endpoint

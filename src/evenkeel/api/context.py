@@ -3,6 +3,8 @@
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
+from typing import Self
 from urllib.parse import parse_qsl
 
 import structlog
@@ -70,6 +72,7 @@ class Services:
         activity: ActivitySource,
     ) -> None:
         self.tenants = store.tenants
+        self._lbaas_tenants = store.lbaas_tenants
         self.lbaas_v1 = store.lbaas_v1
         self.operators = store.operators
         self.quotas = store.quotas
@@ -95,6 +98,12 @@ class Services:
         self.inquiries = asyncio.Semaphore(INQUIRIES_MAX)
         self.new_id = new_id or (lambda: str(uuid.uuid4()))
         self._driver = driver
+
+    def changing_in_error(self) -> Self:
+        """The same services, for APIs that change what is in ERROR even where immutability is strict."""
+        same = copy(self)
+        same.tenants = self._lbaas_tenants
+        return same
 
     async def accepted(self, change: Change) -> None:
         """Notify the driver of a committed write. Does not raise: the request has succeeded."""

@@ -37,6 +37,11 @@ class ApiStyle(Protocol):
         ...
 
     @property
+    def changes_in_error(self) -> bool:
+        """Whether its writes are let in from ERROR where immutability is strict; else only deletes and failovers."""
+        ...
+
+    @property
     def errors(self) -> tuple[type[Any], ...]:
         """The types of its error bodies, for the OpenAPI document; a 401 always has Keystone's body."""
         ...
@@ -60,6 +65,7 @@ class OctaviaStyle:
 
     base = ""
     only_json = True
+    changes_in_error = False
     errors: tuple[type[Any], ...] = (Fault, Problem)
 
     def __init__(self, *, lax: bool) -> None:

@@ -40,6 +40,7 @@ class SqlStore:
         self.histories = Histories(database, options)
         """Begins new histories; for hooks."""
         self.tenants = SqlTenants(database, options, random)
+        self.lbaas_tenants = SqlTenants(database, options, random, in_error=True)
         self.lbaas_v1 = SqlLbaasV1(database, options, random)
         self.operators = SqlOperators(database, options)
         self.quotas = SqlQuotas(database, options)

@@ -57,3 +57,24 @@ async def test_of_fifty_writes_at_once_to_an_active_one_exactly_one_is_accepted(
         (accepted,) = [answer.json()["loadbalancer"] for answer in answers if answer.status_code == 200]
         shown = (await api.get(f"/loadbalancers/{made['id']}"))["loadbalancer"]
         assert (shown["name"], shown["provisioning_status"]) == (accepted["name"], "PENDING_UPDATE")
+
+
+async def test_what_its_device_does_not_let_go_may_be_deleted_again(api: Client, store: Store, sink: Sink) -> None:
+    agent = InstantAgent(store)
+    await agent.register()
+    path = f"/loadbalancers/{(await api.load_balancer())['id']}"
+    await agent.accepted(sink.changes[-1])
+    await api.delete(path)
+    assert (await api.call("DELETE", path, 409))["faultstring"].startswith("Invalid state PENDING_DELETE")
+    await agent.accepted(sink.changes[-1], error="the device refuses it")
+    assert (await api.get(path))["loadbalancer"]["provisioning_status"] == "ERROR"
+
+    told = len(sink.changes)
+    await api.delete(path)
+    assert len(sink.changes) == told + 1  # so the agent is asked again
+    for method, where in (("PUT", f"{path}/failover"), ("PUT", path)):
+        body = None if where.endswith("failover") else {"loadbalancer": {"name": "x"}}
+        answer = await api.call(method, where, 409, body)
+        assert "Invalid state ERROR" in answer["faultstring"] if body else "is immutable" in answer["faultstring"]
+    await agent.accepted(sink.changes[-1])
+    await api.get(path, 404)

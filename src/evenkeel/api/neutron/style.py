@@ -23,6 +23,7 @@ class NeutronStyle:
     """Neutron's style, with one API's names of errors."""
 
     errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
+    changes_in_error = True
     only_json = False
     """As in Neutron, which takes every body for JSON, and answers with JSON whatever is accepted."""
 

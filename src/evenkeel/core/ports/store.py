@@ -24,6 +24,11 @@ class Store(Protocol):
         ...
 
     @property
+    def lbaas_tenants(self) -> TenantStore:
+        """The same for LBaaS v2 and v1: where immutability is strict, they change what is in ERROR, too."""
+        ...
+
+    @property
     def lbaas_v1(self) -> LbaasV1Store:
         """Vips, pools and health monitors of LBaaS v1."""
         ...

@@ -25,7 +25,8 @@ class TenantStore(Protocol):
 
     Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks the
     changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an
-    earlier one is PENDING, and on an ERROR load balancer; on one marked deleted it is a :class:`Conflict`.
+    earlier one is PENDING, and on an ERROR load balancer, unless immutability is strict; on one marked deleted it is a
+    :class:`Conflict`.
     ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`. ``certificates``:
     what was read of those references of the listeners and pools that are new to them; it is kept, and used by them from
     then on. More than a load balancer may have: :class:`LimitMet`. Constant number of queries whatever the size of the

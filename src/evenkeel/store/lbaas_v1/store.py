@@ -23,7 +23,7 @@ class SqlLbaasV1:
 
     def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
         self._db = database
-        self._writes = TenantWrites(options)
+        self._writes = TenantWrites(options, in_error=True)
         self._random = random
 
     # -- vips and pools

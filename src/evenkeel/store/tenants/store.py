@@ -43,11 +43,11 @@ from evenkeel.store.writing.tenant_writes import TenantWrites
 
 
 class SqlTenants:
-    """Load balancers and their children."""
+    """Load balancers and their children. ``in_error``: strict immutability lets changes in from ERROR, too."""
 
-    def __init__(self, database: Database, options: StoreOptions, random: Random) -> None:
+    def __init__(self, database: Database, options: StoreOptions, random: Random, *, in_error: bool = False) -> None:
         self._db = database
-        self._writes = TenantWrites(options)
+        self._writes = TenantWrites(options, in_error=in_error)
         self._random = random
 
     # -- load balancers

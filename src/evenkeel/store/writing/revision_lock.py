@@ -75,15 +75,24 @@ class Locked(NamedTuple):
 
 
 class Mutable(Enum):
-    """The kind of a write: with Octavia's strict immutability it is only accepted in some statuses."""
+    """The kind of a write, which strict immutability only accepts in some statuses."""
 
-    PART = "part"  # a child of the load balancer: from ACTIVE
-    ITSELF = "itself"  # the load balancer: from ACTIVE
-    LEAVING = "leaving"  # its delete or failover: from ACTIVE or ERROR
+    PART = "part"  # a child of the load balancer
+    ITSELF = "itself"  # the load balancer
+    LEAVING = "leaving"  # its delete or failover
 
-    def when(self, strict: bool) -> "Mutable | None":
-        """Itself if immutability is strict; None: accepted in every status."""
-        return self if strict else None
+
+class Strictness(NamedTuple):
+    """Which statuses of the load balancer a write is accepted in, and what it is told in others."""
+
+    mutable: Mutable
+    in_error: bool = False
+    """The API changes what is in ERROR, as LBaaS v2 does; in Octavia's that may only leave."""
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """The accepted ones."""
+        return (ACTIVE, ERROR) if self.in_error or self.mutable is Mutable.LEAVING else (ACTIVE,)
 
 
 class Target(NamedTuple):
@@ -103,22 +112,24 @@ def try_lock(
     *,
     deadline_seconds: float,
     values: dict[str, Any] | None = None,
-    mutable: Mutable | None = None,
+    strict: Strictness | None = None,
 ) -> Locked | None:
     """Lock the load balancer of the target; None if one of them does not exist or is marked deleted. One statement,
     and one that notes who asked for the new revision.
 
-    ``values`` are set on the load balancer by the same statement. With ``mutable`` never None: raises
-    :class:`NotFound` for the target, or :class:`Conflict` for one in a status that ``mutable`` does not accept.
+    ``values`` are set on the load balancer by the same statement. ``strict``: raises :class:`NotFound` for the target,
+    or :class:`Conflict` for a load balancer, marked deleted or not, in a status that is not accepted.
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None
-    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), mutable)
+    statement = _raise_revision(target.kind, scoped, parented, tuple(sorted(values)), strict)
     parameters = {f"new_{name}": value for name, value in values.items()}
     raising = {"deadline_seconds": deadline_seconds, "new_change": new_change()}
     row = statement.first(connection, parameters | _parameters(target) | raising)
     if row is None:
-        return None if mutable is None else refuse(connection, target, mutable)
+        if strict is not None:
+            _check_status(connection, target, strict)
+        return None
     note_revision(connection, row.id, row.revision, row.now)
     return Locked(row.id, row.project_id, row.revision, row.shard_id is not None, row.now, row, bool(row.has_quota))
 
@@ -129,7 +140,7 @@ def try_lock(
 
 @lru_cache(maxsize=SHAPES)
 def _raise_revision(
-    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], mutable: Mutable | None
+    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: Strictness | None
 ) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
     is_root = _is_root_of(kind, parented)
@@ -137,9 +148,9 @@ def _raise_revision(
     statement = statement.ordered_values(*(raised() | given).items())
     if scoped:
         statement = statement.where(_root.c.project_id == bindparam("target_project_id"))
-    if mutable is not None:
+    if strict is not None:
         # in the same statement, so that no other write comes in between
-        statement = statement.where(_root.c.provisioning_status.in_(_FROM[mutable]))
+        statement = statement.where(_root.c.provisioning_status.in_(strict.statuses))
     return returning(statement, *LOAD_BALANCER.columns, db_now().label("now"), has_quota(_PROJECT), by=is_root)
 
 
@@ -156,9 +167,6 @@ def raised() -> dict[str, Any]:
         "pending_deadline": case((unplaced, null()), else_=db_now() + bindparam("deadline_seconds", type_=Double())),
         "updated_at": db_now(),
     }
-
-
-_FROM = {Mutable.PART: (ACTIVE,), Mutable.ITSELF: (ACTIVE,), Mutable.LEAVING: (ACTIVE, ERROR)}
 
 
 def _is_root_of(kind: Kind, parented: bool) -> ColumnElement[bool]:
@@ -185,13 +193,29 @@ def _parameters(target: Target) -> dict[str, Any]:
     return parameters
 
 
-def refuse(connection: Connection, target: Target, mutable: Mutable | None = None) -> NoReturn:
-    """Raise the reason why the lock failed. Raises :class:`NotFound`, :class:`Conflict`."""
+def _check_status(connection: Connection, target: Target, strict: Strictness) -> None:
+    """Raise :class:`Conflict` because of the status, unless the lock failed as the target is marked deleted. Raises
+    :class:`NotFound`."""
     row = read_any(connection, target)
-    if mutable in (Mutable.ITSELF, Mutable.LEAVING):
-        raise _wrong_state(LoadBalancerId(target.id), row.provisioning_status)
-    if mutable is Mutable.PART:
-        raise immutable(LOAD_BALANCER, target.id if target.kind is LOAD_BALANCER else row.load_balancer_id)
+    root_id, status = (
+        (target.id, row.provisioning_status) if target.kind is LOAD_BALANCER else _root_of(connection, row)
+    )
+    if row.deleted and status in strict.statuses:
+        return
+    if strict.mutable is Mutable.PART:
+        raise immutable(LOAD_BALANCER, root_id)
+    raise _wrong_state(LoadBalancerId(root_id), status)
+
+
+def _root_of(connection: Connection, row: Any) -> tuple[str, str]:
+    """Id and status of a child's load balancer."""
+    statement = select(_root.c.provisioning_status).where(_root.c.id == row.load_balancer_id)
+    return row.load_balancer_id, connection.scalar(statement) or ""
+
+
+def refuse(connection: Connection, target: Target) -> NoReturn:
+    """Raise the reason why the lock failed: :class:`NotFound`, or :class:`Conflict` as it is marked deleted."""
+    row = read_any(connection, target)
     if target.kind is LOAD_BALANCER:
         raise immutable(LOAD_BALANCER, target.id)
     # the error names the load balancer if that is being deleted

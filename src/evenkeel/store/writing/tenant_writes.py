@@ -9,14 +9,15 @@ from evenkeel.core.model import Child
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
 from evenkeel.store.writing.quota_check import Holder, made
-from evenkeel.store.writing.revision_lock import Locked, Mutable, Target, refuse
+from evenkeel.store.writing.revision_lock import Locked, Mutable, Strictness, Target, refuse
 
 
 class TenantWrites:
-    """The revision lock and quota checks, by the store's options."""
+    """The revision lock and quota checks, by the store's options. ``in_error``: see :class:`Strictness`."""
 
-    def __init__(self, options: StoreOptions) -> None:
+    def __init__(self, options: StoreOptions, *, in_error: bool = False) -> None:
         self.options = options
+        self._in_error = in_error
 
     def lock(
         self,
@@ -39,9 +40,9 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
     ) -> Locked | None:
         """As :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept."""
-        strict = mutable.when(self.options.strict_immutability)
+        strict = Strictness(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
-        return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, mutable=strict)
+        return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
 
     def check_quota(self, connection: Connection, locked: Locked, *rows: Child) -> None:
         """Raises :class:`QuotaMet` or :class:`LimitMet` if these objects exceed a quota of the project or a limit of
