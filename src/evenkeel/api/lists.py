@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from evenkeel.api.context import Call, Limits, Query, as_bool
 from evenkeel.api.errors import BadList
 from evenkeel.api.routing import Parameter
+from evenkeel.core.addresses import canonical_address
 from evenkeel.core.control import ListQuery, Page, TagFilter
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import ProjectId
@@ -47,6 +48,11 @@ _TAGS = frozenset(parameter.name for parameter in TAG_PARAMETERS)
 def as_text(name: str, value: str) -> str:
     """Any text."""
     return value
+
+
+def as_address(name: str, value: str) -> str:
+    """An address in the form in which it is stored; other text as it is, which nothing has."""
+    return canonical_address(value) or value
 
 
 def as_integer(name: str, value: str) -> int:

@@ -59,6 +59,15 @@ def parsed_address(text: str) -> Address:
     return ip_address(text)
 
 
+@lru_cache(maxsize=4096)
+def canonical_address(text: str) -> str | None:
+    """The one form in which equal addresses are equal texts; None for what is none, or has a zone."""
+    try:
+        return str(parsed_address(text))
+    except ValueError:
+        return None
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host name or address is certainly this machine's loopback."""
     try:

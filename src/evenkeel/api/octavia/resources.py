@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.lists import Filters, as_integer, as_text, chosen, links, optional, page_of, parse_list
+from evenkeel.api.lists import Filters, as_address, as_integer, as_text, chosen, links, optional, page_of, parse_list
 from evenkeel.api.octavia import l7_showing, showing
 from evenkeel.api.octavia.attributes import filters_of
 from evenkeel.api.routing import Handler
@@ -40,7 +40,7 @@ LOAD_BALANCERS = Resource(
     title="Load Balancer",
     name="loadbalancer",
     plural="loadbalancers",
-    filters=filters_of(LoadBalancer, given=dict.fromkeys(_VIP, as_text)),
+    filters=filters_of(LoadBalancer, given=dict.fromkeys(_VIP, as_text) | {"vip_address": as_address}),
     view=showing.load_balancer_view,
 )
 LISTENERS = Resource(
@@ -69,7 +69,11 @@ MEMBERS = Resource(
     title="Member",
     name="member",
     plural="members",
-    filters=filters_of(Member, without=frozenset({"load_balancer_id", "pool_id"})),
+    filters=filters_of(
+        Member,
+        without=frozenset({"load_balancer_id", "pool_id"}),
+        given={"address": as_address, "monitor_address": optional(as_address)},
+    ),
     view=showing.member_view,
 )
 HEALTH_MONITORS = Resource(

@@ -4,13 +4,12 @@ All raise :class:`Invalid` (400) or :class:`Conflict` (409) naming field and val
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia.tls_rules import NOTHING_IDLE, Idle, check_listener_tls, check_pool_tls
-from evenkeel.core.addresses import ALLOWED_WORDS, AddressRules
+from evenkeel.core.addresses import ALLOWED_WORDS, AddressRules, canonical_address
 from evenkeel.core.capabilities import TLS_INSERT_HEADERS
 from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.core.model import (
@@ -33,18 +32,9 @@ HTTP_MONITORS = ("HTTP", "HTTPS")
 HTTP_ATTRIBUTES = ("http_method", "url_path", "expected_codes", "http_version", "domain_name")
 
 
-@lru_cache(maxsize=4096)
-def _normal_address(value: str) -> str | None:
-    try:
-        address = ip_address(value)
-    except ValueError:
-        return None
-    return None if "%" in value else str(address)
-
-
 def checked_address(field: str, value: str) -> str:
     """The address in its canonical form."""
-    normal = _normal_address(value)
+    normal = canonical_address(value)
     if normal is None:
         raise unknown_input(field, value, "Value should be IPv4 or IPv6 format.")
     return normal

@@ -398,6 +398,20 @@ def _empty_references() -> list[Line]:
     ]
 
 
+def _addresses_as_given() -> list[Line]:
+    where = "/pools/{pool}/members"
+    given = {"address": "2001:DB8::0001", "monitor_address": "2001:DB8:0::9"}
+    asked = ("2001:DB8::0001", "2001:db8::1", "nonsense", "")
+    return [
+        load_balancer(),
+        pool(),
+        member(**given),
+        *(get(f"{where}?address={address}&fields=address") for address in asked),
+        *(get(f"{where}?monitor_address={address}&fields=address") for address in ("2001:DB8:0::9", "nonsense", "")),
+        get("/loadbalancers/{lb}/status"),
+    ]
+
+
 STORIES = {
     "pools made": _pools_made(),
     "pools refused": _pools_refused(),
@@ -407,4 +421,5 @@ STORIES = {
     "members changed, read and deleted": _members_changed(),
     "members in batches": _batches(),
     "empty references of pools": _empty_references(),
+    "addresses as they were given": _addresses_as_given(),
 }

@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_integer, as_text
+from evenkeel.api.lists import Filters, as_address, as_integer, as_text
 from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.neutron.v1 import showing
 from evenkeel.api.octavia.resources import object_id
@@ -64,7 +64,7 @@ VIPS = Collection(
             "protocol_port": as_integer,
             "connection_limit": as_integer,
             "default_pool_id": as_text,
-            "vip_address": as_text,
+            "vip_address": as_address,
             "vip_subnet_id": as_text,
             "vip_port_id": as_text,
         },
@@ -104,7 +104,7 @@ MEMBERS = Collection(
         parsers={
             **_COMMON,
             "pool_id": as_text,
-            "address": as_text,
+            "address": as_address,
             "protocol_port": as_integer,
             "weight": as_integer,
         },
