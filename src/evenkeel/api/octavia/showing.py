@@ -145,6 +145,11 @@ def full_pool_view(row: Pool, members: Iterable[Member], monitor: HealthMonitor 
     )
 
 
+def shown_address(row: Member) -> str:
+    """The address of a member as the tenant wrote it."""
+    return row.given_address or row.address
+
+
 def member_view(row: Member) -> MemberView:
     """A member."""
     shown = _member(
@@ -157,7 +162,7 @@ def member_view(row: Member) -> MemberView:
         return shown
     return replace(
         shown,
-        address=row.given_address or row.address,
+        address=shown_address(row),
         monitor_address=row.given_monitor_address or row.monitor_address,
     )
 

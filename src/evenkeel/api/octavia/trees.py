@@ -8,7 +8,7 @@ import msgspec
 
 from evenkeel.api.answers import encode
 from evenkeel.api.octavia.full_views import FullLoadBalancerView
-from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view
+from evenkeel.api.octavia.showing import full_listener_view, full_pool_view, load_balancer_view, shown_address
 from evenkeel.api.octavia.views import View
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancerTree, Member, Pool
 from evenkeel.core.values import Value
@@ -173,4 +173,4 @@ def pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
 
 def member_status(row: Member) -> MemberStatus:
     """A member."""
-    return MemberStatus(**statuses_of(row), address=row.address, protocol_port=row.protocol_port)
+    return MemberStatus(**statuses_of(row), address=shown_address(row), protocol_port=row.protocol_port)

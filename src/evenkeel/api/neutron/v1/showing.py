@@ -6,6 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from evenkeel.api.neutron.v1 import views
 from evenkeel.api.octavia.rules import HTTP_MONITORS
+from evenkeel.api.octavia.showing import shown_address
 from evenkeel.api.reasons import reason_of
 from evenkeel.core.model import ListenerStatistics, Member, SessionPersistence
 from evenkeel.core.pool_rooted import MonitorUse, PoolVip, RootedPool, SharedMonitor
@@ -75,7 +76,7 @@ def member_view(row: Member) -> views.V1MemberView:
         id=row.id,
         tenant_id=row.project_id,
         pool_id=row.pool_id,
-        address=row.given_address or row.address,
+        address=shown_address(row),
         protocol_port=row.protocol_port,
         weight=row.weight,
         admin_state_up=row.admin_state_up,

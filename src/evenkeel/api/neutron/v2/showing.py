@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.neutron.v2 import views
 from evenkeel.api.octavia.rules import HTTP_MONITORS
-from evenkeel.api.octavia.showing import refs
+from evenkeel.api.octavia.showing import refs, shown_address
 from evenkeel.api.octavia.views import IdRef
 from evenkeel.core.model import (
     HealthMonitor,
@@ -114,7 +114,7 @@ def member_view(row: Member) -> views.V2MemberView:
         id=row.id,
         tenant_id=row.project_id,
         name=row.name,
-        address=row.given_address or row.address,
+        address=shown_address(row),
         protocol_port=row.protocol_port,
         weight=row.weight,
         subnet_id=row.subnet_id,

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from evenkeel.api.answers import encode
 from evenkeel.api.neutron.v2.showing import DEGRADED, DISABLED, operating_status
+from evenkeel.api.octavia.showing import shown_address
 from evenkeel.api.octavia.trees import CLOSED, STATUSES, below, joined, listed, opened, policies_of
 from evenkeel.api.octavia.views import View
 from evenkeel.core.model import HealthMonitor, L7Policy, L7Rule, Listener, LoadBalancer, LoadBalancerTree, Member, Pool
@@ -212,7 +213,7 @@ def _member_statuses(row: Member, disabled: bool) -> tuple[dict[str, str], bool]
 
 def _member(row: Member, disabled: bool) -> V2MemberStatus:
     statuses, _ = _member_statuses(row, disabled)
-    return V2MemberStatus(**statuses, address=row.address, protocol_port=row.protocol_port)
+    return V2MemberStatus(**statuses, address=shown_address(row), protocol_port=row.protocol_port)
 
 
 def _monitor(row: HealthMonitor | None) -> _Shown:
