@@ -58,6 +58,28 @@ async def test_a_query_has_no_more_than_a_hundred_parameters(api: Client) -> Non
     await api.get("/loadbalancers?" + "&".join(["name=x"] * 101), 400)
 
 
+def texts(count: int, first: int = 0) -> str:
+    """So many tags."""
+    return ",".join(f"t{number}" for number in range(first, first + count))
+
+
+@pytest.mark.parametrize("name", ["tags", "tags-any", "not-tags", "not-tags-any"])
+async def test_a_query_has_no_more_than_a_hundred_tags(api: Client, name: str) -> None:
+    await api.get(f"/loadbalancers?{name}={texts(100)}")
+    text = (await api.get(f"/loadbalancers?{name}={texts(7900)}", 400))["description"]
+    assert all(word in text for word in (name, "7900", "100")), text
+
+
+async def test_tags_are_counted_over_all_parameters_and_each_once(api: Client) -> None:
+    names = ("tags", "tags-any", "not-tags", "not-tags-any")
+    await api.get("/pools?" + "&".join(f"{name}={texts(25)}" for name in names))
+    text = (await api.get("/pools?" + "&".join(f"{name}={texts(26)}" for name in names), 400))["description"]
+    assert all(f"{name}: 26" in text for name in names) and "104" in text, text
+    await api.get("/pools?" + "&".join([f"tags={texts(60)}"] * 3))
+    await api.get("/pools?tags=" + ",".join(["a"] * 7900))
+    await api.get(f"/pools?tags={texts(60)}&tags={texts(60, first=60)}", 400)
+
+
 NUMBERS = {
     "infinite": "1e400",
     "negative infinite": "-1e400",

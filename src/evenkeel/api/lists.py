@@ -23,6 +23,8 @@ from evenkeel.core.values import Value
 Parse = Callable[[str, str], Any]
 
 INT32_MAX = 2_147_483_647
+MAX_TAGS_ASKED_FOR = 100
+"""In all parameters of one query: each is a condition of the statement."""
 
 PAGE_PARAMETERS = (
     Parameter(name="limit", description="Page size; the cap is also the default", type=int),
@@ -140,13 +142,16 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
 
 
 def _tags(call: Call) -> TagFilter | None:
-    """Tags of repeated parameters are combined."""
-    given: dict[str, list[str]] = {}
+    """Tags of repeated parameters are combined, each once. Raises :class:`BadList` for too many."""
+    given: dict[str, dict[str, None]] = {}
     for name, value in call.query:
         if name in _TAGS:
-            given.setdefault(name, []).extend(tag for tag in value.split(",") if tag)
+            given.setdefault(name, {}).update(dict.fromkeys(tag for tag in value.split(",") if tag))
     if not given:
         return None
+    if (count := sum(map(len, given.values()))) > MAX_TAGS_ASKED_FOR:
+        counts = ", ".join(f"{name}: {len(tags)}" for name, tags in given.items() if tags)
+        raise BadList(f"There may be at most {MAX_TAGS_ASKED_FOR} tags in a query. It has {count} ({counts}).")
     every, some, not_every, none = (tuple(given.get(parameter.name, ())) for parameter in TAG_PARAMETERS)
     return TagFilter(every=every, some=some, not_every=not_every, none=none)
 
