@@ -74,6 +74,41 @@ async def test_what_a_list_does_not_have_is_refused_in_the_usual_error_body(api:
     assert answer["faultcode"] == "Client" and word in answer["faultstring"]
 
 
+LISTS = (
+    "loadbalancers",
+    "listeners",
+    "pools",
+    "healthmonitors",
+    "l7policies",
+    "quotas",
+    "flavors",
+    "flavorprofiles",
+    "availabilityzones",
+    "availabilityzoneprofiles",
+    "amphorae",
+)
+
+
+def allowed(answer: dict[str, str]) -> list[str]:
+    return answer["faultstring"].partition("Allowed: ")[2].removesuffix(".").split(", ")
+
+
+@pytest.mark.parametrize("kind", LISTS)
+async def test_what_is_told_to_be_allowed_is_allowed(api: Client, kind: str) -> None:
+    path = "/v2/octavia/amphorae" if kind == "amphorae" else f"/v2/lbaas/{kind}"
+    keys = allowed((await api.http.get(f"{path}?sort=color")).json())
+    names = allowed((await api.http.get(f"{path}?color=blue")).json())
+    assert len(keys) == len(set(keys)) and len(names) == len(set(names))
+    for key in keys:
+        assert (await api.http.get(f"{path}?sort={key}")).status_code == 200, key
+    for name in names:
+        answer = await api.http.get(f"{path}?{name}=1")
+        assert answer.status_code == 200 or name in ("created_at", "updated_at"), answer.text
+    for name in {"project_id", "tenant_id"} - set(names):
+        for query in (f"{name}=p", f"{name}=p&{name}=q", f"sort={name}"):
+            assert (await api.http.get(f"{path}?{query}")).status_code == 400, query
+
+
 async def test_bad_integer_filter_is_refused(api: Client) -> None:
     for value in ("x", "99999999999", "1.5", "-", "²"):
         assert (await api.get(f"/listeners?protocol_port={value}", 400))["code"] == 400

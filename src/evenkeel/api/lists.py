@@ -9,8 +9,6 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from msgspec.structs import replace
-
 from evenkeel.api.context import Call, Limits, Query, as_bool
 from evenkeel.api.errors import BadList
 from evenkeel.api.routing import Parameter
@@ -22,6 +20,8 @@ from evenkeel.core.values import Value
 
 Parse = Callable[[str, str], Any]
 
+PROJECT_NAMES = ("project_id", "tenant_id")
+"""Parameters that choose a project."""
 INT32_MAX = 2_147_483_647
 MAX_TAGS_ASKED_FOR = 100
 """In all parameters of one query: each is a condition of the statement."""
@@ -94,11 +94,29 @@ class Filters(Value):
     unordered: frozenset[str] = frozenset()
     tagged: bool = True
     """The objects have tags."""
+    owned: bool = True
+    """The objects are of projects; else every caller sees all of them."""
 
     def resolve(self, name: str) -> str | None:
         """The store's name of an attribute; None if it cannot be filtered."""
         name = self.aliases.get(name, name)
         return name if name in self.parsers else None
+
+    def sort_key(self, name: str) -> str | None:
+        """The same for sorting."""
+        name = self.aliases.get(name, name)
+        known = name in self.parsers or (self.owned and name == PROJECT_NAMES[0])
+        return name if known and name not in self.unordered else None
+
+    @property
+    def names(self) -> list[str]:
+        """What can be filtered by, but for tags."""
+        return [*sorted({*self.parsers, *self.aliases}), *(PROJECT_NAMES if self.owned else ())]
+
+    @property
+    def sort_keys(self) -> list[str]:
+        """What can be sorted by."""
+        return [name for name in sorted({*self.parsers, PROJECT_NAMES[0]}) if self.sort_key(name)]
 
 
 class ListRequest(Value):
@@ -117,7 +135,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
     for name, value in call.query:
         if name in _PAGING:
             continue
-        if name in ("project_id", "tenant_id"):
+        if name in PROJECT_NAMES and filters.owned:
             projects.append(value)
             continue
         if name in _TAGS and filters.tagged:
@@ -125,7 +143,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         attribute = _filter_name(name, filters)
         wanted.setdefault(attribute, []).append(filters.parsers[attribute](name, value))
     options = dict(call.query)
-    scope = call.caller.scope
+    scope = call.caller.scope if filters.owned else None
     if len(projects) > 1 and scope is None:
         wanted["project_id"] = list(projects)
     query = ListQuery(
@@ -159,9 +177,8 @@ def _tags(call: Call) -> TagFilter | None:
 def _filter_name(name: str, filters: Filters) -> str:
     if (attribute := filters.resolve(name)) is not None:
         return attribute
-    known = ", ".join(sorted({*filters.parsers, *filters.aliases}))
     problem = "One or more arguments are either duplicate or invalid"
-    raise Invalid(f"{problem}: there is no filter '{name[:64]}'. Allowed: {known}, project_id, tenant_id.")
+    raise Invalid(f"{problem}: there is no filter '{name[:64]}'. Allowed: {', '.join(filters.names)}.")
 
 
 def _limit(given: str | None, cap: int) -> int:
@@ -193,10 +210,10 @@ def _split(item: str) -> tuple[str, str]:
 
 
 def _sort_key(name: str, filters: Filters) -> str:
-    resolved = name if name in ("created_at", "updated_at", "project_id") else filters.resolve(name)
-    if resolved is None or resolved in filters.unordered:
-        known = ", ".join(sorted({*filters.parsers, "created_at", "updated_at", "project_id"} - filters.unordered))
-        raise Invalid(f"Supplied sort key '{name[:64]}' is not valid. Allowed: {known}.")
+    resolved = filters.sort_key(name)
+    if resolved is None:
+        allowed = ", ".join(filters.sort_keys)
+        raise Invalid(f"Supplied sort key '{name[:64]}' is not valid. Allowed: {allowed}.")
     return resolved
 
 
@@ -214,11 +231,6 @@ async def page_of(wanted: ListRequest, read: Callable[[ListQuery], Awaitable[Pag
         return await read(wanted.query)
     except Invalid as error:
         raise Invalid(str(error)) from error
-
-
-def of_no_project(wanted: ListRequest) -> ListRequest:
-    """The same request for objects without a project."""
-    return replace(wanted, query=replace(wanted.query, project_id=None), empty=False)
 
 
 def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:

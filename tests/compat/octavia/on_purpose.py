@@ -92,6 +92,7 @@ RULES: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("quotas", _asks("/quotas")),
     ("a member's `address`, `monitor_address`", _says("unicast address")),
     ("one address, written in two ways", lambda line: "2001:" in f"{line.path} {_sent(line)}"),
+    ("tags of what has none", _says("there is no filter 'tags")),
     ("an empty certificate reference", _sends(r'_container_ref": ""')),
     ("tags given twice", _sends(r'"b", "a", "b"')),
     ("`vip_address` alone", lambda line: _sent(line) == '{"loadbalancer": {"vip_address": "198.51.100.90"}}'),

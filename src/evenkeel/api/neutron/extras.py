@@ -4,7 +4,7 @@ from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_text, of_no_project
+from evenkeel.api.lists import Filters, as_text
 from evenkeel.api.neutron.lists import answer_of, listed, page_of, parse_list, shown
 from evenkeel.api.neutron.style import BASE
 from evenkeel.api.octavia.catalogue import FLAVORS, key_of
@@ -12,7 +12,9 @@ from evenkeel.core.catalogue import Flavor
 from evenkeel.core.errors import NotFound
 from evenkeel.core.values import Value
 
-FLAVOR_FILTERS = Filters(parsers={"id": as_text, "name": as_text, "description": as_text, "enabled": as_bool})
+FLAVOR_FILTERS = Filters(
+    parsers={"id": as_text, "name": as_text, "description": as_text, "enabled": as_bool}, owned=False
+)
 SERVICE_TYPE = "LOADBALANCERV2"
 
 
@@ -177,7 +179,7 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
 
 async def flavors(services: Services, call: Call) -> Answer:
     """All flavors."""
-    wanted = of_no_project(parse_list(call, FLAVOR_FILTERS, services.limits))
+    wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
     page = await page_of(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
     return json_answer(listed(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from evenkeel.api.context import Call, Limits
-from evenkeel.api.lists import Filters, ListRequest, Parse
+from evenkeel.api.lists import PROJECT_NAMES, Filters, ListRequest, Parse
 from evenkeel.api.lists import links as page_links
 from evenkeel.api.lists import page_of as octavia_page
 from evenkeel.api.neutron.bodies import invalid
@@ -29,7 +29,6 @@ LIST_PARAMETERS = (
 SHORT_LIST_PARAMETERS = (*LIST_PARAMETERS[:2], FIELDS_PARAMETER)
 """Of lists that are not in the database."""
 _YES = frozenset({"true", "1", "t", "yes", "on", "y"})
-_PROJECT = ("tenant_id", "project_id")
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
@@ -39,8 +38,8 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         attribute = filters.resolve(name)
         if attribute is not None:
             wanted.setdefault(attribute, []).append(_parsed(filters.parsers[attribute], name, value))
-    projects = [value for name in _PROJECT for value in call.values(name)]
-    scope = call.caller.scope
+    projects = [value for name in PROJECT_NAMES if filters.owned for value in call.values(name)]
+    scope = call.caller.scope if filters.owned else None
     if scope is None and len(projects) > 1:
         wanted["project_id"] = list(projects)
     query = ListQuery(
@@ -82,8 +81,8 @@ def _order(call: Call, filters: Filters) -> tuple[tuple[str, bool], ...]:
 
 
 def _key(name: str, filters: Filters) -> str:
-    resolved = "project_id" if name in _PROJECT else filters.resolve(name)
-    if resolved is None or resolved in filters.unordered:
+    resolved = filters.sort_key(PROJECT_NAMES[0] if name in PROJECT_NAMES else name)
+    if resolved is None:
         raise bad_request(f"'{name[:64]}' is invalid attribute for sort_keys")
     return resolved
 

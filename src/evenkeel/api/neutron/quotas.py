@@ -8,7 +8,7 @@ from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.bodies import Request
 from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import Forbidden
-from evenkeel.api.lists import Filters, as_text
+from evenkeel.api.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
 from evenkeel.api.neutron.errors import NeutronRefusal, told
 from evenkeel.api.neutron.fields import QuotaLimit
@@ -31,7 +31,7 @@ NAMES = {
 """Neutron's names -> Octavia's; the last two are LBaaS v1's, where a VIP is a listener."""
 
 _REFUSED = "User does not have admin privileges: Only admin can view or configure quota."
-FILTERS = Filters(parsers={"project_id": as_text}, tagged=False)
+FILTERS = Filters(parsers={}, tagged=False)
 
 
 class NeutronQuotaView(Value):

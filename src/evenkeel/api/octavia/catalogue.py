@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
-from evenkeel.api.lists import Filters, as_text, chosen, links, of_no_project, page_of, parse_list
+from evenkeel.api.lists import Filters, as_text, chosen, links, page_of, parse_list
 from evenkeel.api.octavia import catalogue_bodies as bodies
 from evenkeel.api.octavia.enhanced_services import flavor_names, offered_services
 from evenkeel.api.routing import Handler
@@ -55,7 +55,7 @@ FLAVORS = Entry(
     name="flavor",
     plural="flavors",
     links="flavors_links",
-    filters=Filters(parsers={"id": as_text, **_CHOICE, "flavor_profile_id": as_text}, tagged=False),
+    filters=Filters(parsers={"id": as_text, **_CHOICE, "flavor_profile_id": as_text}, tagged=False, owned=False),
     view=bodies.FlavorView,
 )
 FLAVOR_PROFILES = Entry(
@@ -64,7 +64,7 @@ FLAVOR_PROFILES = Entry(
     name="flavorprofile",
     plural="flavorprofiles",
     links="flavorprofile_links",
-    filters=Filters(parsers={**_PROFILE, "flavor_data": as_text}, tagged=False),
+    filters=Filters(parsers={**_PROFILE, "flavor_data": as_text}, tagged=False, owned=False),
     view=bodies.FlavorProfileView,
 )
 ZONES = Entry(
@@ -73,7 +73,7 @@ ZONES = Entry(
     name="availability_zone",
     plural="availability_zones",
     links="availability_zones_links",
-    filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": as_text}, tagged=False),
+    filters=Filters(parsers={**_CHOICE, "availability_zone_profile_id": as_text}, tagged=False, owned=False),
     view=bodies.ZoneView,
     key_length=255,
 )
@@ -83,7 +83,7 @@ ZONE_PROFILES = Entry(
     name="availability_zone_profile",
     plural="availability_zone_profiles",
     links="availability_zone_profile_links",
-    filters=Filters(parsers={**_PROFILE, "availability_zone_data": as_text}, tagged=False),
+    filters=Filters(parsers={**_PROFILE, "availability_zone_data": as_text}, tagged=False, owned=False),
     view=bodies.ZoneProfileView,
 )
 
@@ -105,7 +105,7 @@ def listing(entry: Entry) -> Handler:
     """The handler that lists them. They are of no project."""
 
     async def handle(services: Services, call: Call) -> Answer:
-        wanted = of_no_project(parse_list(call, entry.filters, services.limits))
+        wanted = parse_list(call, entry.filters, services.limits)
         page = await page_of(wanted, lambda query: services.catalogue.list_catalogue(entry.kind, query))
         rows = [chosen(shown(entry, row), wanted.fields) for row in page.items]
         return json_answer({entry.plural: rows, entry.links: links(call, page, wanted.query.limit)})

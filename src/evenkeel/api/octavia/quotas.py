@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, checked_project
 from evenkeel.api.errors import Forbidden, unknown_input
-from evenkeel.api.lists import Filters, as_text, chosen, links, page_of, parse_list
+from evenkeel.api.lists import Filters, chosen, links, page_of, parse_list
 from evenkeel.api.octavia.catalogue_bodies import ProjectQuotaView, QuotaSet, QuotaSetBody, QuotaView
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
@@ -16,7 +16,7 @@ from evenkeel.core.quota import TITLES, ProjectQuotas, Quotas
 SPELLINGS = {"loadbalancer": "load_balancer", "healthmonitor": "health_monitor"}
 """Octavia has two names of these; both are accepted and shown."""
 
-FILTERS = Filters(parsers={"project_id": as_text}, tagged=False)
+FILTERS = Filters(parsers={}, tagged=False)
 
 
 def _both(quotas: Quotas) -> dict[str, int]:

@@ -183,4 +183,25 @@ def _zones() -> list[Line]:
     ]
 
 
-STORIES = {"providers and flavors": _flavors(), "availability zones": _zones()}
+def _lists() -> list[Line]:
+    kinds = ("flavors", "flavorprofiles", "availabilityzones", "availabilityzoneprofiles")
+    asked = ("project_id=proj-a", "project_id=proj-a&project_id=proj-b", "tenant_id=proj-a", "tags=red", "tags-any=red")
+    keys = ("name", "created_at", "updated_at", "project_id", "id")
+    return [
+        _profile("profile"),
+        _flavor("flavor"),
+        _zone_profile("zones"),
+        _zone(),
+        *(get(f"/{kind}?{question}", who="admin") for kind in kinds for question in asked),
+        *(get(f"/{kind}?sort={key}", who="admin") for kind in kinds for key in keys),
+        put("/quotas/proj-a", {"quota": {"pool": 5}}, who="admin"),
+        *(get(f"/quotas?sort={key}", who="admin") for key in ("created_at", "updated_at")),
+        get("/quotas?colour=blue", who="admin"),
+    ]
+
+
+STORIES = {
+    "providers and flavors": _flavors(),
+    "availability zones": _zones(),
+    "lists of the catalogue": _lists(),
+}
