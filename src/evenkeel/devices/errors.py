@@ -1,6 +1,11 @@
 """Errors common to drivers of all device types, in addition to those of :mod:`evenkeel.core.errors`."""
 
+import structlog
+
 from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.ids import LoadBalancerId
+
+log = structlog.get_logger(__name__)
 
 
 class NoAnswer(DeviceUnavailable):
@@ -17,3 +22,12 @@ class PartitionUnavailable(DeviceUnavailable):
 
 class Unrenderable(Exception):
     """A setting that the device type cannot implement; the text names object, field and value for the tenant."""
+
+
+def problem_of(error: Exception, load_balancer_id: LoadBalancerId) -> str:
+    """Why this load balancer of a batch cannot be rendered. An error that is not :class:`Unrenderable` is one of the
+    driver's own; it is logged, so that the tenant's other load balancers get what they want all the same."""
+    if isinstance(error, Unrenderable):
+        return str(error)
+    log.error("not rendered because of an unexpected error", load_balancer=load_balancer_id, exc_info=error)
+    return f"an unexpected error of the agent ({type(error).__name__}); its log has the details"

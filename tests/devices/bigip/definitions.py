@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from evenkeel.core.model import LbAlgorithm, SessionPersistence, Vip
+from evenkeel.core.networks import NetworkType, ServiceNetwork, ServiceSubnet
 from evenkeel.core.service import ServiceDefinition, ServiceL7Policy
 from evenkeel.devices.bigip.capabilities import CAPABILITIES, PROXY_PROTOCOLS
 from tests.certificates import referring
@@ -172,6 +173,22 @@ def more_addresses(number: int) -> st.SearchStrategy[tuple[Vip, ...]]:
     texts = [f"10.7.{number}.{place}" for place in (1, 2, 3)]
     vips = [Vip(address=text, subnet_id="s", network_id="n", port_id="p") for text in texts]
     return st.lists(st.sampled_from(vips), unique_by=lambda vip: vip.address, max_size=2).map(tuple)
+
+
+def in_network(definition: ServiceDefinition, route_domain: int = 7) -> ServiceDefinition:
+    """The same with its VIPs in a network of its project, in a route domain."""
+    subnet = ServiceSubnet(id=definition.vip.subnet_id, cidr="10.1.0.0/16", gateway_ip=None, addresses=())
+    network = ServiceNetwork(
+        id=definition.vip.network_id,
+        project_id=definition.project_id,
+        network_type=NetworkType.VLAN,
+        common=False,
+        route_domain=route_domain,
+        physical_network="physnet",
+        segmentation_id=101,
+        subnets=(subnet,),
+    )
+    return replace(definition, networks=(network,))
 
 
 @st.composite

@@ -3,14 +3,19 @@
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from evenkeel.core.addresses import AddressRules, parsed_networks
 from evenkeel.core.model import SessionPersistence, Vip
 from evenkeel.core.service import ServiceDefinition, ServiceMember
+from evenkeel.devices.bigip.attachment import NOT_ADJACENT
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.options import parse_options
+from evenkeel.devices.bigip.render import load_balancer
 from evenkeel.devices.bigip.render.load_balancer import render
+from evenkeel.devices.bigip.render.network import objects as objects_of_networks
+from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
 from tests.devices.services import gone, listener, member, monitor, pool, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
@@ -269,6 +274,22 @@ def test_other_timeouts_make_a_transport_profile(client: int, server: int, secon
 def test_what_cannot_be_done_names_field_and_value(definition: ServiceDefinition, words: str) -> None:
     rendered = render(definition, NAMES)
     assert words in rendered.problem and not rendered.objects
+
+
+def test_an_error_of_ours_is_the_problem_of_one_load_balancer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("wrong")
+
+    monkeypatch.setattr(load_balancer, "pool_object", broken)
+    with capture_logs() as logs:
+        found = render(service(), NAMES)
+    assert found.problem == "an unexpected error of the agent (ValueError); its log has the details"
+    assert not found.objects
+    (logged,) = logs
+    assert logged["load_balancer"] == "lb-1" and str(logged["exc_info"]) == "wrong"
+    monkeypatch.setattr(objects_of_networks, "network_objects", broken)
+    at = DeviceAttachment(device="a", options=NOT_ADJACENT)
+    assert "ValueError" in with_networks(render(service(pools=()), NAMES), at, NAMES).problem
 
 
 def test_members_cannot_be_twice() -> None:

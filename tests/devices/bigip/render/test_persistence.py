@@ -5,13 +5,15 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from evenkeel.core.model import LbAlgorithm, SessionPersistence, Vip
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.load_balancer import render
-from tests.devices.services import listener, member, pool, service
+from tests.devices.bigip.definitions import in_network, services
+from tests.devices.services import listener, member, pool, service, vip
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 PART = "/dev_a3f1c2"
@@ -73,6 +75,20 @@ def test_a_netmask_is_of_the_addresses_family() -> None:
         service(listeners=listeners, pools=pools, additional_vips=(SIX,)),
     ):
         assert "persistence_granularity 'ffff:ffff::'" in render(wrong, NAMES).problem
+
+
+def test_a_netmask_of_vips_in_a_network_of_the_tenant() -> None:
+    persistence = sticky("SOURCE_IP", persistence_granularity="255.255.255.0")
+    pools = (pool(protocol="UDP", monitor=None, session_persistence=persistence),)
+    plain = service(listeners=(listener(protocol="UDP"),), pools=pools, additional_vips=(vip(9),))
+    assert settings_of(in_network(plain)) == settings_of(plain)
+    wrong = replace(plain, additional_vips=(SIX,), networks=in_network(plain).networks)
+    assert render(wrong, NAMES).problem.endswith("a netmask of IPv4 does not fit 2001:db8::1")
+
+
+@given(definition=services(1))
+def test_random_definitions_can_be_rendered_in_a_network_of_the_tenant(definition: ServiceDefinition) -> None:
+    assert not render(in_network(definition), NAMES).problem
 
 
 def test_the_algorithm_by_source_is_a_hash_and_with_weights_a_table() -> None:

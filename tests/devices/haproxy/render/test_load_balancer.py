@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.note import Note, pack, unpack
+from evenkeel.devices.haproxy.render import load_balancer
 from evenkeel.devices.haproxy.render.load_balancer import render
 from tests.devices.haproxy.configuration import rendered
 from tests.devices.haproxy.features import FEATURES, sticky, tcp
@@ -74,6 +76,17 @@ def on_monitor(**changes: Any) -> ServiceDefinition:
 def test_what_is_not_possible_is_refused_by_name(definition: ServiceDefinition, text: str) -> None:
     found = render(definition)
     assert found.load_balancer is None and text in found.problem
+
+
+def test_an_error_of_ours_is_the_problem_of_one_load_balancer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("wrong")
+
+    monkeypatch.setattr(load_balancer, "backends", broken)
+    with capture_logs() as logs:
+        found = render(service())
+    assert found.problem == "an unexpected error of the agent (ValueError); its log has the details"
+    assert found.load_balancer is None and str(logs[0]["exc_info"]) == "wrong"
 
 
 def test_a_deleted_load_balancer_comes_to_nothing() -> None:

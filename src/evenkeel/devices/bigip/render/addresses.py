@@ -19,15 +19,21 @@ _DIGEST_DIGITS = 12
 
 
 class VirtualIp(Value):
-    """One address that a load balancer listens on, in canonical form. ``digest``: empty for the VIP."""
+    """One address that a load balancer listens on, in canonical form and with its route domain. ``digest``: empty for
+    the VIP."""
 
     address: str
     digest: str = ""
 
     @property
+    def version(self) -> int:
+        """The version of IP."""
+        return 6 if ":" in self.address else 4
+
+    @property
     def mask(self) -> str:
         """The mask of a single address."""
-        return IPV6_MASK if ":" in self.address else IPV4_MASK
+        return IPV6_MASK if self.version == 6 else IPV4_MASK
 
     def name(self, object_id: str, names: BigIpNames) -> str:
         """The name of the object that implements ``object_id`` at this address."""

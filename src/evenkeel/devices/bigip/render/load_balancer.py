@@ -24,8 +24,9 @@ persistence           built-in, or ltm/persistence/cookie,      ``<prefix>_<kind
                       and ltm/data-group/internal
 ====================  ========================================  =====================================
 
-A setting that a BIG-IP cannot implement is a ``problem`` that names field and value; nothing is dropped silently. Equal
-definitions render to equal objects. Names and descriptions given by users are not put on the device.
+A setting that a BIG-IP cannot implement is a ``problem`` that names field and value; nothing is dropped silently. An
+error of the renderer's own is the load balancer's problem, too, and stops no other one. Equal definitions render to
+equal objects. Names and descriptions given by users are not put on the device.
 """
 
 from types import MappingProxyType
@@ -56,7 +57,7 @@ from evenkeel.devices.bigip.render.server_ssl import server_ssl_profiles
 from evenkeel.devices.bigip.render.tls import cipher_objects
 from evenkeel.devices.bigip.render.transport import transport_profiles
 from evenkeel.devices.bigip.render.virtual import virtual_server
-from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.errors import Unrenderable, problem_of
 
 
 def render(
@@ -83,8 +84,8 @@ def render(
         objects = tuple(with_translation(item, service, attachment, names) for item in found)
         settings = digest_of(service.listeners, enhanced)
         return RenderedObjects(service=service, objects=objects, needs=references.needs, settings=settings)
-    except Unrenderable as error:
-        return RenderedObjects(service=service, problem=str(error))
+    except Exception as error:
+        return RenderedObjects(service=service, problem=problem_of(error, service.load_balancer_id))
 
 
 def _objects(

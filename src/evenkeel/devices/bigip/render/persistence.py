@@ -172,8 +172,9 @@ def _mask(service: ServiceDefinition, pool: ServicePool) -> str:
     except ValueError as error:
         raise Unrenderable(f"{what} is no netmask") from error
     for vip in virtual_ips(service):
-        if ipaddress.ip_address(vip.address).version != mask.version:
-            raise Unrenderable(f"{what}: a netmask of IPv{mask.version} does not fit {vip.address}")
+        if vip.version != mask.version:
+            address = vip.address.partition("%")[0]
+            raise Unrenderable(f"{what}: a netmask of IPv{mask.version} does not fit {address}")
     return str(mask)
 
 

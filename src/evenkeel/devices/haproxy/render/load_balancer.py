@@ -15,8 +15,9 @@ member              server                                      member id
 monitor             checks of the backend's servers             none
 ==================  ==========================================  ============================
 
-A setting that HAProxy cannot implement is a ``problem`` that names field and value; nothing is dropped silently. Equal
-definitions render to equal objects. Names and descriptions given by users are not put on the device.
+A setting that HAProxy cannot implement is a ``problem`` that names field and value; nothing is dropped silently. An
+error of the renderer's own is the load balancer's problem, too, and stops no other one. Equal definitions render to
+equal objects. Names and descriptions given by users are not put on the device.
 """
 
 import ipaddress
@@ -27,7 +28,7 @@ from evenkeel.core.capabilities import definition_problems
 from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.service import ServiceDefinition, ServiceListener, ServicePool
 from evenkeel.core.values import Value
-from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.errors import Unrenderable, problem_of
 from evenkeel.devices.haproxy.capabilities import CAPABILITIES
 from evenkeel.devices.haproxy.naming import object_name
 from evenkeel.devices.haproxy.note import Note, pack
@@ -65,8 +66,8 @@ def render(
         for problem in definition_problems(CAPABILITIES, service):
             raise Unrenderable(problem)
         return RenderedConfig(service=service, load_balancer=rendered)
-    except Unrenderable as error:
-        return RenderedConfig(service=service, problem=str(error))
+    except Exception as error:
+        return RenderedConfig(service=service, problem=problem_of(error, service.load_balancer_id))
 
 
 def _load_balancer(service: ServiceDefinition, certificates: ReferencedFiles) -> wire.LoadBalancerConfig:

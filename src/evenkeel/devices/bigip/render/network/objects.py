@@ -35,7 +35,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.render.network.addresses import route_domain_of, with_domain
 from evenkeel.devices.bigip.render.network.guests import guest_vlan
-from evenkeel.devices.errors import Unrenderable
+from evenkeel.devices.errors import Unrenderable, problem_of
 
 LOCAL_TRAFFIC_GROUP = "/Common/traffic-group-local-only"
 EVERY_HOST = "ff:ff:ff:ff:ff:ff"
@@ -74,8 +74,9 @@ def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpN
         return rendered
     try:
         return replace(rendered, networks=network_objects(rendered.service, at, names))
-    except Unrenderable as error:
-        return replace(rendered, objects=(), problem=str(error))
+    except Exception as error:
+        problem = problem_of(error, rendered.service.load_balancer_id)
+        return replace(rendered, objects=(), problem=problem)
 
 
 class _Renderer:
