@@ -182,3 +182,12 @@ async def test_monitors_of_nodes_take_members_out(device: Client, backend: Start
     await becomes(device, member, "up")
     await device.patch("ltm/node/~P~127.0.0.1", {"monitor": "/P/m"})
     await becomes(device, member, "down")
+
+
+@pytest.mark.parametrize("kind", ["tcp", "http", "gateway-icmp"])
+async def test_where_monitors_may_probe(device: Client, kind: str) -> None:
+    for number, possible in enumerate(("*:*", "*:80", "10.0.0.1:80", "10.0.0.1%1:80", "2001:db8::1.80")):
+        await monitor(device, kind, f"m{number}", destination=possible)
+    for impossible in ("10.0.0.1:*", "10.0.0.1%1:*", "2001:db8::1.*", "name:80", "10.0.0.1"):
+        answer = await device.send("POST", f"ltm/monitor/{kind}", {"name": "n", "destination": impossible})
+        assert (answer.status, answer.message) == (400, f'invalid property value "destination":"{impossible}"')

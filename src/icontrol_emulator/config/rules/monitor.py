@@ -59,8 +59,11 @@ def check_has_port(ctx: Context, path: str, port: int) -> None:
 
 
 def _is_target(text: str) -> bool:
+    """`*:*`, `*:80` or an address with a port; an address with any port is none."""
     endpoint = split_endpoint(text)
-    return endpoint is not None and (endpoint.host == "*" or is_address(endpoint.host))
+    if endpoint is None:
+        return False
+    return endpoint.host == "*" or (is_address(endpoint.host) and endpoint.port > 0)
 
 
 def _is_given(text: object) -> bool:

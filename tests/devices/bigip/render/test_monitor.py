@@ -99,10 +99,20 @@ def test_members_checked_elsewhere_share_a_monitor_for_each_destination() -> Non
         member(place=4, monitor_address="2001:DB8::1"),
         member(place=5, monitor_address="10.3.0.1", monitor_port=81),
     )
-    elsewhere = ["ltm/monitor/tcp *:9000", "ltm/monitor/tcp 2001:db8::1.*", "ltm/monitor/tcp 10.3.0.1:81"]
+    elsewhere = ["ltm/monitor/tcp *:9000", "ltm/monitor/tcp 2001:db8::1.8080", "ltm/monitor/tcp 10.3.0.1:81"]
     assert checked == ["default", elsewhere[0], *elsewhere]
     assert set(found) == {"ltm/monitor/tcp *:*", *elsewhere}
     assert len({str({**one, "destination": ""}) for one in found.values()}) == 1
+
+
+@pytest.mark.parametrize("kind", ["TCP", "PING", "UDP-CONNECT"])
+def test_an_address_without_a_port_is_checked_at_the_port_where_the_member_serves(kind: str) -> None:
+    """A device takes the member's own port only with the member's own address."""
+    members = (member(place=port, monitor_address="10.3.0.1", protocol_port=port) for port in (80, 81))
+    found, _ = rendered(monitor(type=kind), *members)
+    assert sorted(one["destination"] for one in found.values()) == ["*:*", "10.3.0.1:80", "10.3.0.1:81"]
+    found, _ = rendered(monitor(type=kind), member(monitor_address="2001:db8::1", protocol_port=443))
+    assert sorted(one["destination"] for one in found.values()) == ["*:*", "2001:db8::1.443"]
 
 
 def test_checks_elsewhere_speak_neither_the_pools_tls_nor_its_proxy_protocol() -> None:

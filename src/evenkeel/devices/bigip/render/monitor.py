@@ -13,8 +13,9 @@ type HTTP               where members use TLS, an https monitor: members would n
 type TLS-HELLO          a tcp monitor that sends a ClientHello: see :mod:`.tls_hello`
 type UDP-CONNECT        a udp monitor without an expected answer: down while the port is unreachable (ICMP)
 type SCTP               none: a BIG-IP has no such monitor
-monitor_address, _port  a monitor of its own for each destination, which its members refer to. It speaks
-                        neither the pool's TLS nor the PROXY protocol
+monitor_address, _port  a monitor of its own for each destination, which its members refer to; an address alone
+                        is checked at the member's port, since with an address a device needs a port. It
+                        speaks neither the pool's TLS nor the PROXY protocol
 pool of PROXY, PROXYV2  the check begins with such a header, which says that it is the device's own
 ======================  ============================================================================
 """
@@ -74,16 +75,14 @@ def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
 
 def destination(member: ServiceMember) -> str:
     """Where the member is checked, as a monitor's ``destination``. Raises :class:`Unrenderable`."""
-    if member.monitor_address is None and member.monitor_port is None:
-        return EVERYWHERE
-    address = "*"
-    if member.monitor_address is not None:
-        try:
-            address = address_of(member.monitor_address)
-        except ValueError as error:
-            what = f"member {member.id}: monitor_address {member.monitor_address!r}"
-            raise Unrenderable(f"{what} is no IP address") from error
-    return endpoint(address, member.monitor_port or "*")
+    if member.monitor_address is None:
+        return endpoint("*", member.monitor_port or "*")
+    try:
+        address = address_of(member.monitor_address)
+    except ValueError as error:
+        what = f"member {member.id}: monitor_address {member.monitor_address!r}"
+        raise Unrenderable(f"{what} is no IP address") from error
+    return endpoint(address, member.monitor_port or member.protocol_port)
 
 
 def _object(
