@@ -214,7 +214,7 @@ class _Reader:
                 self._found.domains[number].ways.append(Way(to, strip_domain(gateway), link))
 
     def _neighbours(self) -> None:
-        for obj, props in self._top("net/arp"):
+        for obj, props in (*self._top("net/arp"), *self._top("net/ndp")):
             address = str(props["ipAddress"])
             number, host = self._in(obj, address), strip_domain(address)
             link = self._link_of(number, host)

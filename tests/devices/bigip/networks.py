@@ -34,6 +34,7 @@ NETWORK_KINDS = (
     "net/self",
     "net/route",
     "net/arp",
+    "net/ndp",
     "ltm/snat-translation",
     "ltm/snatpool",
 )

@@ -207,6 +207,7 @@ def _flag(value: Any) -> bool:
 
 _FORMS: Mapping[str, Callable[[Any], object]] = {
     "address": _address,
+    "ipAddress": _address,
     "mask": _mask,
     "destination": _destination,
     "sourceAddressTranslation": _translation,

@@ -79,6 +79,9 @@ FORWARDING_TABLE = "net/fdb/tunnel"
 """The device makes and removes it with the tunnel."""
 SELF_IP = "net/self"
 ARP = "net/arp"
+NDP = "net/ndp"
+NEIGHBOURS = (ARP, NDP)
+"""Entries for hosts of IPv4 and of IPv6, which a device keeps apart."""
 SNAT_ADDRESS = "ltm/snat-translation"
 SNAT_POOL = "ltm/snatpool"
 ROUTE = "net/route"
@@ -89,7 +92,7 @@ NETWORK_TYPES = (
     FORWARDING_TABLE,
     ROUTE_DOMAIN,
     SELF_IP,
-    ARP,
+    *NEIGHBOURS,
     SNAT_ADDRESS,
     SNAT_POOL,
     ROUTE,

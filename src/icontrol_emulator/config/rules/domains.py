@@ -25,7 +25,8 @@ DOMAIN_ID_MAX = 65534
 _ADDRESSES = {
     "ltm/virtual": ("destination", "source"), "ltm/virtual-address": ("address",), "ltm/node": ("address",),
     "ltm/pool/members": ("address",), "ltm/snat-translation": ("address",), "net/self": ("address",),
-    "net/route": ("network", "gw"), "net/arp": ("ipAddress",), "auth/partition": ("defaultRouteDomain",),
+    "net/route": ("network", "gw"), "net/arp": ("ipAddress",), "net/ndp": ("ipAddress",),
+    "auth/partition": ("defaultRouteDomain",),
 }  # fmt: skip
 _SUFFIX = re.compile(r"%(\d{1,9})")
 

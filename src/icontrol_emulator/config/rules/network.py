@@ -11,7 +11,7 @@ from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import strip_domain
 from icontrol_emulator.config.rules import domains
-from icontrol_emulator.config.rules.misc import BuiltInRules
+from icontrol_emulator.config.rules.misc import AddressNamedRules, BuiltInRules
 from icontrol_emulator.config.schema import Context, TypeRules
 from icontrol_emulator.errors import IControlError
 
@@ -98,6 +98,21 @@ class ForwardingRules(TypeRules):
         for end in [props.get("endpoint"), *(ends if isinstance(ends, list) else [ends])]:
             if end is not None and ("/" in str(end) or interface_of(str(end)) is None):
                 raise errors.invalid_value("endpoint", end)
+
+
+class NeighbourRules(AddressNamedRules):
+    """A host's hardware address: of IPv4 for ARP, of IPv6 for neighbour discovery."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__("ipAddress")
+        self._version = version
+
+    def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
+        super().normalise(ctx, draft, props, old)
+        address = str(props["ipAddress"])
+        found = None if "/" in address else interface_of(address)
+        if found is None or found.version != self._version:
+            raise errors.invalid_value("ipAddress", address)
 
 
 class SelfRules(TypeRules):

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from icontrol_emulator.config.rules.domains import DomainRules
-from icontrol_emulator.config.rules.misc import AddressNamedRules, BuiltInRules, VlanInterfaceRules
-from icontrol_emulator.config.rules.network import ForwardingRules, RouteRules, SelfRules, TunnelRules, VlanRules
+from icontrol_emulator.config.rules.misc import BuiltInRules, VlanInterfaceRules
+from icontrol_emulator.config.rules.network import (
+    ForwardingRules,
+    NeighbourRules,
+    RouteRules,
+    SelfRules,
+    TunnelRules,
+    VlanRules,
+)
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
 
 VLAN_REF = Ref(name="vlan", family="vlan")
@@ -80,8 +87,10 @@ FDB_VLAN_RECORDS = TypeSpec(
     rules=ForwardingRules(), optional=names("interface trunk"),
 )  # fmt: skip
 ARP = TypeSpec(
-    path="net/arp", word="static ARP entry", rules=AddressNamedRules("ipAddress"),
-    optional=names("ipAddress macAddress"),
+    path="net/arp", word="static ARP entry", rules=NeighbourRules(4), optional=names("ipAddress macAddress"),
+)  # fmt: skip
+NDP = TypeSpec(
+    path="net/ndp", word="static NDP entry", rules=NeighbourRules(6), optional=names("ipAddress macAddress"),
 )  # fmt: skip
 INTERFACE = TypeSpec(
     path="net/interface", word="interface", scope=Scope.FLAT, creatable=False,
@@ -96,4 +105,4 @@ INTERFACE = TypeSpec(
 )  # fmt: skip
 
 SPECS = [VLAN, VLAN_INTERFACES, SELF, ROUTE, ROUTE_DOMAIN, TUNNEL, *TUNNEL_PROFILES, FDB_TUNNEL, FDB_TUNNEL_RECORDS,
-         FDB_VLAN, FDB_VLAN_RECORDS, ARP, INTERFACE]  # fmt: skip
+         FDB_VLAN, FDB_VLAN_RECORDS, ARP, NDP, INTERFACE]  # fmt: skip

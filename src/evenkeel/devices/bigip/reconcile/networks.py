@@ -17,8 +17,8 @@ from evenkeel.core.networks import COMMON_ROUTE_DOMAIN
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, marked_subnet
 from evenkeel.devices.bigip.objects import (
-    ARP,
     FORWARDING_TABLE,
+    NEIGHBOURS,
     NETWORK_TYPES,
     POOL,
     ROUTE,
@@ -201,7 +201,7 @@ def needless(
     return [key for key in ours if key not in kept]
 
 
-_OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, ARP)
+_OF_SUBNETS = (SELF_IP, SNAT_ADDRESS, *NEIGHBOURS)
 
 
 def _is_ours(key: Key, seen: ObservedObject, names: BigIpNames) -> bool:
@@ -239,7 +239,7 @@ def _split(text: str) -> tuple[str, int]:
 
 def _serves(key: Key, left: Mapping[Key, Attributes], marked: Observed, addresses: Iterable[tuple[int, str]]) -> bool:
     """Whether an address of the object's subnet is in use."""
-    if key.type == ARP:
+    if key.type in NEIGHBOURS:
         return _numbered(str(left[key].get("ipAddress", ""))) in addresses
     places = _places(key, left, marked)
     return any(_in(place, number, host) for place in places for number, host in addresses)
@@ -297,8 +297,8 @@ def shorter_tables(
     left: Mapping[Key, Attributes], observed: Observed, gone: Collection[Key], names: BigIpNames
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Forwarding tables without the records of hosts that vanish. A record has no mark: it is ours if it has the MAC
-    address of one of our ARP entries, so it goes with the last of these. An end point gets no broadcasts any more when
-    no record names it that did; those that an operator added stay."""
+    address of one of our neighbour entries, so it goes with the last of these. An end point gets no broadcasts any
+    more when no record names it that did; those that an operator added stay."""
     before = _macs(observed.keys(), observed, names)
     vanished = before - _macs(observed.keys() - set(gone), observed, names)
     for key, attributes in left.items():
@@ -313,7 +313,7 @@ def shorter_tables(
 
 
 def _macs(keys: Iterable[Key], observed: Observed, names: BigIpNames) -> set[str]:
-    ours = (key for key in keys if key.type == ARP and names.owns(observed[key].mark))
+    ours = (key for key in keys if key.type in NEIGHBOURS and names.owns(observed[key].mark))
     return {str(observed[key].attributes.get("macAddress", "")).lower() for key in ours}
 
 

@@ -20,7 +20,6 @@ from evenkeel.core.values import Value
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, parse_mark, parse_marked_code
 from evenkeel.devices.bigip.objects import (
-    ARP,
     CIPHER_GROUP,
     CIPHER_RULE,
     DATA_GROUP,
@@ -28,6 +27,7 @@ from evenkeel.devices.bigip.objects import (
     FORWARDING_TABLE,
     MEMBER,
     MONITORS,
+    NEIGHBOURS,
     NETWORK_TYPES,
     NODE,
     OWNED_TYPES,
@@ -82,7 +82,8 @@ _REMOVE = (
     | dict.fromkeys((*PERSISTENCE, *PROFILES, *MONITORS), 144)
     | {RULE: 145, DATA_GROUP: 146, SERVER_SSL: 146, CIPHER_GROUP: 147, CIPHER_RULE: 148, NODE: 150}
     | dict.fromkeys(FILES, 160)
-    | {ROUTE: 170, ARP: 170, SNAT_POOL: 170, SNAT_ADDRESS: 172, SELF_IP: 173, VLAN: 174, TUNNEL: 174}
+    | dict.fromkeys(NEIGHBOURS, 170)
+    | {ROUTE: 170, SNAT_POOL: 170, SNAT_ADDRESS: 172, SELF_IP: 173, VLAN: 174, TUNNEL: 174}
     | dict.fromkeys((ROUTE_DOMAIN, *TUNNEL_PROFILES), 175)
 )
 _SHORTENED = 171
@@ -142,7 +143,7 @@ def plan(
             and (owner in owners or (complete and owner not in named))
         ):
             # with the records of forwarding tables that go with it
-            operations.append(_remove(seen.key, SHARED if seen.key.type == ARP else owner))
+            operations.append(_remove(seen.key, SHARED if seen.key.type in NEIGHBOURS else owner))
     operations.extend(_unused_nodes(observed, wanted, operations))
     gone = {step.key for step in operations if step.verb is Verb.DELETE}
     operations.extend(_remove(key, SHARED) for key in unused_files(observed, services, gone, partition, names))

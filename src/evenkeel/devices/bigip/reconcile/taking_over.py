@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from evenkeel.devices.bigip import canonical
 from evenkeel.devices.bigip.naming import COMMON, BigIpNames, marked_subnet, parse_mark
 from evenkeel.devices.bigip.objects import (
-    ARP,
+    NEIGHBOURS,
     NETWORK_TYPES,
     ROUTE,
     ROUTE_DOMAIN,
@@ -33,7 +33,7 @@ from evenkeel.devices.bigip.objects import (
 )
 from evenkeel.devices.bigip.reconcile import f5_agent
 
-_SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address", ARP: "ipAddress"}
+_SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address"} | dict.fromkeys(NEIGHBOURS, "ipAddress")
 """What shows that two objects of a type are the same one; a device has no two with the same value."""
 _BESIDE = "-evenkeel"
 _PATHS = ("vlan", "vlans", "members")
@@ -129,7 +129,7 @@ def _is_its(seen: ObservedObject, item: WantedObject, partition: str) -> bool:
     """Whether F5's agent gave an object this name."""
     if item.key.type == ROUTE_DOMAIN:
         return seen.key.name == partition
-    if item.key.type == ARP:
+    if item.key.type in NEIGHBOURS:
         return seen.key.name.lower() == str(seen.attributes.get("macAddress", "")).lower()
     subnet_id = _subnet_of(item)
     if item.key.type == SELF_IP:

@@ -134,6 +134,34 @@ async def test_a_tunnel(kind: NetworkType) -> None:
         assert not await there(rig)
 
 
+async def test_members_with_ipv6_in_a_tunnel() -> None:
+    """The forwarding table forgets them, too, when they go."""
+    async with bigip("bigip-1") as rig:
+        await with_vtep(rig)
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        hosts = (host("2001:DB8::200", 1, "192.0.2.7"), host("2001:db8::201", 2, "192.0.2.8"))
+        own = DeviceAddress(use=AddressUse.SELF, owner=device, address="2001:db8::2")
+        six = ServiceSubnet(id="six", cidr="2001:db8::/64", gateway_ip="2001:db8::1", addresses=(own,), hosts=hosts)
+        at = tunnel(1, subnet(1, [device]), six)
+        both = balancer(1, at, members=("2001:db8::200", "2001:db8::201"))
+        assert not await applied(owner, both, complete=True)
+        found = await there(rig)
+        assert [key for key in found if key.startswith("net/arp")] == []
+        assert without(found["net/ndp 2001:db8::200%7"], "ipAddress", "macAddress") == {
+            "ipAddress": "2001:db8::200%7",
+            "macAddress": "fa:16:3e:00:00:01",
+        }
+        one = balancer(1, tunnel(1, subnet(1, [device]), replace(six, hosts=hosts[1:])), members=("2001:db8::201",))
+        assert not await applied(owner, replace(one, revision=2))
+        assert [key for key in await there(rig) if key.startswith("net/ndp")] == ["net/ndp 2001:db8::201%7"]
+        assert await forwarding(rig, "tunnel-vxlan-5001") == [
+            {"name": "fa:16:3e:00:00:02", "endpoint": "192.0.2.8"},
+            {"name": "ff:ff:ff:ff:ff:ff", "endpoints": ["192.0.2.8"]},
+        ]
+        assert not await applied(owner, gone(1))
+        assert not await there(rig)
+
+
 async def test_the_last_user_takes_it_with_it_whoever_that_is() -> None:
     async with bigip("bigip-1") as rig:
         owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)

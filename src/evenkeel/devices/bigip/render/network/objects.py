@@ -12,6 +12,7 @@ from evenkeel.core.networks import (
     TUNNELS,
     AddressUse,
     DeviceAddress,
+    MemberHost,
     NetworkType,
     ServiceNetwork,
     ServiceSubnet,
@@ -19,10 +20,11 @@ from evenkeel.core.networks import (
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value
 from evenkeel.devices.bigip.attachment import AttachmentOptions
-from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet
+from evenkeel.devices.bigip.naming import COMMON, BigIpNames, MarkedSubnet, address_of
 from evenkeel.devices.bigip.objects import (
     ARP,
     FORWARDING_TABLE,
+    NDP,
     ROUTE_DOMAIN,
     SELF_IP,
     SNAT_ADDRESS,
@@ -214,9 +216,13 @@ class _Renderer:
                 }
                 yield self._object(Key(type=SNAT_ADDRESS, name=name), attributes, "snat", subnet.id, "address")
         for host in subnet.hosts:
-            address_text = with_domain(host.address, self._number)
-            attributes = {"ipAddress": address_text, "macAddress": host.mac_address}
-            yield self._object(Key(type=ARP, name=address_text), attributes, "arp", subnet.id, "ipAddress")
+            yield self._neighbour(subnet, host)
+
+    def _neighbour(self, subnet: ServiceSubnet, host: MemberHost) -> WantedObject:
+        address = address_of(with_domain(host.address, self._number))
+        key = Key(type=NDP if ":" in address else ARP, name=address)
+        attributes = {"ipAddress": address, "macAddress": host.mac_address}
+        return self._object(key, attributes, key.type.rpartition("/")[2], subnet.id, "ipAddress")
 
     def _self_ip(
         self, name: str, subnet: ServiceSubnet, address: DeviceAddress, link: str, traffic_group: str
