@@ -110,7 +110,7 @@ def _tunnel(place: Place) -> Objects:
     records = [{"name": one.mac_address, "endpoint": one.end_point} for one in place.members]
     everybody = {"name": "ff:ff:ff:ff:ff:ff", "endpoints": sorted(one.end_point for one in place.members)}
     arp = {
-        f"net/arp /{place.folder}/{place.at(one.address)}": {
+        f"net/arp /{place.folder}/arp-{one.address}-{place.number}": {
             "ipAddress": place.at(one.address),
             "macAddress": one.mac_address,
         }

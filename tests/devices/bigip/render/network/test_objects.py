@@ -126,7 +126,7 @@ async def test_a_tunnel(kind: NetworkType) -> None:
             {"name": "fa:16:3e:00:00:02", "endpoint": "192.0.2.8"},
             {"name": "ff:ff:ff:ff:ff:ff", "endpoints": ["192.0.2.7", "192.0.2.8", "192.0.2.9"]},
         ]
-        assert found["net/arp 10.1.0.200%7"]["macAddress"] == "fa:16:3e:00:00:01"
+        assert found["net/arp arp-10.1.0.200-7"]["macAddress"] == "fa:16:3e:00:00:01"
         moved = replace(wanted, subnets=(subnet(1, [device], hosts=(host("10.1.0.200", 1, "192.0.2.8"), hosts[1])),))
         assert not await applied(owner, balancer(1, moved, revision=2))
         assert {"name": "fa:16:3e:00:00:01", "endpoint": "192.0.2.8"} in await forwarding(rig, name)
@@ -147,18 +147,42 @@ async def test_members_with_ipv6_in_a_tunnel() -> None:
         assert not await applied(owner, both, complete=True)
         found = await there(rig)
         assert [key for key in found if key.startswith("net/arp")] == []
-        assert without(found["net/ndp 2001:db8::200%7"], "ipAddress", "macAddress") == {
+        assert without(found["net/ndp ndp-2001-db8--200-7"], "ipAddress", "macAddress") == {
             "ipAddress": "2001:db8::200%7",
             "macAddress": "fa:16:3e:00:00:01",
         }
         one = balancer(1, tunnel(1, subnet(1, [device]), replace(six, hosts=hosts[1:])), members=("2001:db8::201",))
         assert not await applied(owner, replace(one, revision=2))
-        assert [key for key in await there(rig) if key.startswith("net/ndp")] == ["net/ndp 2001:db8::201%7"]
+        assert [key for key in await there(rig) if key.startswith("net/ndp")] == ["net/ndp ndp-2001-db8--201-7"]
         assert await forwarding(rig, "tunnel-vxlan-5001") == [
             {"name": "fa:16:3e:00:00:02", "endpoint": "192.0.2.8"},
             {"name": "ff:ff:ff:ff:ff:ff", "endpoints": ["192.0.2.8"]},
         ]
         assert not await applied(owner, gone(1))
+        assert not await there(rig)
+
+
+async def test_neighbours_keep_the_names_that_earlier_versions_gave_them() -> None:
+    async with bigip("bigip-1") as rig:
+        await with_vtep(rig)
+        owner, (device,) = rig.owner(**ADJACENT), hosts_of(rig)
+        hosts = tuple(host(f"10.1.0.{200 + place}", place, "192.0.2.7") for place in range(3))
+        await owner.apply(batch(balancer(1, tunnel(1, subnet(1, [device], hosts=hosts))), complete=True))
+        made = (await there(rig))["net/arp arp-10.1.0.200-7"]
+        former = without(made, "ipAddress", "macAddress", "description", "partition") | {"name": "10.1.0.200%7"}
+        await rig.hands.call("DELETE", f"net/arp/~{PARTITION}~arp-10.1.0.200-7")
+        await rig.hands.call("POST", "net/arp", former)
+        later = rig.owner(**ADJACENT)
+        changed = (host("10.1.0.200", 9, "192.0.2.7"), hosts[1])
+        wanted = balancer(1, tunnel(1, subnet(1, [device], hosts=changed)), members=("10.1.0.200", "10.1.0.201"))
+        outcome = await later.apply(batch(replace(wanted, revision=2), complete=True, epoch=2))
+        assert not outcome.outcomes[0].error
+        found = {key: item["macAddress"] for key, item in (await there(rig)).items() if key.startswith("net/arp")}
+        assert found == {
+            "net/arp 10.1.0.200%7": "fa:16:3e:00:00:09",
+            "net/arp arp-10.1.0.201-7": "fa:16:3e:00:00:01",
+        }
+        await later.apply(batch(gone(1), epoch=2))
         assert not await there(rig)
 
 

@@ -11,8 +11,8 @@ route domain        net/route-domain              ``<partition>_<number>``
 subnet              net/self of each device       ``local-<device>-<subnet id>``
                     net/self of a traffic group   ``gw-<subnet id>``
                     ltm/snat-translation          ``snat-<traffic group>-<subnet id>_<index>``
-                    net/arp of members, net/ndp   ``<address>%<route domain>``
-                    of those with IPv6
+                    net/arp of members, net/ndp   ``arp-<address>-<route domain>``,
+                    of those with IPv6            ``ndp-<address>-<route domain>``
 SNAT addresses      ltm/snatpool                  ``<partition>``
 gateway             net/route                     ``default-<number>``
 ==================  ============================  ==============================================

@@ -219,10 +219,12 @@ class _Renderer:
             yield self._neighbour(subnet, host)
 
     def _neighbour(self, subnet: ServiceSubnet, host: MemberHost) -> WantedObject:
-        address = address_of(with_domain(host.address, self._number))
-        key = Key(type=NDP if ":" in address else ARP, name=address)
-        attributes = {"ipAddress": address, "macAddress": host.mac_address}
-        return self._object(key, attributes, key.type.rpartition("/")[2], subnet.id, "ipAddress")
+        """Its name has no ``%``: some releases find no entry, and remove none, whose name has one."""
+        address = address_of(host.address)
+        kind, word = (NDP, "ndp") if ":" in address else (ARP, "arp")
+        key = Key(type=kind, name=f"{word}-{address.translate(_NAMEABLE)}-{self._number}")
+        attributes = {"ipAddress": with_domain(address, self._number), "macAddress": host.mac_address}
+        return self._object(key, attributes, word, subnet.id, "ipAddress")
 
     def _self_ip(
         self, name: str, subnet: ServiceSubnet, address: DeviceAddress, link: str, traffic_group: str
