@@ -15,6 +15,7 @@ from icontrol_emulator.config.rules import domains
 from icontrol_emulator.config.rules.network import SELF, interface_of
 from icontrol_emulator.config.rules.pool import MEMBERS, member_endpoint
 from icontrol_emulator.config.rules.virtual import ADDRESS, traffic_group_of
+from icontrol_emulator.config.types.net import BRIDGING
 
 VLAN, TUNNEL = "net/vlan", "net/tunnels/tunnel"
 VXLAN, GRE = "vxlan", "gre"
@@ -145,7 +146,7 @@ class _Reader:
             if profile is None or kind not in _OVERHEAD or not is_address(strip_domain(local)):
                 continue
             settings = self._engine.props(profile)
-            if kind == GRE and settings.get("encapsulation") != "transparent":
+            if kind == GRE and settings.get("encapsulation") != BRIDGING:
                 continue
             yield Tunnel(
                 obj.key.path, joined.get(obj.key.path, "0"), int(props.get("mtu") or DEFAULT_MTU - _OVERHEAD[kind]),

@@ -14,7 +14,10 @@ from tests.devices.services import PROJECT
 
 NUMBER = 5
 """Of its route domain."""
-_MADE_IN_COMMON = {"vxlan": {"floodingType": "multipoint", "port": 4789}, "gre": {"floodingType": "multipoint"}}
+_MADE_IN_COMMON = {
+    "vxlan": {"floodingType": "multipoint", "port": 4789},
+    "gre": {"floodingType": "multipoint", "encapsulation": "transparent-ethernet-bridging"},
+}
 SNAT_NAMES = {
     "standalone": "snat-traffic-group-local-only-{}_{}",
     "pair": "snat-traffic-group-1{}_{}",

@@ -28,7 +28,11 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 LOCAL, FLOATING = "/Common/traffic-group-local-only", "/Common/traffic-group-1"
 PROFILES = {
     "vxlan": {"defaultsFrom": "/Common/vxlan", "floodingType": "multipoint", "port": 4789},
-    "gre": {"defaultsFrom": "/Common/gre", "floodingType": "multipoint", "encapsulation": "transparent"},
+    "gre": {
+        "defaultsFrom": "/Common/gre",
+        "floodingType": "multipoint",
+        "encapsulation": "transparent-ethernet-bridging",
+    },
 }
 
 

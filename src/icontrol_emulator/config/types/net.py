@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from icontrol_emulator.config.rules.domains import DomainRules
 from icontrol_emulator.config.rules.misc import BuiltInRules, VlanInterfaceRules
 from icontrol_emulator.config.rules.network import (
@@ -14,6 +16,8 @@ from icontrol_emulator.config.rules.network import (
 )
 from icontrol_emulator.config.schema import Ref, Scope, TypeSpec, names
 
+BRIDGING = "transparent-ethernet-bridging"
+"""Of tunnels by GRE: with it they carry frames."""
 VLAN_REF = Ref(name="vlan", family="vlan")
 
 VLAN = TypeSpec(
@@ -62,20 +66,26 @@ TUNNEL = TypeSpec(
 )  # fmt: skip
 
 
-def _tunnel_profile(path: str, **defaults: object) -> TypeSpec:
+def _tunnel_profile(path: str, choices: Mapping[str, frozenset[str]] | None = None, **defaults: object) -> TypeSpec:
     return TypeSpec(
         path=f"net/tunnels/{path}", word="tunnel profile", family="tunnel-profile", rules=BuiltInRules(),
-        defaults=defaults, inherits=True, root=f"/Common/{path}",
+        defaults=defaults, choices=choices or {}, inherits=True, root=f"/Common/{path}",
     )  # fmt: skip
 
 
 TUNNEL_PROFILES = [
-    _tunnel_profile("vxlan", encapsulationType="vxlan", floodingType="multicast", port=4789),
-    _tunnel_profile("gre", encapsulation="standard", floodingType="none"),
+    _tunnel_profile(
+        "vxlan", {"floodingType": names("none multicast multipoint replicator")},
+        encapsulationType="vxlan", floodingType="multicast", port=4789,
+    ),
+    _tunnel_profile(
+        "gre", {"encapsulation": names(f"standard nvgre {BRIDGING}"), "floodingType": names("none multipoint")},
+        encapsulation="standard", floodingType="none",
+    ),
     _tunnel_profile("ipip", dsLite="disabled", proto="ipv4"),
     _tunnel_profile("etherip"),
     _tunnel_profile("geneve", floodingType="none", port=6081),
-]
+]  # fmt: skip
 FDB_TUNNEL = TypeSpec(path="net/fdb/tunnel", word="FDB tunnel", creatable=False, subs=("records",))
 FDB_TUNNEL_RECORDS = TypeSpec(
     path="net/fdb/tunnel/records", word="FDB tunnel record", owner="net/fdb/tunnel", scope=Scope.FLAT,

@@ -120,7 +120,9 @@ async def test_a_tunnel(kind: NetworkType) -> None:
             "localAddress": VTEP,
             "remoteAddress": "any",
         }
-        assert found[f"net/tunnels/{kind.value} {kind.value}_ovs"]["floodingType"] == "multipoint"
+        profile = found[f"net/tunnels/{kind.value} {kind.value}_ovs"]
+        assert profile["floodingType"] == "multipoint"
+        assert profile.get("encapsulation") == ("transparent-ethernet-bridging" if kind == NetworkType.GRE else None)
         assert await forwarding(rig, name) == [
             {"name": "fa:16:3e:00:00:01", "endpoint": "192.0.2.7"},
             {"name": "fa:16:3e:00:00:02", "endpoint": "192.0.2.8"},

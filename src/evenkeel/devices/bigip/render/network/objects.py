@@ -46,7 +46,11 @@ _SHARED_PROFILE = "tunnelprofile"
 _DEFAULT_MTU = {VLAN: 1500, TUNNEL: 0}
 _PROFILES: dict[NetworkType, tuple[str, str, dict[str, Any]]] = {
     NetworkType.VXLAN: ("net/tunnels/vxlan", "vxlan_ovs", {"floodingType": "multipoint", "port": 4789}),
-    NetworkType.GRE: ("net/tunnels/gre", "gre_ovs", {"floodingType": "multipoint", "encapsulation": "transparent"}),
+    NetworkType.GRE: (
+        "net/tunnels/gre",
+        "gre_ovs",
+        {"floodingType": "multipoint", "encapsulation": "transparent-ethernet-bridging"},
+    ),
 }
 """Type, name and attributes of the tunnels' profiles, as F5's agent had them."""
 
