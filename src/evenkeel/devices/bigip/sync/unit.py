@@ -39,7 +39,8 @@ POLL = Backoff(initial_seconds=0.1, max_seconds=2.0, jitter=(0.8, 1.0))
 UNVERIFIED = "its owner cannot be verified before config-sync"
 UNEXPLAINED = ("Changes Pending", "Awaiting Initial Sync", "Sync Failure")
 """States of a group in which a push would spread, or overwrite, changes of others."""
-_LINK = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)")
+_LINK = re.compile(r"(?P<device>\S+): (?P<state>connected|disconnected)(?: \(.*\))?")
+"""Newer devices add for how long: ``bigip2: connected (for 3128 seconds)``."""
 
 
 class SyncUnit:
@@ -213,7 +214,7 @@ class SyncUnit:
                 unsynced = await peer.journal.read()
         except DeviceUnavailable as error:
             async with writer.reached():
-                links = _links(await read_sync_status(writer.icontrol))
+                links = links_of(await read_sync_status(writer.icontrol))
             if links.get(str(peer.cluster.own.get("name"))) != "disconnected":
                 reason = f"{UNVERIFIED}: {error.reason}"
                 raise PartitionUnavailable(peer.host, reason) from error
@@ -229,7 +230,7 @@ class SyncUnit:
         known = {key_of(device.cluster.own) for device in self.devices}
         others = {str(item.get("name")) for item in self._membership(writer).members if key_of(item) not in known}
         async with writer.reached():
-            links = _links(await read_sync_status(writer.icontrol))
+            links = links_of(await read_sync_status(writer.icontrol))
         if any(links.get(name) != "disconnected" for name in others):
             reason = f"not reached yet: if it is one of {', '.join(sorted(others))}, {UNVERIFIED}"
             raise PartitionUnavailable(self.unknown[0], reason)
@@ -247,9 +248,8 @@ class SyncUnit:
         own = self._membership(writer)
         peers = {str(item.get("name")) for item in own.members} - {str(writer.cluster.own.get("name"))}
         async with writer.reached():
-            away = {
-                name for name, link in _links(await read_sync_status(writer.icontrol)).items() if link != "connected"
-            }
+            links = links_of(await read_sync_status(writer.icontrol))
+            away = {name for name, link in links.items() if link != "connected"}
             if not own.auto_sync and peers - away:
                 await self._request(writer, own.group)
             deadline = time.monotonic() + self._options.sync_timeout_seconds
@@ -257,7 +257,7 @@ class SyncUnit:
             while True:
                 status = await read_sync_status(writer.icontrol)
                 state = self._state(writer, status)
-                away = peers & {name for name, link in _links(status).items() if link == "disconnected"}
+                away = peers & {name for name, link in links_of(status).items() if link == "disconnected"}
                 if state == IN_SYNC:
                     await self._in_sync()
                     return ()
@@ -305,7 +305,7 @@ class SyncUnit:
         return next((found[1] for line in status.details if (found := own.match(line.strip()))), status.status)
 
 
-def _links(status: SyncStatus) -> dict[str, str]:
+def links_of(status: SyncStatus) -> dict[str, str]:
     """By name of another device: connected or disconnected."""
     found = (_LINK.fullmatch(line.strip()) for line in status.details)
     return {match["device"]: match["state"] for match in found if match}
