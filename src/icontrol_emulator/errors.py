@@ -188,6 +188,10 @@ def missing_property(name: str) -> IControlError:
     return IControlError(400, f'"{name}" may not be empty', INVALID_VALUE_ERROR)
 
 
+def tag_like() -> IControlError:
+    return IControlError(400, "HTML Tag-like Content in the Request URL/Body", INVALID_VALUE_ERROR)
+
+
 def nothing_to_change() -> IControlError:
     return IControlError(400, "one or more properties must be specified", INVALID_VALUE_ERROR)
 

@@ -106,6 +106,7 @@ def result(script: str, headers: dict[str, str] | None = None) -> str:
          "10c"),
         ("HTTP::query a=2; HTTP::path /n; set out [HTTP::uri]", "/n?a=2"),
         ("set static::x 5; set out $static::x", "5"),
+        ("set out \\074h1\\0764,[lindex {a\\076b} 0],\\60\\78", "<h1>4,a>b,0\a8"),
         ("set out [b64encode abc][string length [sha1 x]]", "YWJj20"),
     ],
 )  # fmt: skip

@@ -137,3 +137,21 @@ async def test_a_refusal_changes_nothing(site: Client) -> None:
     assert (await site.send("POST", "ltm/pool", body)).status == 404
     assert await site.get("ltm/node") == before
     assert (await site.send("GET", "ltm/pool/~P~n")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("ltm/pool", {"name": "n", "description": "<b>bold</b>"}),
+        ("ltm/rule", {"name": "n", "apiAnonymous": 'when HTTP_REQUEST { HTTP::respond 403 content "<h1>no</h1>" }'}),
+        ("ltm/pool/~P~p/members", {"name": "<script>:80"}),
+        ("ltm/pool/~P~<br>/members", {"name": "10.1.0.9:80"}),
+    ],
+)
+async def test_what_looks_like_html(site: Client, path: str, body: dict[str, Any]) -> None:
+    assert await refused(site, "POST", path, body) == (400, 26214401, "HTML Tag-like Content in the Request URL/Body")
+
+
+async def test_comparisons_are_no_html(site: Client) -> None:
+    text = "when HTTP_REQUEST { if { 1 < 2 && 2 > 1 } { HTTP::respond 403 } }"
+    await site.post("ltm/rule", {"name": "n", "partition": "P", "apiAnonymous": text})

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, MutableMapping
 from icontrol_emulator.irules import patterns
 from icontrol_emulator.irules.expressions import Failed, parsed, truth
 from icontrol_emulator.irules.syntax import (
-    ESCAPES,
     Nested,
     Procedure,
     SyntaxFault,
@@ -16,6 +15,7 @@ from icontrol_emulator.irules.syntax import (
     Word,
     block_end,
     commands,
+    escaped,
     parts,
 )
 from icontrol_emulator.irules.variables import Variables
@@ -280,11 +280,11 @@ def _element(text: str, at: int, ends: str) -> tuple[str, int]:
     value: list[str] = []
     while at < len(text) and text[at] not in ends:
         if text[at] == "\\" and at + 1 < len(text):
-            at += 1
-            value.append(ESCAPES.get(text[at], text[at]))
+            sign, at = escaped(text, at)
+            value.append(sign)
         else:
             value.append(text[at])
-        at += 1
+            at += 1
     return "".join(value), at + 1
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_OCTAL = re.compile(r"[0-7]{1,3}")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 CLOSING = {"{": "}", "[": "]"}
 
@@ -73,6 +74,15 @@ def located(text: str) -> Iterator[Located]:
 def parts(text: str) -> Word:
     """A text with its substitutions."""
     return _substituted(text, 0, "")[0]
+
+
+def escaped(text: str, at: int) -> tuple[str, int]:
+    """The character for which the backslash at `at` and what follows stand, and the position behind."""
+    octal = _OCTAL.match(text, at + 1)
+    if octal is not None:
+        return chr(int(octal[0], 8) & 0xFF), octal.end()
+    after = text[at + 1]
+    return ESCAPES.get(after, after), at + 2
 
 
 def block_end(text: str, at: int) -> int:
@@ -180,9 +190,8 @@ def _substituted(text: str, at: int, ends: str) -> tuple[Word, int]:
 
     while at < len(text) and text[at] not in ends:
         if text[at] == "\\" and at + 1 < len(text):
-            after = text[at + 1]
-            plain.append(" " if after == "\n" else ESCAPES.get(after, after))
-            at += 2
+            sign, at = (" ", at + 2) if text[at + 1] == "\n" else escaped(text, at)
+            plain.append(sign)
         elif text[at] == "[":
             end = block_end(text, at)
             keep(Nested(text[at + 1 : end]))

@@ -5,8 +5,11 @@ Synchronous throughout: a request sees one state of the device. The caller has a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from icontrol_emulator import errors
 from icontrol_emulator.cluster import Cluster
@@ -19,6 +22,8 @@ from icontrol_emulator.rest.route import resolve
 UNPROVISIONED = {"vcmp": "vcmp", "gtm": "gtm", "security": "afm", "asm": "asm", "apm": "apm", "pem": "pem"}
 MEASURED = frozenset({"sys/traffic", "sys/tmm-traffic", "ltm/persistence/persist-records"})
 """Paths without configuration: what is there is measured."""
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+"""What a device takes for HTML in a request. Its own rule is not recorded, only that it refuses such text."""
 StatsSource = Callable[[Device, Call, list[str]], dict[str, Any] | None]
 
 
@@ -33,6 +38,8 @@ class Dispatcher:
             return shared.handle(device, call)
         if segments[:1] != ["tm"]:
             raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
+        if _has_tag("/".join(segments)) or _has_tag(msgspec.json.encode(call.body).decode()):
+            raise errors.tag_like()
         if segments[1:2] == ["transaction"]:
             return transaction_api.handle(device, call)
         if call.method in WRITES and call.transaction_id:
@@ -80,6 +87,10 @@ class Dispatcher:
         if names is None and path not in system_commands.COMMANDS:
             raise errors.uri_not_registered(call.path.removeprefix("/mgmt"))
         return Reply(document=system_reads.organising_document(device, path, names or [], call.query.extra))
+
+
+def _has_tag(text: str) -> bool:
+    return _TAG.search(text) is not None
 
 
 def _refuse_unprovisioned(device: Device, segments: list[str]) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
 from structlog.testing import capture_logs
 
 from evenkeel.core.addresses import AddressRules, parsed_networks
@@ -16,7 +17,8 @@ from evenkeel.devices.bigip.render import load_balancer
 from evenkeel.devices.bigip.render.load_balancer import render
 from evenkeel.devices.bigip.render.network import objects as objects_of_networks
 from evenkeel.devices.bigip.render.network.objects import DeviceAttachment, with_networks
-from tests.devices.services import gone, listener, member, monitor, pool, service
+from tests.devices.bigip.definitions import services, tls_services
+from tests.devices.services import gone, listener, member, monitor, policy, pool, rule, service
 
 NAMES = BigIpNames(environment="dev", prefix="dev", group=1)
 PART = "/dev_a3f1c2"
@@ -290,6 +292,35 @@ def test_an_error_of_ours_is_the_problem_of_one_load_balancer(monkeypatch: pytes
     monkeypatch.setattr(objects_of_networks, "network_objects", broken)
     at = DeviceAttachment(device="a", options=NOT_ADJACENT)
     assert "ValueError" in with_networks(render(service(pools=()), NAMES), at, NAMES).problem
+
+
+@given(definition=services(1) | tls_services(1))
+def test_nothing_that_is_sent_looks_like_a_tag(definition: ServiceDefinition) -> None:
+    """Devices may refuse requests with what looks like HTML, whoever wrote it."""
+    assert "<" not in str(render(definition, NAMES).objects)
+
+
+def test_texts_of_tenants_with_tags_are_sent_without_them() -> None:
+    tag = "<b>x</b>"
+    definition = service(
+        listeners=(
+            listener(
+                l7policies=(
+                    policy(1, rule(value=f"/{tag}"), rule(2, type="HEADER", key="X-A", value=tag)),
+                    policy(2, rule(3, value=tag, compare_type="REGEX")),
+                )
+            ),
+            listener(
+                2,
+                default_pool_id="pool-1",
+                protocol_port=81,
+                l7policies=(policy(4, rule(value=f"/{tag}"), action="REDIRECT_TO_URL", redirect_url="https://a.test"),),
+            ),
+        ),
+        pools=(pool(monitor=monitor(url_path=f"/{tag}")),),
+    )
+    found = render(definition, NAMES)
+    assert not found.problem and "<" not in str(found.objects)
 
 
 def test_members_cannot_be_twice() -> None:

@@ -21,6 +21,7 @@ class Outcome:
         self.pool = ""
         self.status = 0
         self.location = ""
+        self.content = ""
         self.persist: tuple[str, ...] = ()
 
 
@@ -74,6 +75,7 @@ class Rule:
 
     def _respond(self, status: str, *rest: str) -> str:
         self.outcome.status = int(status)
+        self.outcome.content = rest[rest.index("content") + 1] if "content" in rest else ""
         self.outcome.location = rest[rest.index("Location") + 1] if "Location" in rest else ""
         return ""
 

@@ -5,6 +5,8 @@ name are filled in. Everything else stands in the data group (:mod:`.records`). 
 of iRules of TMOS 13.
 
 A header's values are separated by commas, a cookie's by commas and semicolons, outside of double quotes, as in HAProxy.
+There is no ``<`` in the code, because devices may refuse requests with what could be an HTML tag: comparisons do
+without, and answers have it in octal (in Tcl 8.4 a hexadecimal number has all digits that follow).
 Commands that could take text as an option, a list or an expression do not get text of a client or tenant that way.
 
 Without a OneConnect profile a connection stays with its member unless it is detached, so where there is none
@@ -81,7 +83,7 @@ if { [string index $l7_uri 0] ne "/" && $l7_uri ne "*" } {
 }
 """
 _EACH_RULE = r"""
-for { set l7_policy 1 } { $l7_policy <= @COUNT@ } { incr l7_policy } {
+for { set l7_policy 1 } { @COUNT@ >= $l7_policy } { incr l7_policy } {
     set l7_all 1
     foreach { l7_rule l7_operand l7_how l7_invert } [class lookup "$l7_policy.rules" @GROUP@] {
         set l7_value [URI::decode [class lookup "$l7_policy.$l7_rule.value" @GROUP@]]
@@ -155,7 +157,7 @@ _HEADER_VALUES = r"""
                 set l7_lines [HTTP::header values $l7_name]
             }
             foreach l7_line $l7_lines {
-                if { [string first "\"" $l7_line] < 0 } {
+                if { [string first "\"" $l7_line] == -1 } {
                     set l7_pieces [split $l7_line $l7_signs]
                 } elseif { $l7_operand eq "cookie" } {
                     set l7_pieces [regexp -all -inline {(?:[^,;"]|"(?:[^"\\]|\\.)*"?)+} $l7_line]
@@ -174,7 +176,7 @@ _HEADER_TEXTS = {
     "cookie": r"""
                     if { $l7_operand eq "cookie" } {
                         set l7_at [string first "=" $l7_text]
-                        if { $l7_at < 0 || [string trim [string range $l7_text 0 [expr { $l7_at - 1 }]]] ne $l7_key } {
+                        if { $l7_at == -1 || [string trim [string range $l7_text 0 [expr {$l7_at - 1}]]] ne $l7_key } {
                             continue
                         }
                         set l7_text [string trim [string range $l7_text [expr { $l7_at + 1 }] end]]
@@ -287,7 +289,7 @@ _ANSWERS = r"""
         pool $l7_target
     }
     reject {
-        HTTP::respond 403 content "<h1>403 Forbidden</h1>" noserver "Content-Type" "text/html"
+        HTTP::respond 403 content "\074h1\076403 Forbidden\074/h1\076" noserver "Content-Type" "text/html"
         return
     }
     url {
@@ -299,7 +301,7 @@ _ANSWERS = r"""
         return
     }
     default {
-        HTTP::respond 503 content "<h1>503 Service Unavailable</h1>" noserver "Content-Type" "text/html"
+        HTTP::respond 503 content "\074h1\076503 Service Unavailable\074/h1\076" noserver "Content-Type" "text/html"
         return
     }
 }
