@@ -83,3 +83,25 @@ async def test_traffic_reaches_a_virtual_given_by_number(
     await named.post("ltm/pool", {"name": "p", "partition": "P", "members": [f"127.0.0.1:{server.port}"]})
     await named.post("ltm/virtual", {"name": "v", "partition": "P", "destination": f"/P/{VIP}:{port}", "pool": "p"})
     assert (await fetch(VIP, port))[1] == "a"
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown", "address", "mask"),
+    [
+        ("/P/0.0.0.0:0", "/P/0.0.0.0:0", "any", "any"),
+        ("/P/any:any", "/P/0.0.0.0:0", "any", "any"),
+        ("/P/0.0.0.0%7:0", "/P/0.0.0.0%7:0", "any%7", "any"),
+        ("/P/::.0", "/P/::.any", "any6", "any6"),
+        ("/P/any6%7.any", "/P/::%7.any", "any6%7", "any6"),
+    ],
+)
+async def test_wildcards_are_shown_as_words(device: Client, sent: str, shown: str, address: str, mask: str) -> None:
+    await device.post("net/route-domain", {"name": "rd", "partition": "P", "id": 7})
+    virtual = await device.post("ltm/virtual", {"name": "v", "partition": "P", "destination": sent})
+    assert (virtual["destination"], virtual["mask"]) == (shown, mask)
+    (found,) = (await device.get("ltm/virtual-address"))["items"]
+    assert (found["address"], found["mask"]) == (address, mask)
+    again = await device.patch("ltm/virtual/~P~v", {"destination": shown, "description": "x"})
+    assert again["destination"] == shown
+    clash = await device.send("POST", "ltm/virtual-address", {"name": "w", "partition": "P", "address": address})
+    assert (clash.status, clash.message[:10]) == (400, "0107176c:3")

@@ -16,6 +16,7 @@ SERVICES = {
     "imap": 143, "snmp": 161, "ldap": 389, "https": 443, "ldaps": 636, "imaps": 993, "pop3s": 995,
     "mysql": 3306, "rdp": 3389, "sip": 5060, "postgresql": 5432, "webcache": 8080,
 }  # fmt: skip
+WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # shown, not bound
 SERVICE_NAMES = {number: name for name, number in SERVICES.items()}
 
 
@@ -84,6 +85,19 @@ def canonical(address: str) -> str:
         return address
 
 
+def numeric(address: str) -> str:
+    """`any%5` and `any6` as addresses."""
+    host, percent, domain = address.partition("%")
+    return f"{WILDCARDS.get(host, host)}{percent}{domain}"
+
+
+def worded(address: str) -> str:
+    """The same as a device shows it: the wildcard addresses as words."""
+    host, percent, domain = canonical(address).partition("%")
+    word = next((word for word, number in WILDCARDS.items() if number == host), "")
+    return f"{word}{percent}{domain}" if word else address
+
+
 def is_v6(host: str) -> bool:
     return ":" in strip_domain(host)
 
@@ -97,9 +111,9 @@ def port_number(text: str) -> int | None:
 
 
 def split_endpoint(text: str) -> Endpoint | None:
-    """Host and port from `10.0.0.1%5:80`, `2001:db8::1.80` or `web-1:http`; None for other text."""
+    """Host and port from `10.0.0.1%5:80`, `2001:db8::1.80`, `any6.any` or `web-1:http`; None for other text."""
     host, dot, port_text = text.rpartition(".")
-    if dot and is_v6(host) and is_address(host):
+    if dot and is_v6(numeric(host)) and is_address(numeric(host)):
         port = port_number(port_text)
         return None if port is None else Endpoint(host, port)
     host, colon, port_text = text.rpartition(":")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import StaleOwner
 from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.networks import AddressUse, ServiceNetwork
+from evenkeel.core.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
 from evenkeel.core.service import ServiceDefinition, network_definition
 from tests.devices.bigip.networks import ADJACENT, balancer, host, hosts_of, network, subnet, there, tunnel, with_vtep
 from tests.devices.bigip.rig import PARTITION, BigIpRig, bigip
@@ -281,6 +281,7 @@ async def test_without_snat_a_wildcard_virtual_server_forwards_what_members_send
             "any",
         )
         assert one["sourceAddressTranslation"] == {"type": "none"}
+        assert (await rig.hands.items("ltm/virtual-address"))["gw-7"]["address"] == "any%7"
         everything = balancer(1, first), balancer(2, second)
         assert await apply(owner, batch(*everything, complete=True)) == 0
         assert await apply(rig.owner(**GATEWAY), batch(*everything, complete=True, epoch=2)) == 0
@@ -309,3 +310,21 @@ async def test_so_it_does_in_networks_that_projects_share() -> None:
         assert server["sourceAddressTranslation"]["type"] == "none"
         await apply(owner, networks(left(1)))
         assert not await forwarders(rig, "Common") and not await in_common(rig)
+
+
+@pytest.mark.parametrize("common", [False, True])
+async def test_and_in_networks_with_ipv6(common: bool) -> None:
+    async with bigip("bigip-1") as rig:
+        (device,) = hosts_of(rig)
+        uses = ((AddressUse.SELF, device, "2"), (AddressUse.FLOATING, "traffic-group-1", "10"))
+        own = tuple(DeviceAddress(use=use, owner=owner, address=f"2001:db8::{last}") for use, owner, last in uses)
+        six = ServiceSubnet(id="six", cidr="2001:db8::/64", gateway_ip="2001:db8::1", addresses=own)
+        here: dict[str, Any] = {"common": True, "route_domain": 0, "project_id": ""} if common else {}
+        made = network(1, six, **here)
+        wanted = networks(network_definition(made.id, 1, made), complete=True) if common else None
+        wanted = wanted or batch(balancer(1, made, base="10.1.0", members=("2001:db8::200",)), complete=True)
+        await apply(rig.owner(**GATEWAY), wanted)
+        found = await forwarders(rig, "Common" if common else PARTITION)
+        assert found["gw-six"]["destination"] == ("/Common/::.any" if common else f"/{PARTITION}/gw-six-7:0")
+        for epoch in (1, 2):
+            assert await apply(rig.owner(**GATEWAY), replace(wanted, epoch=epoch, session_id=session_of(epoch))) == 0

@@ -143,7 +143,7 @@ def _forwarder(place: Place) -> Objects:
             "sourceAddressTranslation": {"type": "none"},
             "vlans": [place.link],
         },
-        f"ltm/virtual-address /{place.folder}/{name}": {"address": place.at("0.0.0.0"), "trafficGroup": FLOATING},
+        f"ltm/virtual-address /{place.folder}/{name}": {"address": place.at("any"), "trafficGroup": FLOATING},
     }
 
 

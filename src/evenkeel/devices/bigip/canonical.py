@@ -57,25 +57,26 @@ def scalar(value: Any) -> str:
 
 
 def _address(value: Any) -> str:
-    try:
-        return str(ipaddress.ip_address(str(value)))
-    except ValueError:
-        return scalar(value)
-
-
-def _mask(value: Any) -> str:
+    """An IP address in its shortest form. A wildcard address may be a word, and may lack its route domain."""
     text = scalar(value)
-    return _address(text) if text else text
+    host, percent, domain = text.partition("%")
+    try:
+        found = ipaddress.ip_address(_WILDCARDS.get(host, host))
+    except ValueError:
+        return text
+    return str(found) if found.is_unspecified else f"{found}{percent}{domain}"
+
+
+_WILDCARDS = {"any": "0.0.0.0", "any6": "::"}  # noqa: S104  # compared, not bound
 
 
 def _destination(value: Any) -> tuple[str, str]:
-    """(virtual address, port); both ``name:port`` and IPv6's ``address.port`` are in use."""
+    """(virtual address, port). IPv6 has ``address.port``, and so may names of IPv6 addresses; else it is a colon."""
     text = scalar(value)
-    head, dot, port = text.rpartition(".")
-    if not (dot and (port.isdigit() or port == "*") and ":" in head):
-        head, _, port = text.rpartition(":")
+    at = max(text.rfind("."), text.rfind(":"))
+    head, port = text[: max(at, 0)], text[at + 1 :]
     folder, slash, last = head.rpartition("/")
-    return f"{folder}{slash}{_address(last)}", port
+    return f"{folder}{slash}{_address(last)}", "0" if port == "any" else port
 
 
 def _translation(value: Any) -> tuple[str, str]:
@@ -208,7 +209,8 @@ def _flag(value: Any) -> bool:
 _FORMS: Mapping[str, Callable[[Any], object]] = {
     "address": _address,
     "ipAddress": _address,
-    "mask": _mask,
+    "remoteAddress": _address,
+    "mask": _address,
     "destination": _destination,
     "sourceAddressTranslation": _translation,
     "profiles": _profiles,

@@ -10,13 +10,17 @@ from icontrol_emulator import errors
 from icontrol_emulator.config.model import Key, Obj, Target
 from icontrol_emulator.config.names import (
     COMMON,
+    WILDCARDS,
     Endpoint,
     canonical,
     is_address,
     is_v6,
     join_endpoint,
+    numeric,
     split_endpoint,
     split_path,
+    strip_domain,
+    worded,
 )
 from icontrol_emulator.config.references import qualify
 from icontrol_emulator.config.rules.irules import check_rules
@@ -61,10 +65,11 @@ def full_destination(ctx: Context, draft: Obj, text: str) -> str:
     folder = parts.folder if parts else f"/{draft.partition}"
     path = f"{folder}/{endpoint.host}"
     if _address(ctx, path) is None:
-        if not is_address(endpoint.host) and not _is_any(endpoint.host):
+        host = numeric(endpoint.host)
+        if not is_address(host):
             raise errors.mcpd(400, "01070734", f"Configuration error: Invalid destination address ({text})")
-        known = _numbered(ctx, split_path(path).partition, endpoint.host)
-        path = path if known is None else known.key.path
+        known = _numbered(ctx, split_path(path).partition, host)
+        path = f"{folder}/{host}" if known is None else known.key.path
     parts = split_path(path)
     return f"{parts.folder}/{join_endpoint(parts.name, endpoint.port)}"
 
@@ -87,15 +92,10 @@ def _host(ctx: Context, place: str) -> str:
 
 def host_mask(host: str) -> str:
     """The mask of a single address, or of the wildcard address."""
-    if host.startswith("any6"):
-        return "any6"
-    if host.startswith(("0.0.0.0", "any")):  # noqa: S104  # compared, not bound
-        return "any"
+    word = strip_domain(worded(host))
+    if word in WILDCARDS:
+        return word
     return "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" if is_v6(host) else "255.255.255.255"
-
-
-def _is_any(host: str) -> bool:
-    return host.split("%")[0] in ("any", "any6")
 
 
 def _address(ctx: Context, path: str) -> Obj | None:
@@ -127,7 +127,7 @@ class VirtualRules(TypeRules):
     def _network_defaults(self, ctx: Context, props: dict[str, Any]) -> None:
         place = _place(props)
         host = _host(ctx, place.host) if place else ""
-        six = is_v6(host) or host.startswith("any6")
+        six = is_v6(host)
         if props.get("_six") not in (None, six):
             props.pop("mask", None)
             props.pop("source", None)
@@ -224,6 +224,9 @@ class VirtualRules(TypeRules):
         check_tls(ctx, obj, profiles)
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        place = destination(obj)
+        if place is not None and place.port == 0 and is_v6(split_path(place.host).name):
+            shown["destination"] = f"{place.host}.any"
         shown["creationTime"] = obj.props.get("_created", "")
         shown["lastModifiedTime"] = obj.props.get("_modified", "")
         shown["vsIndex"] = obj.props.get("_index", 0)
@@ -254,8 +257,8 @@ def _is_cookie(ctx: Context, target: Target) -> bool:
 
 class AddressRules(TypeRules):
     def normalise(self, ctx: Context, draft: Obj, props: dict[str, Any], old: Obj | None) -> None:
-        props.setdefault("address", draft.name)
-        if not is_address(props["address"]) and not _is_any(props["address"]):
+        props["address"] = numeric(props.get("address", draft.name))
+        if not is_address(props["address"]):
             raise errors.mcpd(400, "01070734", f"Configuration error: Invalid address ({props['address']})")
         props.setdefault("mask", host_mask(props["address"]))
 
@@ -274,6 +277,7 @@ class AddressRules(TypeRules):
             ctx.delete(obj.key)
 
     def show(self, ctx: Context, obj: Obj, shown: dict[str, Any]) -> None:
+        shown["address"] = worded(shown["address"])
         shown["trafficGroup"] = traffic_group_of(ctx.store, obj)
 
 
