@@ -1,9 +1,11 @@
 """How many requests things cost: the reason why this driver was written."""
 
+import pytest
 from msgspec.structs import replace
 
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import OperatingStatus
+from evenkeel.devices.bigip.icontrol import client
 from tests.devices.bigip.rig import BigIpRig, at
 from tests.devices.services import PROJECT, batch, gone, listener, pool, service, session_of
 
@@ -127,3 +129,23 @@ async def test_removing_an_empty_partition_costs_9_requests(rig: BigIpRig) -> No
     assert rig.counts() == {"reads": 1, "writes": 8}
     assert not (await agent.retire(PROJECT, 1, session_of(1))).left
     assert rig.counts() == {"reads": 2, "writes": 0}
+
+
+async def test_pools_with_members_are_read_in_pages(rig: BigIpRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemons of a device have not the time for hundreds of them in one answer."""
+    services = [service(number, members=2) for number in range(1, 8)]
+    await rig.owner().apply(batch(*services, complete=True))
+    agent = rig.owner()
+    await agent.observe()
+    rig.counts()
+    whole = await agent.observe()
+    usual = rig.counts()["reads"]
+    monkeypatch.setattr(client, "EXPANDED_ITEMS_MAX", 3)
+    assert (await agent.observe()).statuses == whole.statuses
+    assert rig.counts()["reads"] == usual + 2
+    assert (await rig.owner().apply(batch(*services, complete=True, epoch=1))).writes == 0
+    monkeypatch.setattr(client, "EXPANDED_ITEMS_MAX", 7)
+    await agent.observe()
+    rig.counts()
+    await agent.observe()
+    assert rig.counts()["reads"] == usual

@@ -41,6 +41,9 @@ ECHO = "/mgmt/shared/echo-query"
 """Served by the REST server itself, even while a long commit blocks the configuration."""
 PROBE = "/mgmt/tm/cm/device"
 PAGES_MAX = 1_000
+EXPANDED_ITEMS_MAX = 200
+"""Items of one answer with their subcollections. The device's daemons give up after 60 s, and some hundreds of objects
+with all that belongs to them take as long."""
 LOGIN = "/mgmt/shared/authn/login"
 TOKENS = "/mgmt/shared/authz/tokens"
 
@@ -81,11 +84,11 @@ class IControl:
 
     async def collection(self, path: str, *, partition: str = "", expand: bool = False, **query: str) -> list[Any]:
         """The items of a collection, of all its pages. A partition that does not exist in the configuration has
-        none."""
+        none. ``expand``: with their subcollections, in pages of :data:`EXPANDED_ITEMS_MAX`."""
         if partition:
             query["$filter"] = f"partition eq {partition}"
         if expand:
-            query["expandSubcollections"] = "true"
+            query |= {"expandSubcollections": "true", "$top": str(EXPANDED_ITEMS_MAX)}
         found: list[Any] = []
         try:
             answer = await self.get(f"/mgmt/tm/{path}", **query)
@@ -100,7 +103,7 @@ class IControl:
             found.extend(item for item in items if isinstance(item, dict))
             if not answer.get("nextLink"):
                 return found
-            answer = await self.get(f"/mgmt/tm/{path}", **dict(URL(str(answer["nextLink"])).query))
+            answer = await self.get(f"/mgmt/tm/{path}", **query | dict(URL(str(answer["nextLink"])).query))
         raise DeviceUnavailable(self.host, f"collection {path} has more than {PAGES_MAX} pages")
 
     async def write(

@@ -1,7 +1,7 @@
 """Statuses and statistics of all our objects on a device: responses to bulk reads -> an :class:`Observation`.
 
-Seven reads per device, independent of the number of load balancers: virtual addresses, virtual servers, their
-statistics, pools with members, and the cluster's devices, device groups and config-sync. Our objects are recognised by
+Seven reads per device, however many load balancers there are: virtual addresses, virtual servers, their statistics,
+pools with members (in pages), and the cluster's devices, device groups and config-sync. Our objects are recognised by
 their marks. Everything except :func:`read` is pure. A device's counters restart at zero when it restarts, and so do the
 totals.
 """
