@@ -138,6 +138,27 @@ async def test_what_a_device_without_traffic_holds_keeps_octavias_no_op_statuses
         assert (await world.row(schema.member, id_)).operating_status == expected
 
 
+@pytest.mark.parametrize(("carries_traffic", "expected"), [(False, "NO_MONITOR"), (True, "OFFLINE")])
+async def test_without_traffic_members_of_a_pool_that_loses_its_monitor_are_not_monitored(
+    world: World, carries_traffic: bool, expected: str
+) -> None:
+    load_balancer, below = await with_tree(world)
+    other, of_other = await with_tree(world, project_id="p2")
+    for id_ in (below["member"], of_other["member"]):
+        await world.change(schema.member, id_, operating_status="OFFLINE", provisioning_status="ACTIVE")
+    await world.change(schema.health_monitor, below["monitor"], deleted=True, provisioning_status="PENDING_DELETE")
+    for one, project_id in ((load_balancer, "p1"), (other, "p2")):
+        shard = await world.shard_of(project_id)
+        outcomes = (applied(one.id),)
+        report = ReportApplied(
+            agent_id="a1", shard_id=shard.id, epoch=shard.epoch, outcomes=outcomes, carries_traffic=carries_traffic
+        )
+        await world.store.reports.record_applied(report)
+    assert (await statuses(world, below, "operating_status"))["monitor"] is None
+    assert (await world.row(schema.member, below["member"])).operating_status == expected
+    assert (await world.row(schema.member, of_other["member"])).operating_status == "OFFLINE"
+
+
 def _of(load_balancer: LoadBalancer) -> dict[str, Any]:
     return {"load_balancer_id": load_balancer.id, "project_id": "p1"}
 

@@ -335,7 +335,7 @@ def write_status_changes(
     carries_traffic: bool = True,
     bringers: Sequence[Bringer] = (),
 ) -> bool:
-    """Write the new states of locked load balancers: at most 27 statements for any number. ``bringers``: who brought
+    """Write the new states of locked load balancers: at most 28 statements for any number. ``bringers``: who brought
     each to the device, if anybody did. Returns whether members were removed from load balancers that are left."""
     kept = [each for each in changes if not each.removed]
     confirmed = [
@@ -351,13 +351,17 @@ def write_status_changes(
         Run(_CHANGE, [_change(each.now) for each in kept]),
         outcomes(zip(changes, bringers, strict=True) if bringers else ()),
     )
+    unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
     settling = [
-        Run(
-            _REMOVE_CHILDREN[name] if deleted else _CONFIRM_CHILDREN[name, carries_traffic],
-            confirmed if (name, deleted) in unconfirmed else (),
-        )
-        for name in (table.name for table in CHILD_TABLES)
-        for deleted in (False, True)
+        Run(_UNWATCH_MEMBERS, confirmed if unwatched else ()),
+        *(
+            Run(
+                _REMOVE_CHILDREN[name] if deleted else _CONFIRM_CHILDREN[name, carries_traffic],
+                confirmed if (name, deleted) in unconfirmed else (),
+            )
+            for name in (table.name for table in CHILD_TABLES)
+            for deleted in (False, True)
+        ),
     ]
     touched = {name for name, _ in unconfirmed}
     failing = [
@@ -470,6 +474,19 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
     )
 
 
+def _unwatch_members(given: Given) -> Update:
+    """Of pools whose monitor is removed, on a device that observes nothing: as Octavia's no-op provider has them."""
+    member, monitor = schema.member, schema.health_monitor
+    removed = exists().where(
+        monitor.c.pool_id == member.c.pool_id, monitor.c.deleted == true(), monitor.c.revision <= given("revision")
+    )
+    return (
+        update(member)
+        .where(member.c.load_balancer_id == given("id"), member.c.operating_status != NO_MONITOR, removed)
+        .values(operating_status=NO_MONITOR, updated_at=db_now())
+    )
+
+
 def _remove_children(table: Table, given: Given) -> Delete:
     return delete(table).where(
         table.c.load_balancer_id == given("id"),
@@ -492,6 +509,7 @@ _CONFIRM_CHILDREN = {
     for table in CHILD_TABLES
     for traffic in (True, False)
 }
+_UNWATCH_MEMBERS = ForRows(schema.member.c.load_balancer_id, _CONFIRMED, _unwatch_members)
 _REMOVE_CHILDREN = {
     table.name: ForRows(table.c.load_balancer_id, _CONFIRMED, partial(_remove_children, table))
     for table in CHILD_TABLES
