@@ -5,6 +5,10 @@ then, like one that does not answer: its owner tries to move the guard there at 
 else, and the outcome on the other devices counts.
 """
 
+from collections.abc import Awaitable, Callable
+
+from evenkeel.core.device import PartitionBatch
+from evenkeel.core.errors import GuardLost
 from evenkeel.core.ids import SessionId
 
 Owner = tuple[int, SessionId]
@@ -29,3 +33,19 @@ class MissedTakeovers:
     def has(self, partition: str, owner: Owner) -> bool:
         """Whether this owner has begun a takeover and not ended it."""
         return self._owners.get(partition) == owner
+
+    async def make_up(
+        self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[None]]
+    ) -> None:
+        """``move`` the guard to the device, ``host``, before the batch is applied, if its owner's takeover missed it.
+
+        Raises what ``move`` raises; and :class:`GuardLost` if the device has taken the guard only now, and the batch is
+        not complete: what it holds is not known.
+        """
+        owner = batch.epoch, batch.session_id
+        if not self.has(partition, owner):
+            return
+        await move()
+        if not batch.complete:
+            raise GuardLost(host, partition, batch.epoch)
+        self.end(partition, owner)

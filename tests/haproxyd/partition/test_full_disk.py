@@ -169,13 +169,19 @@ def test_one_daemon_can_lock_a_read_only_state_directory(disk) -> None:
     disk.allow_writes()
 
 
+async def started_unrecorded(site, disk) -> str:
+    """The VIP of a load balancer whose HAProxy was killed, and started again while the disk was full."""
+    vip = free_vip()
+    await put_one(site, vip)  # without server states, whose removal would make room
+    disk.refuse_writes(FULL)
+    await kill_haproxy(site)
+    await eventually(lambda: len(site.news) == 2)
+    return vip
+
+
 async def test_what_could_not_be_recorded_is_not_believed_and_recorded_later(disk) -> None:
     async with world(state_dir=disk.path, restart_max_seconds=0.2) as site:
-        vip = free_vip()
-        await put_one(site, vip)  # without server states, whose removal would make room
-        disk.refuse_writes(FULL)
-        await kill_haproxy(site)
-        await eventually(lambda: len(site.news) == 2)
+        vip = await started_unrecorded(site, disk)
         await eventually(lambda: serves(site, vip))
         await site.restart()
         supervisor = site.partitions.get("p")
@@ -192,11 +198,7 @@ async def test_what_could_not_be_recorded_is_not_believed_and_recorded_later(dis
 
 async def test_a_start_that_could_not_be_recorded_is_recorded_after_the_next_change(disk) -> None:
     async with world(state_dir=disk.path, restart_max_seconds=0.2) as site:
-        vip = free_vip()
-        await put_one(site, vip)  # without server states, whose removal would make room
-        disk.refuse_writes(FULL)
-        await kill_haproxy(site)
-        await eventually(lambda: len(site.news) == 2)
+        await started_unrecorded(site, disk)
         held = tuple(site.partitions.get("p").held.values())
         assert (await site.put("p", *held)).how == "nothing", "what changes nothing needs no room"
         disk.allow_writes()

@@ -14,7 +14,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
-from tests.haproxyd.world import Traffic, configured_binary, errors, free_vip, get, load_balancer, server, world
+from tests.haproxyd.world import Traffic, World, configured_binary, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
 CHANGER = """
@@ -87,15 +87,20 @@ async def test_a_haproxy_that_died_meanwhile_is_started():
         assert await get(vip) == "a"
 
 
+async def restarted(site: World) -> tuple[str, PartitionSupervisor]:
+    """The VIP of a load balancer, and its partition's supervisor, right after the daemon's start."""
+    vip = free_vip()
+    await site.put("p", load_balancer("lb", vip, await site.member("a")))
+    await eventually(lambda: site.partitions.get("p")._task.done())
+    await site.restart()
+    return vip, site.partitions.get("p")
+
+
 async def test_a_haproxy_that_ends_while_files_are_restored_before_its_owner_has_come_is_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with world() as site:
-        vip = free_vip()
-        await site.put("p", load_balancer("lb", vip, await site.member("a")))
-        await eventually(lambda: site.partitions.get("p")._task.done())
-        await site.restart()
-        supervisor = site.partitions.get("p")
+        vip, supervisor = await restarted(site)
         written = slow_restoring(supervisor, monkeypatch)
         os.kill(supervisor.master_pid, signal.SIGKILL)
         await eventually(lambda: site.news and supervisor._timer is None)  # the restart was due, during the pass
@@ -106,11 +111,7 @@ async def test_a_haproxy_that_ends_while_files_are_restored_before_its_owner_has
 
 async def test_the_wait_for_the_owner_ends_while_files_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     async with world() as site:
-        vip = free_vip()
-        await site.put("p", load_balancer("lb", vip, await site.member("a")))
-        await eventually(lambda: site.partitions.get("p")._task.done())
-        await site.restart()
-        supervisor = site.partitions.get("p")
+        _, supervisor = await restarted(site)
         supervisor._set_timer(0.0)  # as at its start, but not before the files are being restored
         written = slow_restoring(supervisor, monkeypatch)
         await eventually(lambda: supervisor._timer is None)

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.adoption import FoundNetworks
 from evenkeel.core.device import DeviceState, PartitionBatch
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import COMMON_PROJECT, ProjectId, SessionId
 from evenkeel.core.networks import NetworkLayout
 from evenkeel.core.plans import DevicePlan
@@ -144,24 +145,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
-        except (
-            RefusedByDevice
-        ) as error:  # the device takes no writes: it lags, and the group's other devices are served
+        except RefusedByDevice as error:  # it takes no writes: it lags, and the group's other devices are served
             raise PartitionUnavailable(self.host, f"takes no guard of {partition}: {error.reason}") from error
-
-    async def _make_up_for_takeover(self, batch: PartitionBatch, partition: str) -> None:
-        """Move the guard here first, if this owner's takeover missed this device.
-
-        Raises :class:`StaleOwner` if it has a newer owner, :class:`DeviceUnavailable` if it takes no guard; and
-        :class:`GuardLost` if it has taken this one only now, and the batch is not complete: what it holds is not known.
-        """
-        owner = batch.epoch, batch.session_id
-        if not self._missed.has(partition, owner):
-            return
-        await self._move_guard(batch.project_id, partition, guard_of(*owner))
-        if not batch.complete:
-            raise GuardLost(self.host, partition, batch.epoch)
-        self._missed.end(partition, owner)
 
     async def apply(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...], *, has_peers: bool = False
@@ -170,7 +155,8 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
-            await self._make_up_for_takeover(batch, partition)
+            move = partial(self._move_guard, batch.project_id, partition, mine)
+            await self._missed.make_up(self.host, partition, batch, move)
             folder = self._names.folder(batch.project_id)
             rendered = await self._with_vlans(await self._attached(rendered), folder)
             # With no cached state, everything is read first, guards included.

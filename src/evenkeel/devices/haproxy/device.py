@@ -3,6 +3,7 @@
 import hashlib
 import ssl
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -10,7 +11,7 @@ import structlog
 
 from evenkeel.core.device import DeviceState, PartitionBatch
 from evenkeel.core.epochs import EPOCH_JUMP_MAX
-from evenkeel.core.errors import DeviceRejected, DeviceUnavailable, GuardLost
+from evenkeel.core.errors import DeviceRejected, DeviceUnavailable
 from evenkeel.core.ids import LoadBalancerId, SessionId
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.values import Value
@@ -114,7 +115,8 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         wanted = tuple(one.load_balancer for one in rendered if one.load_balancer is not None)
         problems = {one.service.load_balancer_id: one.problem for one in rendered if one.problem}
         async with self.reached():
-            await self._make_up_for_takeover(partition, batch)
+            move = partial(self._move_guard, partition, batch.epoch, batch.session_id)
+            await self._missed.make_up(self.host, partition, batch, move)
             change = self._change(partition, batch)
             if batch.complete:
                 named = {one.load_balancer_id for one in batch.services} if batch.keeps_orphans else None
@@ -160,19 +162,6 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         if owner in ("", ours):
             return ""
         return f"its partitions of the prefix {self._options.prefix} belong to {owner}; this is {ours}"
-
-    async def _make_up_for_takeover(self, partition: str, batch: PartitionBatch) -> None:
-        """Move the guard here first, if this owner's takeover missed this device.
-
-        Raises :class:`StaleOwner` if it has a newer owner, :class:`DeviceUnavailable` if it takes no guard; and
-        :class:`GuardLost` if it has taken this one only now, and the batch is not complete: what it holds is not known.
-        """
-        if not self._missed.has(partition, (batch.epoch, batch.session_id)):
-            return
-        await self._move_guard(partition, batch.epoch, batch.session_id)
-        if not batch.complete:
-            raise GuardLost(self.host, partition, batch.epoch)
-        self._missed.end(partition, (batch.epoch, batch.session_id))
 
     async def _move_guard(self, partition: str, epoch: int, session_id: SessionId) -> None:
         wanted = wire.GuardState(epoch=epoch, session_id=token(session_id), owner=self._options.owner)
