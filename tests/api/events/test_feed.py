@@ -72,13 +72,10 @@ class Client:
 
 async def joined(feed: EventFeed, after: int | None) -> Client:
     await feed.start()
-    backlog = b""
+    client = Client(feed.join())
     if after is not None:
-        async for until, frames in feed.backlog(after):
-            after = until
-            backlog += frames
-    client = Client(feed.join(after))
-    client.read(backlog)
+        async for frames in feed.missed(after):
+            client.read(frames)
     return client
 
 
@@ -131,6 +128,51 @@ async def test_after_a_restart_of_the_process_nothing_is_missed(database: Databa
     assert await client.until(249) == list(range(151, 400))
 
 
+async def test_an_event_that_commits_while_older_ones_are_read_is_not_missed(
+    feed: EventFeed, database: Database
+) -> None:
+    late, last = 1990, 2500
+    await _passed(feed, database, *range(1, late), *range(late + 1, last + 1))
+    client = Client(feed.join())
+    missed = feed.missed(0)
+    for _ in range(2):
+        client.read(await anext(missed))
+    assert client.got[-1] > late
+    database.commit(late)
+    database.now += GAP_SECONDS + 1
+    await eventually(lambda: _is(feed.settled == last))
+    async for frames in missed:
+        client.read(frames)
+    assert client.got[-1] == last
+    assert client.last < late  # a client that leaves now must get it, too
+    assert sorted(await client.until(last)) == list(range(1, last + 1))
+
+
+async def test_the_feed_reads_on_while_its_only_listener_is_sent_older_events(
+    feed: EventFeed, database: Database
+) -> None:
+    await _passed(feed, database, *range(1, 2500))
+    client = Client(feed.join())
+    missed = feed.missed(0)
+    client.read(await anext(missed))
+    reads = database.reads
+    for more in range(1, 4):
+        database.now += module.IDLE_SECONDS + 1
+        await eventually(lambda more=more: _is(database.reads >= reads + 2 * more))
+    database.commit(2500)
+    async for frames in missed:
+        client.read(frames)
+    assert (await client.until(2500))[-1] == 2500
+
+
+async def _passed(feed: EventFeed, database: Database, *ids: int) -> None:
+    """These events, so many that the first are not kept; nobody listens any more."""
+    client = await joined(feed, None)
+    database.commit(*ids)
+    await client.until(len(ids))
+    feed.leave(client.listener)
+
+
 async def test_one_read_serves_all_listeners(feed: EventFeed, database: Database) -> None:
     clients = [await joined(feed, None) for _ in range(50)]
     before = database.reads
@@ -155,7 +197,9 @@ async def test_a_listener_that_does_not_read_is_dropped_and_the_others_are_not(
 
 async def test_there_is_a_most_of_listeners(feed: EventFeed) -> None:
     await feed.start()
-    listeners = [feed.join(None) for _ in range(LISTENERS_MAX)]
+    listeners = [feed.join() for _ in range(LISTENERS_MAX)]
+    with pytest.raises(TooManyListeners, match=str(LISTENERS_MAX)):
+        feed.join()
     with pytest.raises(TooManyListeners, match=str(LISTENERS_MAX)):
         await feed.start()
     feed.leave(listeners[0])

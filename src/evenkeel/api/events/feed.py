@@ -59,12 +59,10 @@ class EventListener:
 
     __slots__ = ("_frames", "_wake", "ended")
 
-    def __init__(self, frames: Sequence[bytes]) -> None:
-        self._frames = deque(frames)
+    def __init__(self) -> None:
+        self._frames: deque[bytes] = deque()
         self._wake = asyncio.Event()
         self.ended = False
-        if self._frames:
-            self._wake.set()
 
     def put(self, frames: Sequence[bytes]) -> bool:
         """False, and ended, if it has not read enough of those before."""
@@ -119,8 +117,7 @@ class EventFeed:
 
     async def start(self) -> None:
         """Begin to read, unless it does. Raises :class:`Unavailable`: no database, or too many listeners."""
-        if len(self._listeners) >= LISTENERS_MAX:
-            raise TooManyListeners(f"{LISTENERS_MAX} clients of this controller listen to events already")
+        self._check_room()
         async with self._starting:
             if self._task is not None or self._closed:
                 return
@@ -131,6 +128,10 @@ class EventFeed:
             self._pass_on(rows)
             # in a context of its own: it outlives the request that began it
             self._task = asyncio.create_task(self._run(), context=contextvars.Context())
+
+    def _check_room(self) -> None:
+        if len(self._listeners) >= LISTENERS_MAX:
+            raise TooManyListeners(f"{LISTENERS_MAX} clients of this controller listen to events already")
 
     def close(self) -> None:
         """End all listeners: the process stops."""
@@ -144,26 +145,40 @@ class EventFeed:
         """It listens no more."""
         self._listeners.discard(listener)
 
-    async def backlog(self, after: int) -> AsyncIterator[tuple[int, bytes]]:
-        """Frames of events that are too old for :meth:`join`, each batch with the id up to which it goes."""
-        while after < self._ring_begins:
-            async with self._backlogs:
-                rows = await self._read(after=after, limit=READ_MAX)
-            if not rows:
-                return
-            after = rows[-1].id
-            yield after, b"".join(frame(row, min(row.id, self._settled)) for row in rows)
+    def join(self) -> EventListener:
+        """A listener to what is passed on from now on. End it with :meth:`leave`. The feed has started, and nothing was
+        awaited since: without listeners it may stop.
 
-    def join(self, after: int | None) -> EventListener:
-        """A listener to events with a greater id, or to those from now on. What the ring does not have is not sent:
-        see :meth:`backlog`. End it with :meth:`leave`.
+        Raises :class:`TooManyListeners`.
         """
-        missed = [] if after is None else [kept for id_, kept in self._ring if id_ > after]
-        listener = EventListener(missed)
+        self._check_room()
+        listener = EventListener()
         if self._closed:
             listener.end()
         self._listeners.add(listener)
         return listener
+
+    def missed(self, after: int) -> AsyncIterator[bytes]:
+        """Frames of the events with a greater id that have been passed on until this call, from the database as far as
+        they are not kept. A listener that has joined before gets the later ones, so none is missed between the two.
+        """
+        return self._missed(after, self._settled, self._ring_begins, tuple(self._ring))
+
+    async def _missed(
+        self, after: int, settled: int, kept_from: int, kept: Sequence[tuple[int, bytes]]
+    ) -> AsyncIterator[bytes]:
+        """``settled``: that of the call. Of what is settled later a smaller id may wait in the listener for these
+        frames to be sent: a client that leaves before must ask for it again.
+        """
+        while after < kept_from:
+            async with self._backlogs:
+                rows = await self._read(after=after, limit=READ_MAX)
+            if not rows:
+                break
+            after = rows[-1].id
+            yield b"".join(frame(row, min(row.id, settled)) for row in rows)
+        if rest := b"".join(made for id_, made in kept if id_ > after):
+            yield rest
 
     async def _run(self) -> None:
         idle_since = self._now_seconds()

@@ -46,23 +46,23 @@ class EventStream(Answer):
             leaving.cancel()
 
     async def _chunks(self, leaving: "asyncio.Task[None]") -> AsyncIterator[bytes]:
-        after = self._after
         yield b"retry: %d\n\n" % RETRY_MILLISECONDS
         try:
             await self._feed.start()
-            if after is not None:
-                async for until, frames in self._feed.backlog(after):
-                    after = until
-                    yield frames
-                    if leaving.done():
-                        return
+            listener = self._feed.join()
         except Unavailable:
             return  # the client comes back, and is told so before its stream begins
-        listener = self._feed.join(after)
         leaving.add_done_callback(lambda _: listener.end())
         try:
+            if self._after is not None:
+                async for frames in self._feed.missed(self._after):
+                    yield frames
+                    if listener.ended:
+                        return  # what came meanwhile must not be sent before all that was missed
             async for chunk in self._live(listener):
                 yield chunk
+        except Unavailable:
+            return  # the database cannot say what was missed
         finally:
             self._feed.leave(listener)
 
