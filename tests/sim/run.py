@@ -29,6 +29,8 @@ from tests.sim.watchdog import Watchdog
 from tests.sim.world import World
 
 QUIET_WITHIN_SECONDS = 120.0
+OBSERVED_SECONDS = 4.0
+"""Between two looks of an observer. What devices get and lose between two is found by a question each minute only."""
 QUIET_LOOKS = 3
 """In a row: what looks done may go on, as a shard that moves once more."""
 RUNS_BETWEEN_COLLECTIONS = 10
@@ -169,6 +171,8 @@ async def come_to_rest(world: World, chaos: Chaos) -> None:
         chaos.supervise()
         forget_unknown(world)
         restless = [*unrest(world), *undone(world)]
+        if restless:
+            earliest = max(earliest, world.loop.now + OBSERVED_SECONDS)
         quiet_looks = 0 if restless or world.loop.now < earliest else quiet_looks + 1
     for what in restless:
         world.watch.violation(f"no rest after {QUIET_WITHIN_SECONDS:g} s: {what}")
