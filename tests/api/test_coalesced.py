@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from evenkeel.api.recent import Coalesced
+from evenkeel.api.recent import Coalesced, Recent
 
 
 class Computation:
@@ -38,3 +38,20 @@ async def test_who_asks_while_it_runs_gets_the_next_one_together() -> None:
     with pytest.raises(ValueError, match="third"):
         await shared.get(computation)
     assert await shared.get(computation) == 4
+
+
+async def test_who_waits_for_a_computation_gets_its_failure_too_and_it_is_not_kept() -> None:
+    now = 0.0
+    kept: Recent[int] = Recent(5.0, now_seconds=lambda: now)
+    computation = Computation()
+    computation.begun = 2
+    waiting = [asyncio.create_task(kept.get(computation)) for _ in range(10)]
+    await asyncio.sleep(0.01)
+    waiting[0].cancel()  # a client that leaves takes nothing from the others
+    computation.may_end.set()
+    failures = await asyncio.gather(*waiting[1:], return_exceptions=True)
+    assert [str(failure) for failure in failures] == ["third"] * 9
+    assert computation.begun == 3
+    assert [await kept.get(computation) for _ in range(3)] == [4, 4, 4]
+    now = 5.0
+    assert await kept.get(computation) == 5

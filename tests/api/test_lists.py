@@ -5,6 +5,11 @@ import pytest
 from tests.api.client import Client
 
 
+@pytest.mark.parametrize("path", ["/listeners", "/v2.0/lbaas/listeners", "/neutron/v2.0/lbaas/listeners"])
+async def test_a_number_with_two_signs_is_none(api: Client, path: str) -> None:
+    assert "--5" in str(await api.get(f"{path}?protocol_port=--5", 400))
+
+
 @pytest.fixture
 async def names(api: Client) -> list[str]:
     """Five load balancers, lb-0 to lb-4; the odd ones of another project and down."""
@@ -29,7 +34,8 @@ async def test_all_projects_are_listed_unless_filtered(api: Client, names: list[
 async def test_filters_are_anded_and_repeated_ones_ored(api: Client, names: list[str]) -> None:
     assert await listed(api, "name=lb-1&name=lb-2") == ["lb-1", "lb-2"]
     assert await listed(api, "name=lb-1&admin_state_up=true") == []
-    assert await listed(api, "admin_state_up=False&provisioning_status=PENDING_CREATE") == ["lb-1", "lb-3"]
+    for word in ("False", "n", "OFF"):
+        assert await listed(api, f"admin_state_up={word}&provisioning_status=PENDING_CREATE") == ["lb-1", "lb-3"]
 
 
 async def test_children_are_filtered_by_their_load_balancer_under_both_names(api: Client) -> None:
@@ -46,6 +52,7 @@ async def test_children_are_filtered_by_their_load_balancer_under_both_names(api
         ("created_at=yesterday", "created_at"),
         ("updated_at=2026-01-02", "updated_at"),
         ("limit=many", "many"),
+        ("limit=--1", "--1"),
         ("sort=name:up", "up"),
         ("page_reverse=perhaps", "perhaps"),
         ("admin_state_up=perhaps", "perhaps"),

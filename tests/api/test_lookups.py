@@ -6,7 +6,7 @@ from tests.api.subnet import SUBNET
 
 
 async def test_subnets_are_found_by_id_and_name(api: Client) -> None:
-    for path in (f"/v2/subnets?id={SUBNET.id}", "/v2.0/subnets?name=blue"):
+    for path in (f"/v2/subnets?id={SUBNET.id}", "/v2.0/subnets?name=blue", f"/v2/subnets?id={SUBNET.id}&id=x"):
         (subnet,) = (await api.get(path))["subnets"]
         assert (subnet["id"], subnet["network_id"]) == (SUBNET.id, SUBNET.network_id)
         assert (subnet["cidr"], subnet["ip_version"], subnet["gateway_ip"]) == ("10.10.0.0/16", 4, "10.10.0.1")
@@ -35,6 +35,8 @@ async def test_ports_are_those_of_the_vips(api: Client) -> None:
         f"device_id={device_id}",
         f"name={port['name']}",
         f"id={port_id}&name={port['name']}",
+        f"id=x&id={port_id}",
+        f"name=x&name={port['name']}&device_owner=compute:nova&device_owner=Octavia",
     ):
         assert await api.get(f"/neutron/v2.0/ports?{query}") == {"ports": [port]}
     for query in ("id=x", "name=x", "device_id=x", "device_owner=compute:nova", f"name={port['name']}&device_id=lb-x"):
@@ -54,6 +56,8 @@ async def test_each_policy_and_group_that_is_named_is_there_for_nobody_knows_bet
         for query in ("id=gold", "name=gold"):
             (found,) = (await api.get(f"{path}?{query}"))[plural]
             assert (found["id"], found["name"]) == ("gold", "gold")
+        named = (await api.get(f"{path}?id=gold&id=silver"))[plural]
+        assert [row["id"] for row in named] == ["gold", "silver"]
     assert (await api.get("/v2/security-groups/web"))["security_group"]["id"] == "web"
 
 

@@ -82,14 +82,15 @@ async def test_giving_back_what_was_never_taken_is_harmless(world: World) -> Non
 
 async def test_a_project_finds_its_subnets_and_networks_by_id_and_name(world: World) -> None:
     look_up, own = world.driver.look_up, world.project_id
-    (by_id,) = await look_up("subnets", {"id": world.subnet_id}, project_id=own)
+    (by_id,) = await look_up("subnets", {"id": [world.subnet_id]}, project_id=own)
 
     assert (by_id["network_id"], by_id["cidr"], by_id["ip_version"]) == (world.network_id, "10.77.0.0/24", 4)
-    assert await look_up("subnets", {"name": by_id["name"]}, project_id=own) == (by_id,)
-    assert await look_up("subnets", {"id": world.subnet_id}, project_id=None) == (by_id,)
-    (network,) = await look_up("networks", {"id": world.network_id}, project_id=own)
+    assert await look_up("subnets", {"name": [by_id["name"]]}, project_id=own) == (by_id,)
+    assert await look_up("subnets", {"id": [world.subnet_id]}, project_id=None) == (by_id,)
+    (network,) = await look_up("networks", {"id": [world.network_id]}, project_id=own)
     assert network["subnets"] == [world.subnet_id]
-    assert await look_up("subnets", {"name": "no such"}, project_id=own) == ()
+    assert await look_up("subnets", {"id": ["no such", world.subnet_id]}, project_id=own) == (by_id,)
+    assert await look_up("subnets", {"name": ["no such"]}, project_id=own) == ()
 
 
 @pytest.mark.parametrize("kind", ["subnets", "networks", "ports", "floatingips"])

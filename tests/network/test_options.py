@@ -137,7 +137,7 @@ operation_timeout = 120
 async def test_a_user_and_password_find_neutron_in_the_catalogue(tmp_path: Path, cloud: Cloud) -> None:
     with closing(opened(tmp_path, file_for(cloud, PASSWORD))) as it:
         for _ in range(2):
-            (subnet,) = await it.network.look_up("subnets", {"name": "blue"}, project_id=None)
+            (subnet,) = await it.network.look_up("subnets", {"name": ["blue"]}, project_id=None)
             assert subnet["id"] == "s1"
         assert cloud.tokens_asked_for == ["evenkeel"], "the token is kept"
         assert it.gives_back

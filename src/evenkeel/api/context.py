@@ -12,6 +12,7 @@ import structlog
 from evenkeel.api.answers import Answer
 from evenkeel.api.errors import BadList
 from evenkeel.api.events.feed import EventFeed
+from evenkeel.api.flags import FLAG_WORDS
 from evenkeel.api.identity.caller import Headers, checked_project
 from evenkeel.api.octavia.references import ReferenceReader
 from evenkeel.api.policy.policy import Admitted
@@ -197,11 +198,8 @@ def parsed_query(query_string: bytes) -> Query:
 
 def as_bool(name: str, value: str) -> bool:
     """True or False as clients write them. Raises :class:`BadList`."""
-    lowered = value.lower()
-    if lowered in ("true", "1", "t", "yes", "on"):
-        return True
-    if lowered in ("false", "0", "f", "no", "off"):
-        return False
+    if (flag := FLAG_WORDS.get(value.lower())) is not None:
+        return flag
     raise BadList(f"Invalid input for query parameter {name}. Value: '{value[:64]}'. Allowed: true, false.")
 
 

@@ -1,4 +1,4 @@
-"""Booleans as texts, as Octavia and Neutron take them beside ``true``, ``false``, ``1`` and ``0``."""
+"""Booleans as texts, as Octavia and Neutron take them, in bodies and queries."""
 
 from typing import Any, Generic, TypeVar
 
@@ -7,11 +7,13 @@ from msgspec import inspect
 
 T = TypeVar("T")
 
-_WORDS = {
-    **dict.fromkeys(("yes", "y", "on", "t"), True),
-    **dict.fromkeys(("no", "n", "off", "f"), False),
+FLAG_WORDS = {
+    **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), True),
+    **dict.fromkeys(("false", "0", "no", "n", "off", "f"), False),
 }
-"""In any case. Those of oslo.utils' ``bool_from_string`` and of WSME, which parses bodies in Octavia."""
+"""In lower case; any case is taken. Those of oslo.utils' ``bool_from_string`` and of WSME, which parses bodies in
+Octavia.
+"""
 
 
 def flag_names(kind: Any) -> frozenset[str]:
@@ -83,7 +85,7 @@ def with_flags(body: Any, names: frozenset[str]) -> bool:
             waiting += node
         elif isinstance(node, dict):
             for name, value in node.items():
-                word = _WORDS.get(value.lower()) if name in names and isinstance(value, str) else None
+                word = FLAG_WORDS.get(value.lower()) if name in names and isinstance(value, str) else None
                 if word is not None:
                     node[name], found = word, True
             waiting += node.values()

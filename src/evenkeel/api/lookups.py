@@ -6,6 +6,7 @@ subnets and networks are those from which this controller allocates VIPs, ports 
 IPs, and a 403 for projects makes the client use the given name as the id.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenkeel.api.answers import Answer, json_answer
@@ -38,10 +39,12 @@ FILTERS: dict[LookUp, frozenset[str]] = {
     "ports": _COMMON | {"device_id", "device_owner"},
     "floatingips": frozenset({"id", "port_id", "fixed_ip_address", "floating_ip_address", "floating_network_id"}),
 }
-"""Query parameters that filter; others than ``fields``, ``limit`` and ``marker`` are ignored."""
+"""Query parameters that filter; of a repeated one any value may match. Others than ``fields``, ``limit`` and
+``marker`` are ignored.
+"""
 
 
-async def _known(services: Services, call: Call, plural: LookUp, filters: dict[str, str]) -> list[Shown]:
+async def _known(services: Services, call: Call, plural: LookUp, filters: Mapping[str, Sequence[str]]) -> list[Shown]:
     if plural == "ports" and not services.network.has_ports:
         return await vip_ports(services, call, filters)
     return [dict(row) for row in await services.network.look_up(plural, filters, project_id=call.caller.scope)]
@@ -52,7 +55,7 @@ def _listing(path: str) -> Operation:
     known = FILTERS.get(plural, _COMMON)
 
     async def handle(services: Services, call: Call) -> Answer:
-        filters = {name: value for name, value in call.query if name in known}
+        filters = {name: call.values(name) for name, _ in call.query if name in known}
         rows = await _known(services, call, plural, filters)
         return json_answer(answer_of(call, plural, rows, lambda row: str(row["id"]), services.limits.page_items))
 
@@ -63,7 +66,7 @@ def _showing(path: str) -> Operation:
     plural, name = _KINDS[path]
 
     async def handle(services: Services, call: Call) -> Answer:
-        for row in await _known(services, call, plural, {"id": call.params["id"]}):
+        for row in await _known(services, call, plural, {"id": [call.params["id"]]}):
             return json_answer({name: shown(row, call.values("fields"))})
         raise NotFound(name.capitalize(), call.params["id"][:64])
 

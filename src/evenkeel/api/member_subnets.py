@@ -24,6 +24,6 @@ async def missing_subnet(services: Services, project_id: ProjectId | None, subne
     known = {row["id"] for row in await look_up("subnets", {}, project_id=project_id)} if len(asked) > 1 else set()
     for subnet_id in asked:
         # a network service may list only a part of its subnets
-        if subnet_id not in known and not await look_up("subnets", {"id": subnet_id}, project_id=project_id):
+        if subnet_id not in known and not await look_up("subnets", {"id": [subnet_id]}, project_id=project_id):
             return subnet_id
     return None

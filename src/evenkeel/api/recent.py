@@ -9,20 +9,31 @@ T = TypeVar("T")
 
 
 class Recent(Generic[T]):
-    """Keeps a value for ``seconds``. Those who ask while it is computed wait for it."""
+    """Keeps a value for ``seconds``. Those who ask while it is computed wait for it, and get its failure, too."""
 
     def __init__(self, seconds: float, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._now_seconds = now_seconds
-        self._lock = asyncio.Lock()
+        self._running: asyncio.Task[T] | None = None
         self._kept: tuple[float, T] | None = None
 
     async def get(self, compute: Callable[[], Awaitable[T]]) -> T:
         """The value kept, or a new one. Raises what ``compute`` raises, which is not kept."""
-        async with self._lock:
-            if self._kept is None or self._now_seconds() >= self._kept[0] + self._seconds:
-                self._kept = self._now_seconds(), await compute()
+        if self._kept is not None and self._now_seconds() < self._kept[0] + self._seconds:
             return self._kept[1]
+        if self._running is None:
+            self._running = asyncio.create_task(self._computed(compute))
+            self._running.add_done_callback(_looked_at)
+        return await asyncio.shield(self._running)
+
+    async def _computed(self, compute: Callable[[], Awaitable[T]]) -> T:
+        begun = self._now_seconds()
+        try:
+            value = await compute()
+        finally:
+            self._running = None
+        self._kept = begun, value
+        return value
 
 
 class Coalesced(Generic[T]):

@@ -4,7 +4,7 @@ With the built-in network a port is only a name for the addresses of a load bala
 load balancer, and others look its addresses up.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenkeel.api.context import Call, Services
@@ -20,21 +20,24 @@ _PREFIXES = {"name": _MARKS.name, "device_id": _MARKS.device_id}
 _COLUMNS = {"id": "vip_port_id", "network_id": "vip_network_id"}
 
 
-async def vip_ports(services: Services, call: Call, filters: Mapping[str, str]) -> list[dict[str, Any]]:
+async def vip_ports(services: Services, call: Call, filters: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
     """The ports of the load balancers that the caller may see; at most as many as a page has."""
-    if filters.get("device_owner", _MARKS.device_owner) != _MARKS.device_owner:
-        return []
-    ids = {value.removeprefix(_PREFIXES[name]) for name, value in filters.items() if name in _PREFIXES}
-    if len(ids) > 1 or any(not filters[name].startswith(_PREFIXES[name]) for name in filters.keys() & _PREFIXES.keys()):
+    if _MARKS.device_owner not in filters.get("device_owner", (_MARKS.device_owner,)):
         return []
     wanted: dict[str, tuple[str, ...]] = {
-        _COLUMNS[name]: (value,) for name, value in filters.items() if name in _COLUMNS
+        _COLUMNS[name]: tuple(values) for name, values in filters.items() if name in _COLUMNS
     }
-    if ids:
-        wanted["id"] = tuple(ids)
+    named = [_named_by(prefix, filters[name]) for name, prefix in _PREFIXES.items() if name in filters]
+    if named:
+        wanted["id"] = tuple(set.intersection(*named))
     query = ListQuery(filters=wanted, project_id=call.caller.scope, limit=services.limits.page_items)
     page = await services.tenants.list(LoadBalancer, query)
     return [_shown(row, row.vip) for row in page.items if row.vip is not None]
+
+
+def _named_by(prefix: str, values: Sequence[str]) -> set[str]:
+    """The ids of load balancers behind a prefix."""
+    return {value.removeprefix(prefix) for value in values if value.startswith(prefix)}
 
 
 def _shown(row: LoadBalancer, vip: Vip) -> dict[str, Any]:

@@ -51,6 +51,10 @@ def mark_of(device_owner: str, device_id: str) -> VipPort:
     )
 
 
+ADDITIONAL_ADDRESS = "additional_vips.ip_address"
+"""The attribute that errors name."""
+
+
 class WantedVip(Value):
     """An additional address that a load balancer is to have."""
 

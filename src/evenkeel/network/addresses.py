@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from evenkeel.core.addresses import parsed_range
+from evenkeel.core.addresses import parsed_address, parsed_range
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.model import Subnet
@@ -85,12 +85,10 @@ def duplicate_subnet() -> Invalid:
     )
 
 
-def parsed_address(address: str, field: str = "vip_address") -> Address:
+def address_given(address: str, field: str = "vip_address") -> Address:
     """The address. Raises :class:`Invalid`."""
     try:
-        if "%" in address:
-            raise ValueError("scoped")
-        return ip_address(address)
+        return parsed_address(address)
     except ValueError as error:
         raise Invalid(
             f"Invalid input for field/attribute {field}. Value: '{address}'. Value should be IPv4 or IPv6 format."

@@ -19,10 +19,10 @@ from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Conflict, Invalid, NotFound, Unsupported
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
+from evenkeel.core.network import ADDITIONAL_ADDRESS, NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
 from evenkeel.core.networks import MemberHost
 from evenkeel.core.ports import LookUp
-from evenkeel.network.addresses import Address, check_address, check_range, check_subnets, choose_subnet, parsed_address
+from evenkeel.network.addresses import Address, address_given, check_address, check_range, check_subnets, choose_subnet
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
 """Port ids are derived from load balancer ids: a repeated plan names the same port."""
@@ -77,7 +77,7 @@ class BuiltinNetwork:
         """Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming the field."""
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
-        wanted = None if address is None else parsed_address(address)
+        wanted = None if address is None else address_given(address)
         subnet = await self._find(None if any_subnet else project_id, subnet_id, network_id, wanted)
         if wanted is not None:
             _check(wanted, subnet, "vip_address", any_address=any_address)
@@ -91,12 +91,12 @@ class BuiltinNetwork:
         """The subnets and addresses of additional VIPs. Raises :class:`Invalid`, :class:`NotFound`."""
         found: list[tuple[Subnet, Address | None]] = []
         for each in additional:
-            wanted = None if each.address is None else parsed_address(each.address, "additional_vips.ip_address")
+            wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
             found.append((await self._find(project_id, each.subnet_id, None, wanted), wanted))
         check_subnets([first, *(subnet for subnet, _ in found)])
         for subnet, wanted in found:
             if wanted is not None:
-                _check(wanted, subnet, "additional_vips.ip_address", any_address=any_address)
+                _check(wanted, subnet, ADDITIONAL_ADDRESS, any_address=any_address)
         return found
 
     async def abandon_vip(self, plan: VipPlan) -> None:
@@ -145,7 +145,7 @@ class BuiltinNetwork:
         """There are no ports."""
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
+        self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """Subnets and their networks. For QoS policies and security groups, which are not known here, every requested
         id or name is returned.
@@ -156,7 +156,7 @@ class BuiltinNetwork:
             return ()
         subnets = [row for row in await self._store.subnets() if project_id in (None, row.project_id or project_id)]
         shown = [_shown(row) for row in subnets] if kind == "subnets" else _networks(subnets)
-        return tuple(row for row in shown if all(row.get(name) == value for name, value in filters.items()))
+        return tuple(row for row in shown if all(row.get(name) in values for name, values in filters.items()))
 
     async def _find(
         self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
@@ -189,15 +189,12 @@ def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
     )
 
 
-def _echoed(filters: Mapping[str, str], project_id: ProjectId | None) -> tuple[dict[str, Any], ...]:
-    """An object with the requested id or name for each filter value: the OpenStack client looks it up before it uses
-    it.
-    """
-    named = {filters[name] for name in ("id", "name") if name in filters}
-    if len(named) != 1:
-        return ()
-    (name,) = named
-    return ({"id": name, "name": name, "project_id": project_id or "", "tenant_id": project_id or ""},)
+def _echoed(filters: Mapping[str, Sequence[str]], project_id: ProjectId | None) -> tuple[dict[str, Any], ...]:
+    """An object with each requested id or name: the OpenStack client looks it up before it uses it."""
+    given = [set(filters[name]) for name in ("id", "name") if name in filters]
+    named = sorted(set.intersection(*given)) if given else []
+    project = project_id or ""
+    return tuple({"id": name, "name": name, "project_id": project, "tenant_id": project} for name in named)
 
 
 def _shown(subnet: Subnet) -> dict[str, Any]:

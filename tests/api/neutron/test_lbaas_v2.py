@@ -197,6 +197,10 @@ async def test_lists_filter_choose_and_page(api: Client, v2: Maker) -> None:
     assert (await api.get(f"{path}?name=lb-2&fields=id&verbose=True"))["loadbalancers"] == [{"id": made[2]["id"]}]
     assert [row["name"] for row in (await api.get(f"{path}?operating_status=DISABLED"))["loadbalancers"]] == ["lb-1"]
     assert len((await api.get(f"{path}?operating_status=OFFLINE"))["loadbalancers"]) == 2
+    for nothing in ("DISABLED&admin_state_up=True", "OFFLINE&admin_state_up=False", "unknown"):
+        assert (await api.get(f"{path}?operating_status={nothing}"))["loadbalancers"] == []
+    refused = await api.get(f"{path}?operating_status=DISABLED&operating_status=OFFLINE", 400)
+    assert "operating_status" in refused["NeutronError"]["message"]
     page = await api.get(f"{path}?limit=2&sort_key=name&sort_dir=desc")
     assert [row["name"] for row in page["loadbalancers"]] == ["lb-2", "lb-1"]
     (link,) = page["loadbalancers_links"]

@@ -258,6 +258,17 @@ async def test_a_cookie_needs_listeners_of_http_whatever_comes_first(api: Client
     assert words in (await api.post("/loadbalancers", populated_, 501))["faultstring"]
 
 
+async def test_a_shared_monitor_is_refused_in_a_pool_whose_device_cannot_have_it(api: Client) -> None:
+    root = (await api.load_balancer(provider="big"))["id"]
+    pool = await api.pool(root, protocol="PROXY")
+    wanted = {"type": "HTTPS", "delay": 5, "timeout": 3, "max_retries": 3}
+    path = "/neutron/v2.0/lb"
+    monitor = (await api.post(f"{path}/health_monitors", {"health_monitor": wanted}))["health_monitor"]
+    body = {"health_monitor": {"id": monitor["id"]}}
+    refused = await api.post(f"{path}/pools/{pool['id']}/health_monitors", body, 501)
+    assert "HTTPS in a pool of protocol PROXY" in refused["NeutronError"]["message"]
+
+
 async def test_haproxy_takes_no_monitor_times_of_nothing(api: Client) -> None:
     there = await made(api, "hap")
     answer = await api.put(f"/healthmonitors/{there.monitor}", {"healthmonitor": {"timeout": 0}}, 501)

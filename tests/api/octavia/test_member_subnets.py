@@ -1,6 +1,6 @@
 """A member's subnet is there, where the network service can say."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -20,9 +20,9 @@ class WithPorts(BuiltinNetwork):
     has_ports = True
     asked = 0
 
-    async def look_up(self, kind: Any, filters: Mapping[str, str], *, project_id: Any) -> Any:
+    async def look_up(self, kind: Any, filters: Mapping[str, Sequence[str]], *, project_id: Any) -> Any:
         self.asked += 1
-        return ({"id": THERE},) if kind == "subnets" and filters.get("id", THERE) == THERE else ()
+        return ({"id": THERE},) if kind == "subnets" and THERE in filters.get("id", [THERE]) else ()
 
 
 @pytest.fixture

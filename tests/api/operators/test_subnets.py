@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.api.operators.requests import SubnetNew
-from evenkeel.api.operators.subnets import subnet_of
+from evenkeel.api.operators.subnet_rules import subnet_of
 from evenkeel.core.errors import Invalid
 from tests.api.client import Client
 
@@ -50,7 +50,9 @@ def test_half_a_range_is_completed() -> None:
         ({"cidr": "10.0.0.0/24", "allocation_start": "10.0.0.9", "allocation_end": "10.0.0.8"}, "allocation_end"),
         ({"cidr": "10.0.0.0/24", "allocation_start": "10.0.0.0"}, "allocation_start"),
         ({"cidr": "10.0.0.0/24", "gateway_ip": "10.0.0.9", "allocation_start": "10.0.0.2"}, "gateway_ip"),
-        ({"cidr": "10.0.0.5/32", "gateway_ip": "10.0.0.5"}, "cidr"),
+        ({"cidr": "10.0.0.5/32", "gateway_ip": "10.0.0.5"}, "gateway_ip"),
+        ({"cidr": "10.0.0.0/24", "allocation_end": "10.0.0.255"}, "allocation_end"),
+        ({"cidr": "fe80::/64", "gateway_ip": "fe80::1%eth0"}, "gateway_ip"),
         ({"cidr": "10.0.0.0/24", "reserved": ["10.0.1.1"]}, "reserved"),
         ({"cidr": "10.0.0.0/24", "reserved": ["10.0.0.9-10.0.0.8"]}, "reserved"),
         ({"cidr": "10.0.0.0/24", "reserved": ["10.0.0.9-10.0.1.8"]}, "reserved"),

@@ -120,7 +120,7 @@ async def test_a_network_without_a_fitting_subnet_is_refused_in_octavias_words(
     with pytest.raises(Invalid, match="does not contain a subnet for VIP address specified"):
         await world.plan(network_id=world.network_id, address="10.99.0.1")
     bare = neutron.network.create_network(name="bare", project_id=world.project_id)
-    with pytest.raises(Invalid, match=r"does not contain a subnet\.$"):
+    with pytest.raises(Invalid, match=r"does not contain a subnet\. \(vip_network_id "):
         await world.plan(network_id=bare.id)
     neutron.network.delete_network(bare)
 
@@ -140,22 +140,22 @@ async def test_a_network_shared_with_the_project_alone_can_be_used_by_it_alone(
             assert [row["id"] for row in rows if row["project_id"] == world.project_id] == visible
     with pytest.raises(NotFound):
         await world.plan(subnet_id=world.subnet_id, project_id=stranger)
-    assert await world.driver.look_up("subnets", {"id": world.subnet_id}, project_id=stranger) == ()
+    assert await world.driver.look_up("subnets", {"id": [world.subnet_id]}, project_id=stranger) == ()
 
 
 async def test_nothing_of_the_providers_is_looked_up(world: World) -> None:
     plan = await world.plan(subnet_id=world.subnet_id)
 
-    (network,) = await world.driver.look_up("networks", {"id": world.network_id}, project_id=world.project_id)
-    (port,) = await world.driver.look_up("ports", {"id": plan.port_id}, project_id=world.project_id)
+    (network,) = await world.driver.look_up("networks", {"id": [world.network_id]}, project_id=world.project_id)
+    (port,) = await world.driver.look_up("ports", {"id": [plan.port_id]}, project_id=world.project_id)
     assert not [name for row in (network, port) for name in row if name.startswith(("provider:", "binding:"))]
 
 
 async def test_the_port_of_a_vip_and_its_floating_ip_are_looked_up(neutron: Connection, world: World) -> None:
     plan = await world.plan(subnet_id=world.subnet_id)
     look_up, own = world.driver.look_up, world.project_id
-    (port,) = await look_up("ports", {"id": plan.port_id}, project_id=own)
-    assert await look_up("ports", {"device_id": port["device_id"]}, project_id=own) == (port,)
+    (port,) = await look_up("ports", {"id": [plan.port_id]}, project_id=own)
+    assert await look_up("ports", {"device_id": [port["device_id"]]}, project_id=own) == (port,)
     assert port["fixed_ips"] == [{"subnet_id": world.subnet_id, "ip_address": plan.address}] and port["device_owner"]
 
     outside = neutron.network.create_network(name="outside", is_router_external=True)
@@ -166,10 +166,10 @@ async def test_the_port_of_a_vip_and_its_floating_ip_are_looked_up(neutron: Conn
     neutron.network.add_interface_to_router(router, subnet_id=world.subnet_id)
     made = neutron.network.create_ip(floating_network_id=outside.id, port_id=plan.port_id, project_id=own)
     try:
-        (found,) = await look_up("floatingips", {"port_id": plan.port_id}, project_id=own)
+        (found,) = await look_up("floatingips", {"port_id": [plan.port_id]}, project_id=own)
         assert (found["id"], found["fixed_ip_address"]) == (made.id, plan.address)
-        assert await look_up("floatingips", {"floating_ip_address": "192.0.2.1"}, project_id=own) == ()
-        assert await look_up("floatingips", {"port_id": plan.port_id}, project_id=uuid4().hex) == ()
+        assert await look_up("floatingips", {"floating_ip_address": ["192.0.2.1"]}, project_id=own) == ()
+        assert await look_up("floatingips", {"port_id": [plan.port_id]}, project_id=uuid4().hex) == ()
     finally:
         neutron.network.delete_ip(made)
         neutron.network.remove_interface_from_router(router, subnet_id=world.subnet_id)

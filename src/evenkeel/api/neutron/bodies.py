@@ -141,7 +141,7 @@ def _lacks_integer(at: DecodeFailure) -> bool:
     if at.field in _UNCONVERTED or not any(isinstance(part, inspect.IntType) for part in at.allowed):
         return False
     value = at.value
-    return value is None or (isinstance(value, str) and not value.lstrip("-").isdecimal()) or isinstance(value, list)
+    return isinstance(value, list | None) or (isinstance(value, str) and not value.removeprefix("-").isdecimal())
 
 
 def _written(at: DecodeFailure) -> str:

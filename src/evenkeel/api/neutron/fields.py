@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from evenkeel.api.fields import END, INT32_MAX, NO_NUL
+from evenkeel.api.fields import END, INT32_MAX, MAX_SNI_CONTAINERS, NO_NUL
 from evenkeel.core.quota import MAX_QUOTA
 
 _NUMBER = {"type": ["integer", "string"]}
@@ -25,4 +25,6 @@ Provider = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 """Any text, as in Neutron: what it names exists or does not."""
 ContainerRef = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 """An empty one is none."""
-ContainerRefs = Annotated[list[Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]], Meta(max_length=50)]
+ContainerRefs = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]], Meta(max_length=MAX_SNI_CONTAINERS)
+]

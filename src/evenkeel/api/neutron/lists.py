@@ -7,6 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from evenkeel.api.context import Call, Limits
+from evenkeel.api.flags import FLAG_WORDS
 from evenkeel.api.lists import PROJECT_NAMES, Filters, ListRequest, Parse
 from evenkeel.api.lists import links as page_links
 from evenkeel.api.lists import page_of as octavia_page
@@ -28,7 +29,6 @@ LIST_PARAMETERS = (
 )
 SHORT_LIST_PARAMETERS = (*LIST_PARAMETERS[:2], FIELDS_PARAMETER)
 """Of lists that are not in the database."""
-_YES = frozenset({"true", "1", "t", "yes", "on", "y"})
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
@@ -48,7 +48,7 @@ def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
         sort=_order(call, filters),
         limit=_limit(call.values("limit"), limits.page_items),
         marker=next(iter(call.values("marker")), None),
-        page_reverse=any(value.lower() in _YES for value in call.values("page_reverse")),
+        page_reverse=any(FLAG_WORDS.get(value.lower(), False) for value in call.values("page_reverse")),
     )
     hidden = scope is not None and bool(projects) and scope not in projects
     return ListRequest(query=query, fields=tuple(call.values("fields")), empty=hidden)

@@ -13,7 +13,7 @@ from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid, NotFound
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancer
-from evenkeel.core.network import NO_OPTIONS, PortOptions, VipPort, WantedVip
+from evenkeel.core.network import ADDITIONAL_ADDRESS, NO_OPTIONS, PortOptions, VipPort, WantedVip
 
 
 async def plan_vip(
@@ -81,7 +81,7 @@ def _wanted(each: AdditionalVip, vip_port_id: str | None, addresses: AddressRule
     address = each.ip_address
     return WantedVip(
         subnet_id=each.subnet_id,
-        address=None if address is None else wanted_vip("additional_vips.ip_address", address, addresses),
+        address=None if address is None else wanted_vip(ADDITIONAL_ADDRESS, address, addresses),
     )
 
 

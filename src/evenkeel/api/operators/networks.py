@@ -1,67 +1,51 @@
-"""Declared networks: checks what a request says of them. Pure."""
+"""Declared networks, to which devices are attached."""
 
-from collections.abc import Callable
-from typing import Any
-
-from msgspec import UNSET, structs
-
-from evenkeel.api.errors import unknown_input
-from evenkeel.api.operators.requests import NetworkChange, NetworkNew
-from evenkeel.core.addresses import parsed_address
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, NetworkType
-
-
-def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwork:
-    """The network to store. Raises :class:`Invalid` naming field and value."""
-    id_ = body.id or new_id()
-    return checked(
-        DeclaredNetwork(
-            id=id_,
-            name=body.name or id_,
-            network_type=NetworkType(body.network_type),
-            physical_network=body.physical_network,
-            segmentation_id=body.segmentation_id,
-            mtu=body.mtu,
-            project_id=None if body.project_id is None else ProjectId(body.project_id),
-            shared=body.shared,
-            external=body.external,
-            vteps=tuple(body.vteps or ()),
-        )
-    )
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.operators import views
+from evenkeel.api.operators.network_rules import changed, network_of
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.requests import NetworkChangeBody, NetworkNewBody
+from evenkeel.core.errors import NotFound
+from evenkeel.core.networks import DeclaredNetwork
 
 
-def changed(network: DeclaredNetwork, body: NetworkChange) -> DeclaredNetwork:
-    """The network with what the request changes. Raises :class:`Invalid` naming field and value."""
-    given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in structs.asdict(body).items()
-        if value is not UNSET
-    }
-    return checked(structs.replace(network, **given))
+async def networks(services: Services, call: Call) -> Answer:
+    """All declared networks."""
+    options_of(call, ())
+    return json_answer({"networks": [views.network_view(row) for row in await services.operators.networks()]})
 
 
-def checked(network: DeclaredNetwork) -> DeclaredNetwork:
-    """The network, addresses in canonical form. Raises :class:`Invalid`."""
-    type_ = network.network_type
-    if type_ in TUNNELS and network.physical_network is not None:
-        raise unknown_input("physical_network", network.physical_network, f"A {type_} network has none.")
-    if type_ not in TUNNELS and network.physical_network is None:
-        raise unknown_input("physical_network", "null", f"A {type_} network needs one.")
-    if type_ not in TUNNELS and network.vteps:
-        raise unknown_input("vteps", ", ".join(network.vteps), f"A {type_} network has none.")
-    highest = SEGMENTS_MAX.get(type_)
-    segment = network.segmentation_id
-    if highest is None and segment is not None:
-        raise unknown_input("segmentation_id", segment, f"A {type_} network has none.")
-    if highest is not None and (segment is None or not 1 <= segment <= highest):
-        shown = "null" if segment is None else segment
-        raise unknown_input("segmentation_id", shown, f"Value should be between 1 and {highest} for {type_}.")
-    return structs.replace(network, vteps=tuple(_address(text) for text in network.vteps))
+async def network(services: Services, call: Call) -> Answer:
+    """One."""
+    return json_answer({"network": views.network_view(await _network(services, call))})
 
 
-def _address(text: str) -> str:
-    try:
-        return str(parsed_address(text))
-    except ValueError as error:
-        raise unknown_input("vteps", text, "Value should be an IPv4 or IPv6 address.") from error
+async def create_network(services: Services, call: Call, body: NetworkNewBody) -> Answer:
+    """201."""
+    row = network_of(body.network, new_id=services.new_id)
+    await services.operators.add_network(row)
+    return json_answer({"network": views.network_view(row)}, 201)
+
+
+async def change_network(services: Services, call: Call, body: NetworkChangeBody) -> Answer:
+    """Change it; the load balancers on devices that are attached to it are due again."""
+    row = changed(await _network(services, call), body.network)
+    for change in await services.operators.update_network(row):
+        await services.accepted(change)
+    return json_answer({"network": views.network_view(row)})
+
+
+async def delete_network(services: Services, call: Call) -> Answer:
+    """204."""
+    await services.operators.delete_network(object_id(call, "Network"))
+    return NO_CONTENT
+
+
+async def _network(services: Services, call: Call) -> DeclaredNetwork:
+    id_ = object_id(call, "Network")
+    found = next((row for row in await services.operators.networks() if row.id == id_), None)
+    if found is None:
+        raise NotFound("Network", id_)
+    return found

@@ -12,13 +12,18 @@ from evenkeel.api.operators import (
     database,
     enhanced_services,
     environments,
-    handlers,
+    events,
+    hosting,
+    ids,
+    networks,
     overview,
     plans,
     references,
     requests,
     series,
+    shards,
     status,
+    subnets,
     trees,
     views,
 )
@@ -272,7 +277,7 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/loadbalancers/{id}/agent",
-        handle=handlers.hosting,
+        handle=hosting.hosting,
         summary="Show the agents of a load balancer",
         rule=own("loadbalancer", "get_agent"),
         answer=wrapped("hosting", views.HostingView),
@@ -370,7 +375,7 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/subnets",
-        handle=handlers.subnets,
+        handle=subnets.subnets,
         summary="List address pools",
         rule=own("subnet", "get"),
         answer=defstruct("SubnetList", [("subnets", list[views.SubnetView])], kw_only=True),
@@ -378,7 +383,7 @@ _OTHERS = (
     Operation(
         method="POST",
         path="/subnets",
-        handle=handlers.create_subnet,
+        handle=subnets.create_subnet,
         summary="Create an address pool",
         rule=own("subnet", "create"),
         body=requests.SubnetNewBody,
@@ -389,7 +394,7 @@ _OTHERS = (
     Operation(
         method="PUT",
         path="/subnets/{id}",
-        handle=handlers.change_subnet,
+        handle=subnets.change_subnet,
         summary="Set the addresses that devices may have in an address pool",
         rule=own("subnet", "update"),
         body=requests.SubnetChangeBody,
@@ -399,7 +404,7 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/networks",
-        handle=handlers.networks,
+        handle=networks.networks,
         summary="List declared networks",
         rule=own("network", "get"),
         answer=defstruct("NetworkList", [("networks", list[views.NetworkView])], kw_only=True),
@@ -407,7 +412,7 @@ _OTHERS = (
     Operation(
         method="POST",
         path="/networks",
-        handle=handlers.create_network,
+        handle=networks.create_network,
         summary="Declare a network of the built-in network service, to which devices may be attached",
         rule=own("network", "create"),
         body=requests.NetworkNewBody,
@@ -418,7 +423,7 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/networks/{id}",
-        handle=handlers.network,
+        handle=networks.network,
         summary="Show a declared network",
         rule=own("network", "get"),
         answer=wrapped("network", views.NetworkView),
@@ -427,7 +432,7 @@ _OTHERS = (
     Operation(
         method="PUT",
         path="/networks/{id}",
-        handle=handlers.change_network,
+        handle=networks.change_network,
         summary="Change a declared network; load balancers of devices attached to it follow",
         rule=own("network", "update"),
         body=requests.NetworkChangeBody,
@@ -437,7 +442,7 @@ _OTHERS = (
     Operation(
         method="DELETE",
         path="/networks/{id}",
-        handle=handlers.delete_network,
+        handle=networks.delete_network,
         summary="Delete a declared network to which no device is attached",
         rule=own("network", "delete"),
         status=204,
@@ -446,7 +451,7 @@ _OTHERS = (
     Operation(
         method="DELETE",
         path="/subnets/{id}",
-        handle=handlers.delete_subnet,
+        handle=subnets.delete_subnet,
         summary="Delete an address pool that no load balancer uses",
         rule=own("subnet", "delete"),
         status=204,
@@ -455,7 +460,7 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/shards",
-        handle=handlers.shards,
+        handle=shards.shards,
         summary="List shards",
         rule=own("shard", "get"),
         answer=defstruct("ShardList", [("shards", list[views.ShardView])], kw_only=True),
@@ -467,7 +472,7 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/events",
-        handle=handlers.events,
+        handle=events.events,
         summary="List events, oldest first; as text/event-stream, resumable by Last-Event-ID, as they happen",
         rule=own("event", "get"),
         streams=True,
@@ -482,7 +487,7 @@ _OTHERS = (
     Operation(
         method="PUT",
         path="/shards/{id}/rebind",
-        handle=handlers.rebind_shard,
+        handle=shards.rebind_shard,
         summary="Make another agent of its device group the home of a shard",
         rule=own("shard", "rebind"),
         body=requests.RebindBody,
@@ -492,7 +497,7 @@ _OTHERS = (
     Operation(
         method="GET",
         path="/ids",
-        handle=handlers.ids,
+        handle=ids.ids,
         summary="List ids of load balancers, agents and shards that begin with a prefix",
         rule=own("id", "get"),
         answer=wrapped("ids", views.IdsView),

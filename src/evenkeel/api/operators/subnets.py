@@ -1,107 +1,39 @@
-"""New address pools: computes absent attributes from the CIDR, and checks all. Pure."""
+"""Address pools of the built-in network."""
 
-from collections.abc import Callable, Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-
-from msgspec.structs import replace
-
-from evenkeel.api.errors import unknown_input
-from evenkeel.api.operators.requests import SubnetNew
-from evenkeel.core.addresses import parsed_range
-from evenkeel.core.ids import ProjectId
-from evenkeel.core.model import Subnet
-
-Address = IPv4Address | IPv6Address
-Net = IPv4Network | IPv6Network
+from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.requests import SubnetChangeBody, SubnetNewBody
+from evenkeel.api.operators.subnet_rules import subnet_of, with_device_addresses
+from evenkeel.core.errors import NotFound
 
 
-def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
-    """The subnet to store. Raises :class:`Invalid` naming field and value."""
-    network = _network(body.cidr)
-    gateway = _inside("gateway_ip", body.gateway_ip, network)
-    first, last = _hosts(network)
-    start, end = _range_beside(gateway, first, last)
-    start = _inside("allocation_start", body.allocation_start, network) or start
-    end = _inside("allocation_end", body.allocation_end, network) or end
-    if int(start) > int(end):
-        raise unknown_input("allocation_end", end, f"Value should not be below allocation_start, which is {start}.")
-    if int(start) < int(first) or int(end) > int(last):
-        raise unknown_input("allocation_start", start, f"The range should be inside {first} to {last}.")
-    if gateway is not None and int(start) <= int(gateway) <= int(end):
-        raise unknown_input("gateway_ip", gateway, f"Value should be outside the allocation range {start} to {end}.")
-    subnet_id = body.id or new_id()
-    return Subnet(
-        id=subnet_id,
-        network_id=body.network_id or subnet_id,
-        name=body.name or subnet_id,
-        cidr=str(network),
-        gateway_ip=None if gateway is None else str(gateway),
-        allocation_start=str(start),
-        allocation_end=str(end),
-        project_id=None if body.project_id is None else ProjectId(body.project_id),
-        **device_ranges(network, body.device_addresses or (), body.reserved or ()),
-    )
+async def subnets(services: Services, call: Call) -> Answer:
+    """All address pools."""
+    options_of(call, ())
+    return json_answer({"subnets": [views.subnet_view(row) for row in await services.operators.subnets()]})
 
 
-def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
-    own = tuple(_reserved("device_addresses", text, network) for text in devices)
-    others = (_reserved("reserved", text, network) for text in reserved)
-    return {"device_addresses": own, "reserved": tuple(dict.fromkeys((*others, *own)))}
+async def create_subnet(services: Services, call: Call, body: SubnetNewBody) -> Answer:
+    """201."""
+    row = await services.operators.add_subnet(subnet_of(body.subnet, new_id=services.new_id))
+    return json_answer({"subnet": views.subnet_view(row)}, 201)
 
 
-def with_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
-    """The subnet with other addresses for devices. Raises :class:`Invalid`."""
-    others = [text for text in subnet.reserved if text not in subnet.device_addresses]
-    return replace(subnet, **device_ranges(_network(subnet.cidr), devices, others))
+async def change_subnet(services: Services, call: Call, body: SubnetChangeBody) -> Answer:
+    """Set the addresses for devices."""
+    id_ = object_id(call, "Subnet")
+    known = next((row for row in await services.operators.subnets() if row.id == id_), None)
+    if known is None:
+        raise NotFound("Subnet", id_)
+    row = with_device_addresses(known, body.subnet.device_addresses)
+    await services.operators.set_device_addresses(row)
+    return json_answer({"subnet": views.subnet_view(row)})
 
 
-def _network(cidr: str) -> Net:
-    try:
-        return ip_network(cidr)
-    except ValueError as error:
-        raise unknown_input("cidr", cidr, "Value should be a network like 10.0.0.0/24, host bits zero.") from error
-
-
-def _inside(field: str, value: str | None, network: Net) -> Address | None:
-    if value is None:
-        return None
-    try:
-        address = ip_address(value)
-    except ValueError as error:
-        raise unknown_input(field, value, "Value should be an IPv4 or IPv6 address.") from error
-    if address not in network:
-        raise unknown_input(field, value, f"Value should be an address of {network}.")
-    return address
-
-
-def _reserved(field: str, text: str, network: Net) -> str:
-    """In canonical form. Raises :class:`Invalid`."""
-    try:
-        found = parsed_range(text)
-    except ValueError as error:
-        allowed = "Value should be an IPv4 or IPv6 address, or two with a dash between them, the later one last."
-        raise unknown_input(field, text, allowed) from error
-    if found.first not in network or found.last not in network:
-        raise unknown_input(field, text, f"Value should be inside {network}.")
-    return str(found)
-
-
-def _hosts(network: Net) -> tuple[Address, Address]:
-    """First and last host address."""
-    first, last = network[0], network[-1]
-    if network.prefixlen >= network.max_prefixlen - 1:
-        return first, last
-    return first + 1, (last - 1 if network.version == 4 else last)
-
-
-def _range_beside(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
-    """The larger range of host addresses on one side of the gateway; all of them without a gateway."""
-    if gateway is None or not int(first) <= int(gateway) <= int(last):
-        return first, last
-    below, above = int(gateway) - int(first), int(last) - int(gateway)
-    if above >= below and above:
-        return gateway + 1, last
-    if below:
-        return first, gateway - 1
-    raise unknown_input("cidr", gateway, "There should be an address beside the gateway.")
+async def delete_subnet(services: Services, call: Call) -> Answer:
+    """204."""
+    await services.operators.delete_subnet(object_id(call, "Subnet"))
+    return NO_CONTENT

@@ -114,10 +114,10 @@ class Network(Protocol):
         ...
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
+        self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind that the project may use (None: of every project), as Neutron's API shows them.
 
-        ``filters``: values of ``id``, ``name``, ``network_id``; of ports, of their devices; of floating IPs, of their
-        addresses and ports. Raises :class:`NetworkUnavailable`."""
+        ``filters``: values of ``id``, ``name``, ``network_id``, any of which an object may have; of ports, of their
+        devices; of floating IPs, of their addresses and ports. Raises :class:`NetworkUnavailable`."""
         ...

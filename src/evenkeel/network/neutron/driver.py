@@ -16,6 +16,7 @@ from evenkeel.core.errors import Conflict, Invalid, NetworkUnavailable, NotFound
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import (
+    ADDITIONAL_ADDRESS,
     NO_OPTIONS,
     LostPort,
     PortClaim,
@@ -27,14 +28,13 @@ from evenkeel.core.network import (
 )
 from evenkeel.core.networks import MemberHost
 from evenkeel.core.ports import LookUp
-from evenkeel.network.addresses import Address, check_on_network, check_subnets, parsed_address
+from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
 from evenkeel.network.neutron.facts import find_hosts, find_ports, former_ports, read_facts
 from evenkeel.network.neutron.lookups import look_up
 from evenkeel.network.neutron.threads import NeutronCalls
 from evenkeel.network.neutron.vip_placement import (
-    MORE_FIELD,
     more_on_port,
     plan_more,
     plan_on_port,
@@ -106,7 +106,7 @@ class NeutronNetwork:
         any_subnet: bool = False,
     ) -> VipPlan:
         """Creates the port, and so allocates the addresses, before the load balancer is stored."""
-        wanted = None if address is None else parsed_address(address)
+        wanted = None if address is None else address_given(address)
         if options != NO_OPTIONS:
             await self.check_options(project_id, options)
         if port_id:
@@ -126,7 +126,7 @@ class NeutronNetwork:
         return await self._take(plan, mark, project_id, load_balancer_id, options)
 
     async def _more(self, project_id: ProjectId, each: WantedVip) -> tuple[Subnet, Address | None]:
-        wanted = None if each.address is None else parsed_address(each.address, MORE_FIELD)
+        wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
         return await self._read(lambda: self._subnet(project_id, each.subnet_id, None, wanted)), wanted
 
     @property
@@ -137,7 +137,7 @@ class NeutronNetwork:
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
         """Check options of a port. Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`."""
         policy_id, group_ids = options.qos_policy_id, options.security_group_ids
-        if policy_id is not None and not await self.look_up("policies", {"id": policy_id}, project_id=project_id):
+        if policy_id is not None and not await self.look_up("policies", {"id": [policy_id]}, project_id=project_id):
             raise NotFound("VIP QoS Policy", policy_id)
         if group_ids:
             usable = await self._read(lambda: self._client.usable_groups(project_id, group_ids))
@@ -271,7 +271,7 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to change the port of {taken.address}: {error}") from error
 
     async def look_up(
-        self, kind: LookUp, filters: Mapping[str, str], *, project_id: ProjectId | None
+        self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
         """The objects of a kind that the project may use, as Neutron shows them. Raises :class:`NetworkUnavailable`."""
         try:

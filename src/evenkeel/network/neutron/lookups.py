@@ -4,7 +4,7 @@ Requests to Neutron use the controller's credentials, which see everything; so t
 see.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenkeel.core.ids import ProjectId
@@ -39,21 +39,25 @@ Document = dict[str, Any]
 
 
 def look_up(
-    client: NeutronClient, kind: LookUp, filters: Mapping[str, str], project_id: ProjectId | None
+    client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], project_id: ProjectId | None
 ) -> tuple[Document, ...]:
     """The matching objects, at most :data:`SHOWN_MAX`. ``project_id`` None: of every project. Blocks."""
     queries = _queries(client, kind, project_id)
     found = {row["id"]: row for query in queries for row in _ask(client, kind, filters, query)}
     shown = _SHOWN[kind]
     rows = [{name: value for name, value in row.items() if name in shown} for row in found.values()]
-    return tuple(row for row in rows if all(row.get(name) == value for name, value in filters.items()))[:SHOWN_MAX]
+    return tuple(row for row in rows if all(row.get(name) in values for name, values in filters.items()))[:SHOWN_MAX]
 
 
-def _ask(client: NeutronClient, kind: LookUp, filters: Mapping[str, str], query: Document) -> Iterable[Document]:
-    for name in filters.keys() & query.keys():
-        if filters[name] not in query[name]:
+def _ask(
+    client: NeutronClient, kind: LookUp, filters: Mapping[str, Sequence[str]], query: Document
+) -> Iterable[Document]:
+    asked: Document = {name: list(values) for name, values in filters.items()}
+    for name in asked.keys() & query.keys():
+        asked[name] = [value for value in asked[name] if value in query[name]]
+        if not asked[name]:
             return []
-    return client.documents(_PATHS[kind], kind, {**query, **filters}, limit=SHOWN_MAX)
+    return client.documents(_PATHS[kind], kind, {**query, **asked}, limit=SHOWN_MAX)
 
 
 def _queries(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:

@@ -8,8 +8,8 @@ from ipaddress import ip_address, ip_network
 from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import Subnet
-from evenkeel.core.network import WantedVip
-from evenkeel.network.addresses import Address, check_address, duplicate_subnet, parsed_address
+from evenkeel.core.network import ADDITIONAL_ADDRESS, WantedVip
+from evenkeel.network.addresses import Address, address_given, check_address, duplicate_subnet
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
@@ -20,9 +20,15 @@ def subnet_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wa
     if wanted is not None:
         ordered = [subnet for subnet in ordered if wanted in ip_network(subnet.cidr)]
         if not ordered:
-            raise Invalid("Validation failure: Supplied network does not contain a subnet for VIP address specified.")
+            raise Invalid(
+                "Validation failure: Supplied network does not contain a subnet for VIP address specified."
+                f" (vip_network_id {network.id}, vip_address {wanted})"
+            )
     if not ordered:
-        raise Invalid("Validation failure: Supplied network does not contain a subnet.", code="network_without_subnet")
+        raise Invalid(
+            f"Validation failure: Supplied network does not contain a subnet. (vip_network_id {network.id})",
+            code="network_without_subnet",
+        )
     return next((subnet for subnet in ordered if ip_network(subnet.cidr).version == 4), ordered[0])
 
 
@@ -38,13 +44,10 @@ def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
     )
 
 
-MORE_FIELD = "additional_vips.ip_address"
-
-
 def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
     """An additional VIP on the port of the VIP."""
     if wanted is not None:
-        check_address(wanted, subnet, MORE_FIELD)
+        check_address(wanted, subnet, ADDITIONAL_ADDRESS)
     address = None if wanted is None else str(wanted)
     return VipPlan(subnet_id=subnet.id, network_id=subnet.network_id, port_id="", address=address)
 
@@ -57,7 +60,7 @@ def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVi
     for each in additional:
         if each.subnet_id in {plan.subnet_id, *(other.subnet_id for other in chosen)}:
             raise duplicate_subnet()
-        wanted = None if each.address is None else parsed_address(each.address, MORE_FIELD)
+        wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
         fitting = [
             text
             for subnet_id, text in port.addresses
@@ -92,7 +95,10 @@ def _address_of_port(port: NeutronPort, subnet_id: str | None, wanted: Address |
     if wanted is not None:
         fitting = [(subnet, text) for subnet, text in fitting if ip_address(text) == wanted]
         if not fitting:
-            raise Invalid("Validation failure: Specified VIP address not found on the specified VIP port.")
+            raise Invalid(
+                "Validation failure: Specified VIP address not found on the specified VIP port."
+                f" (vip_port_id {port.id}, vip_address {wanted})"
+            )
     if subnet_id is not None and not fitting:
         raise Invalid(
             f"Invalid input for field/attribute vip_subnet_id. Value: '{subnet_id}'. "
@@ -101,6 +107,6 @@ def _address_of_port(port: NeutronPort, subnet_id: str | None, wanted: Address |
     if subnet_id is None and len(fitting) != 1:
         raise Invalid(
             "Validation failure: VIP port's subnet could not be determined. "
-            "Please specify either a VIP subnet or address."
+            f"Please specify either a VIP subnet or address. (vip_port_id {port.id})"
         )
     return fitting[0]

@@ -10,7 +10,7 @@ from evenkeel.api.neutron.v1.requests import V1AssociationBody
 from evenkeel.api.neutron.v1.views import V1NothingView
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitored
-from evenkeel.core.capabilities import monitor_problems
+from evenkeel.core.capabilities import monitor_problems, monitored_problems
 from evenkeel.core.model import HealthMonitor, Pool
 from evenkeel.core.pool_rooted import RootedPool, SharedMonitor
 
@@ -29,10 +29,11 @@ async def usable(services: Services, call: Call, monitor_id: str) -> SharedMonit
 
 
 async def check_fit(services: Services, call: Call, pool: Pool, monitor: SharedMonitor) -> None:
-    """Raises unless the pool's provider supports the monitor."""
+    """Raises unless the pool's provider supports the monitor, and in such a pool."""
     check_monitored(pool.protocol, monitor.type)
     served = await services.providers.of(Pool, pool.id, call.caller.scope)
     served.refuse(monitor_problems(served.table, asdict(monitor)))
+    served.refuse(monitored_problems(served.table, pool.protocol, monitor.type, over_tls=pool.tls_enabled))
 
 
 def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:

@@ -47,7 +47,7 @@ async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
 
 
 async def _check_subnet(services: Services, subnet_id: str, project_id: ProjectId | None) -> None:
-    if not await services.network.look_up("subnets", {"id": subnet_id}, project_id=project_id):
+    if not await services.network.look_up("subnets", {"id": [subnet_id]}, project_id=project_id):
         raise NeutronRefusal(404, "SubnetNotFound", f"Subnet {subnet_id} could not be found.")
 
 

@@ -169,7 +169,7 @@ POOL_ROUTES = (
         handle=agents.hosting,
         summary="Show the agent that serves a pool",
         rule=own("loadbalancer", "get_agent"),
-        answer=wrapped("agent", NeutronAgentView),
+        answer=wrapped("agent", NeutronAgentView) | None,  # type: ignore[arg-type]
         errors=(404,),
     ),
 )

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.answers import NO_CONTENT, Answer, json_answer
 from evenkeel.api.context import Call, Services
+from evenkeel.api.neutron.bodies import invalid
 from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.neutron.v2 import showing
 from evenkeel.api.octavia import resources as octavia
@@ -64,7 +65,7 @@ def listing(resource: Resource, parent: str = "") -> Handler:
 
     async def handle(services: Services, call: Call) -> Answer:
         wanted = parse_list(call, resource.filters, services.limits)
-        wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(wanted.query.filters)))
+        wanted = replace(wanted, query=replace(wanted.query, filters=_statuses(resource, wanted.query.filters)))
         parent_id = parent_of(call, parent)
         page = await page_of(
             call, wanted, lambda query: services.tenants.list(resource.kind, query, parent_id=parent_id)
@@ -74,20 +75,18 @@ def listing(resource: Resource, parent: str = "") -> Handler:
     return handle
 
 
-_STORED = {"DEGRADED": ("DEGRADED", "ERROR"), "ONLINE": ("ONLINE", "DRAINING")}
-"""LBaaS v2's operating statuses -> Octavia's."""
-
-
-def _statuses(filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """The filters with operating statuses converted; DISABLED becomes a filter by ``admin_state_up``."""
+def _statuses(resource: Resource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """The filters with operating statuses converted to stored ones, and to a condition on ``admin_state_up``."""
     asked = filters.get("operating_status")
     if asked is None:
         return dict(filters)
     rest = {name: values for name, values in filters.items() if name != "operating_status"}
-    if showing.DISABLED in asked:
-        return {**rest, "admin_state_up": (False,)}
-    stored = tuple(status for given in asked for status in _STORED.get(given, (given,)))
-    return {**rest, "operating_status": stored, "admin_state_up": rest.get("admin_state_up", (True,))}
+    disabled = showing.DISABLED in asked
+    if disabled and set(asked) != {showing.DISABLED}:
+        raise invalid("operating_status", f"{showing.DISABLED} cannot be combined with other statuses.")
+    states = tuple(state for state in rest.get("admin_state_up", (True, False)) if state is not disabled)
+    stored = {} if disabled else {"operating_status": showing.stored_statuses(asked, resource.kind)}
+    return {**rest, **stored, "admin_state_up": states}
 
 
 def delete(resource: Resource, parent: str = "") -> Handler:

@@ -1,5 +1,6 @@
 """Converts core values to LBaaS v2's views. Values without an equivalent in LBaaS v2 are shown unchanged."""
 
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import UNSET
@@ -29,9 +30,18 @@ def operating_status(row: Any) -> str:
     """LBaaS v2's operating status, which has no value for ERROR and DRAINING."""
     if not row.admin_state_up:
         return DISABLED
-    if row.operating_status == OperatingStatus.ERROR:
-        return "OFFLINE" if isinstance(row, Member) else DEGRADED
-    return "ONLINE" if row.operating_status == OperatingStatus.DRAINING else str(row.operating_status)
+    return _of_stored(row.operating_status, type(row))
+
+
+def _of_stored(status: OperatingStatus, kind: type[Any]) -> str:
+    if status == OperatingStatus.ERROR:
+        return OperatingStatus.OFFLINE.value if kind is Member else DEGRADED
+    return OperatingStatus.ONLINE.value if status == OperatingStatus.DRAINING else status.value
+
+
+def stored_statuses(shown: Collection[str], kind: type[Any]) -> tuple[str, ...]:
+    """The stored statuses that are shown as one of these, of enabled objects of a kind."""
+    return tuple(status.value for status in OperatingStatus if _of_stored(status, kind) in shown)
 
 
 def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:

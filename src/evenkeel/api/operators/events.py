@@ -1,0 +1,42 @@
+"""Events: as a list, or as a stream."""
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services, as_bool
+from evenkeel.api.errors import BadList
+from evenkeel.api.events.stream import MEDIA_TYPE, EventStream, last_event_id
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import number_of, options_of
+
+MAX_EVENTS = 1000
+DEFAULT_EVENTS = 100
+INT63_MAX = (1 << 63) - 1
+
+
+async def events(services: Services, call: Call) -> Answer:
+    """Events, oldest first; to a client that accepts a stream those that happen, as they happen."""
+    if MEDIA_TYPE in call.headers.get(b"accept", b""):
+        return await event_stream(services, call)
+    options = options_of(call, ("after", "limit", "newest", "object_id"))
+    rows = await services.operators.events(
+        after=number_of("after", options.get("after", "0"), 0, INT63_MAX),
+        limit=number_of("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
+        newest=as_bool("newest", options.get("newest", "false")),
+        object_id=_not_empty("object_id", options.get("object_id")),
+    )
+    return json_answer({"events": [views.event_view(row) for row in rows]})
+
+
+def _not_empty(name: str, value: str | None) -> str | None:
+    if value == "":
+        raise BadList(f"Invalid input for query parameter {name}. Value: ''. Value should be an id.")
+    return value
+
+
+async def event_stream(services: Services, call: Call) -> Answer:
+    """Server-sent events from ``Last-Event-ID``, or ``after``, on; without either from now on."""
+    options = options_of(call, ("after",))
+    after = last_event_id(call.headers.get(b"last-event-id"))
+    if after is None and "after" in options:
+        after = number_of("after", options["after"], 0, INT63_MAX)
+    await services.event_feed.start()
+    return EventStream(services.event_feed, after)

@@ -1,0 +1,24 @@
+"""Ids by their first characters."""
+
+import re
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.errors import BadList
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import options_of
+
+MAX_IDS = 10
+"""Of each kind, that a short id may stand for."""
+_PREFIX = re.compile(r"[0-9a-f-]{4,36}")
+
+
+async def ids(services: Services, call: Call) -> Answer:
+    """Ids that begin with a prefix."""
+    prefix = options_of(call, ("prefix",)).get("prefix", "")
+    if not _PREFIX.fullmatch(prefix):
+        raise BadList(
+            f"Invalid input for query parameter prefix. Value: '{prefix[:64]}'. Value should be the first 4 to 36"
+            " characters of an id: digits, a to f, and dashes."
+        )
+    return json_answer({"ids": views.IdsView(**await services.operators.ids(prefix, limit=MAX_IDS))})

@@ -1,0 +1,67 @@
+"""Declared networks: checks what a request says of them. Pure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from evenkeel.api.errors import unknown_input
+from evenkeel.api.operators.requests import NetworkChange, NetworkNew
+from evenkeel.core.addresses import parsed_address
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.networks import SEGMENTS_MAX, TUNNELS, DeclaredNetwork, NetworkType
+
+
+def network_of(body: NetworkNew, *, new_id: Callable[[], str]) -> DeclaredNetwork:
+    """The network to store. Raises :class:`Invalid` naming field and value."""
+    id_ = body.id or new_id()
+    return checked(
+        DeclaredNetwork(
+            id=id_,
+            name=body.name or id_,
+            network_type=NetworkType(body.network_type),
+            physical_network=body.physical_network,
+            segmentation_id=body.segmentation_id,
+            mtu=body.mtu,
+            project_id=None if body.project_id is None else ProjectId(body.project_id),
+            shared=body.shared,
+            external=body.external,
+            vteps=tuple(body.vteps or ()),
+        )
+    )
+
+
+def changed(network: DeclaredNetwork, body: NetworkChange) -> DeclaredNetwork:
+    """The network with what the request changes. Raises :class:`Invalid` naming field and value."""
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in structs.asdict(body).items()
+        if value is not UNSET
+    }
+    return checked(structs.replace(network, **given))
+
+
+def checked(network: DeclaredNetwork) -> DeclaredNetwork:
+    """The network, addresses in canonical form. Raises :class:`Invalid`."""
+    type_ = network.network_type
+    if type_ in TUNNELS and network.physical_network is not None:
+        raise unknown_input("physical_network", network.physical_network, f"A {type_} network has none.")
+    if type_ not in TUNNELS and network.physical_network is None:
+        raise unknown_input("physical_network", "null", f"A {type_} network needs one.")
+    if type_ not in TUNNELS and network.vteps:
+        raise unknown_input("vteps", ", ".join(network.vteps), f"A {type_} network has none.")
+    highest = SEGMENTS_MAX.get(type_)
+    segment = network.segmentation_id
+    if highest is None and segment is not None:
+        raise unknown_input("segmentation_id", segment, f"A {type_} network has none.")
+    if highest is not None and (segment is None or not 1 <= segment <= highest):
+        shown = "null" if segment is None else segment
+        raise unknown_input("segmentation_id", shown, f"Value should be between 1 and {highest} for {type_}.")
+    return structs.replace(network, vteps=tuple(_address(text) for text in network.vteps))
+
+
+def _address(text: str) -> str:
+    try:
+        return str(parsed_address(text))
+    except ValueError as error:
+        raise unknown_input("vteps", text, "Value should be an IPv4 or IPv6 address.") from error

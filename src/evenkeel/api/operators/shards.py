@@ -1,0 +1,31 @@
+"""Shards, and their home agents."""
+
+from evenkeel.api.answers import Answer, json_answer
+from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia.resources import object_id
+from evenkeel.api.operators import views
+from evenkeel.api.operators.query import options_of
+from evenkeel.api.operators.requests import RebindBody
+from evenkeel.core.ids import AgentId, ShardId
+
+
+async def shards(services: Services, call: Call) -> Answer:
+    """Shards, by environment or agent."""
+    options = options_of(call, ("environment", "agent_id"))
+    agent_id = AgentId(options["agent_id"]) if "agent_id" in options else None
+    rows = await services.operators.shards(environment=options.get("environment"), agent_id=agent_id)
+    alive = await _alive(services)
+    halted = views.halted_reasons(await services.operators.environments())
+    return json_answer({"shards": [views.shard_view(row, alive, halted) for row in rows]})
+
+
+async def rebind_shard(services: Services, call: Call, body: RebindBody) -> Answer:
+    """Make another agent the home of one shard."""
+    options_of(call, ())
+    shard = await services.operators.rebind_shard(ShardId(object_id(call, "Shard")), body.to)
+    halted = views.halted_reasons(await services.operators.environments())
+    return json_answer({"shard": views.shard_view(shard, await _alive(services), halted)})
+
+
+async def _alive(services: Services) -> frozenset[str]:
+    return frozenset(row.id for row in await services.operators.agent_lives() if row.alive)

@@ -1,0 +1,108 @@
+"""New address pools: computes absent attributes from the CIDR, and checks all. Pure."""
+
+from collections.abc import Callable, Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+
+from msgspec.structs import replace
+
+from evenkeel.api.errors import unknown_input
+from evenkeel.api.operators.requests import SubnetNew
+from evenkeel.core.addresses import parsed_address, parsed_range
+from evenkeel.core.ids import ProjectId
+from evenkeel.core.model import Subnet
+
+Address = IPv4Address | IPv6Address
+Net = IPv4Network | IPv6Network
+
+
+def subnet_of(body: SubnetNew, *, new_id: Callable[[], str]) -> Subnet:
+    """The subnet to store. Raises :class:`Invalid` naming field and value."""
+    network = _network(body.cidr)
+    gateway = _inside("gateway_ip", body.gateway_ip, network)
+    first, last = _hosts(network)
+    start, end = _range_beside(gateway, first, last)
+    start = _inside("allocation_start", body.allocation_start, network) or start
+    end = _inside("allocation_end", body.allocation_end, network) or end
+    if int(start) > int(end):
+        raise unknown_input("allocation_end", end, f"Value should not be below allocation_start, which is {start}.")
+    for field, address in (("allocation_start", start), ("allocation_end", end)):
+        if not int(first) <= int(address) <= int(last):
+            raise unknown_input(field, address, f"The range should be inside {first} to {last}.")
+    if gateway is not None and int(start) <= int(gateway) <= int(end):
+        raise unknown_input("gateway_ip", gateway, f"Value should be outside the allocation range {start} to {end}.")
+    subnet_id = body.id or new_id()
+    return Subnet(
+        id=subnet_id,
+        network_id=body.network_id or subnet_id,
+        name=body.name or subnet_id,
+        cidr=str(network),
+        gateway_ip=None if gateway is None else str(gateway),
+        allocation_start=str(start),
+        allocation_end=str(end),
+        project_id=None if body.project_id is None else ProjectId(body.project_id),
+        **device_ranges(network, body.device_addresses or (), body.reserved or ()),
+    )
+
+
+def device_ranges(network: Net, devices: Iterable[str], reserved: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """``device_addresses`` and ``reserved``, which includes them. Raises :class:`Invalid`."""
+    own = tuple(_reserved("device_addresses", text, network) for text in devices)
+    others = (_reserved("reserved", text, network) for text in reserved)
+    return {"device_addresses": own, "reserved": tuple(dict.fromkeys((*others, *own)))}
+
+
+def with_device_addresses(subnet: Subnet, devices: Iterable[str]) -> Subnet:
+    """The subnet with other addresses for devices. Raises :class:`Invalid`."""
+    others = [text for text in subnet.reserved if text not in subnet.device_addresses]
+    return replace(subnet, **device_ranges(_network(subnet.cidr), devices, others))
+
+
+def _network(cidr: str) -> Net:
+    try:
+        return ip_network(cidr)
+    except ValueError as error:
+        raise unknown_input("cidr", cidr, "Value should be a network like 10.0.0.0/24, host bits zero.") from error
+
+
+def _inside(field: str, value: str | None, network: Net) -> Address | None:
+    if value is None:
+        return None
+    try:
+        address = parsed_address(value)
+    except ValueError as error:
+        raise unknown_input(field, value, "Value should be an IPv4 or IPv6 address.") from error
+    if address not in network:
+        raise unknown_input(field, value, f"Value should be an address of {network}.")
+    return address
+
+
+def _reserved(field: str, text: str, network: Net) -> str:
+    """In canonical form. Raises :class:`Invalid`."""
+    try:
+        found = parsed_range(text)
+    except ValueError as error:
+        allowed = "Value should be an IPv4 or IPv6 address, or two with a dash between them, the later one last."
+        raise unknown_input(field, text, allowed) from error
+    if found.first not in network or found.last not in network:
+        raise unknown_input(field, text, f"Value should be inside {network}.")
+    return str(found)
+
+
+def _hosts(network: Net) -> tuple[Address, Address]:
+    """First and last host address."""
+    first, last = network[0], network[-1]
+    if network.prefixlen >= network.max_prefixlen - 1:
+        return first, last
+    return first + 1, (last - 1 if network.version == 4 else last)
+
+
+def _range_beside(gateway: Address | None, first: Address, last: Address) -> tuple[Address, Address]:
+    """The larger range of host addresses on one side of the gateway; all of them without a gateway."""
+    if gateway is None or not int(first) <= int(gateway) <= int(last):
+        return first, last
+    below, above = int(gateway) - int(first), int(last) - int(gateway)
+    if above >= below and above:
+        return gateway + 1, last
+    if below:
+        return first, gateway - 1
+    raise unknown_input("gateway_ip", gateway, "There should be another address in the network.")
