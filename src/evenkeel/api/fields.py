@@ -15,7 +15,7 @@ NO_NUL = r"^[^\x00]*$"
 """Databases refuse NUL characters in text."""
 END = r"$(?!\n)"
 """The end of the text: Python's ``$`` alone would allow a line break after it."""
-HTTP_TOKEN_CHARACTERS = "A-Za-z0-9!#$%&'*+.^_`|~-"
+HTTP_NAME_CHARACTERS = "A-Za-z0-9!#$%&'*+.^_`|~-"
 """The characters of a token of HTTP (RFC 9110) and of a cookie's name (RFC 6265), inside brackets of a pattern."""
 INT32_MAX = 2_147_483_647
 MAX_LISTENERS = 200
@@ -72,7 +72,7 @@ CookieName = Annotated[
     Meta(
         min_length=1,
         max_length=255,
-        pattern=f"^[{HTTP_TOKEN_CHARACTERS}]+{END}",
+        pattern=f"^[{HTTP_NAME_CHARACTERS}]+{END}",
         description="A name of a cookie: letters, digits and !#$%&'*+.^_`|~-",
         extra={REFUSAL: r"Value should match the pattern ^[^\s,;\\]+$"},
     ),

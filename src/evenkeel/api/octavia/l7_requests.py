@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.decode_errors import REFUSAL
-from evenkeel.api.fields import END, HTTP_TOKEN_CHARACTERS, ProjectId, Tags, Text, Uuid
+from evenkeel.api.fields import END, HTTP_NAME_CHARACTERS, ProjectId, Tags, Text, Uuid
 from evenkeel.api.octavia.given import changes_of
 from evenkeel.api.octavia.pool_requests import NestedPool
 from evenkeel.core.model import (
@@ -39,7 +39,7 @@ Key = Annotated[
     str,
     Meta(
         max_length=255,
-        pattern=f"^[{HTTP_TOKEN_CHARACTERS}]*{END}",  # empty: none
+        pattern=f"^[{HTTP_NAME_CHARACTERS}]*{END}",  # empty: none
         description="A name of a header, cookie or field: letters, digits and !#$%&'*+.^_`|~-",
     ),
 ]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
-from evenkeel.api.fields import HTTP_TOKEN_CHARACTERS
+from evenkeel.api.fields import HTTP_NAME_CHARACTERS
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v2 import change_requests, requests
 from evenkeel.api.neutron.v2.listeners import apart
@@ -23,7 +23,7 @@ from evenkeel.core.model import L7Policy, L7Rule, Listener, Pool
 Rule = TypeVar("Rule", requests.V2L7RuleNew, change_requests.V2L7RuleChange)
 
 _KEYED = frozenset({"HEADER", "COOKIE"})
-_KEY = re.compile(f"[{HTTP_TOKEN_CHARACTERS}]+")
+_KEY = re.compile(f"[{HTTP_NAME_CHARACTERS}]+")
 
 
 async def create(services: Services, call: Call, body: requests.V2L7PolicyNewBody) -> Answer:
