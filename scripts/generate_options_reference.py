@@ -15,6 +15,7 @@ from evenkeel.cmd.configuration import sections
 from evenkeel.cmd.configuration.processes import PROCESSES
 from evenkeel.cmd.configuration.sample import sample
 from evenkeel.cmd.device_drivers import declared_options, installed_drivers
+from evenkeel.cmd.logs import LOGGING
 from evenkeel.config.values import allowed_values, type_of
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference" / "options.md"
@@ -36,7 +37,7 @@ NOTES = {
     "barbican": " (and keystoneauth's options: see how-to/keep-certificates.md)",
     "vault": " (see how-to/keep-certificates.md)",
     "certificates": " (see how-to/keep-certificates.md)",
-    "haproxyd": " (and `debug`, `log_format` in `[DEFAULT]`)",
+    "neutron_agent": " (see how-to/attach-bigips-to-networks.md)",
 }
 CONDITIONS = {
     "neutron": " with driver = neutron",
@@ -47,10 +48,12 @@ CONDITIONS = {
 
 def tables() -> Iterator[tuple[str, Sequence[cfg.Opt]]]:
     """Titles and options of the page."""
-    yield "Every process, `[DEFAULT]`", options.COMMON
+    yield "Every process, `[DEFAULT]`", LOGGING
+    yield "Controllers and agents, `[DEFAULT]`", [option for option in options.COMMON if option not in LOGGING]
     yield "Controller, `[DEFAULT]`", options.CONTROLLER
     yield from of("Controller", sections.CONTROLLER)
     yield "Agent, `[DEFAULT]`", options.AGENT
+    yield from of("Agent", sections.AGENT)
     for driver in sorted(installed_drivers()):
         if declared := declared_options(driver):
             yield f"Agent with device_driver = {driver}, `[{driver}]`", declared

@@ -64,7 +64,8 @@ CONTROLLER = [
         "suspicion_interval",
         default=0.4,
         min=0.0,
-        help="Seconds between probes of agents' presence on the message bus; 0: only session_ttl decides.",
+        help="Seconds between looks for agents that vanished from the message bus: on the embedded bus all are probed "
+        "each time; on RabbitMQ those with a reason, and all once a minute. 0: only session_ttl decides.",
     ),
     cfg.IntOpt(
         "handovers_at_once",
@@ -72,7 +73,13 @@ CONTROLLER = [
         min=1,
         help="Shards of a device group that are moved away from drained agents at the same time.",
     ),
-    cfg.FloatOpt("pending_deadline", default=300.0, min=1.0, help="Seconds until a PENDING object becomes ERROR."),
+    cfg.FloatOpt(
+        "pending_deadline",
+        default=300.0,
+        min=1.0,
+        help="Seconds until a PENDING object becomes ERROR; a load balancer that no device group can take stays "
+        "PENDING_CREATE, with the reason.",
+    ),
     cfg.FloatOpt(
         "orphan_grace_time",
         default=86_400.0,

@@ -6,7 +6,7 @@ from evenkeel.metrics.buckets import REQUEST_SECONDS
 
 WRITES = Counter(
     "evenkeel_haproxyd_writes_total",
-    "Writes of agents, by outcome: how an accepted one was applied (guard, reload, runtime, unchanged), or the code of "
+    "Writes of agents, by outcome: how an accepted one was applied (guard, nothing, reload, runtime), or the code of "
     "the refusal; stale_owner is an agent that the daemon fenced.",
     ["accepted", "outcome"],
 )

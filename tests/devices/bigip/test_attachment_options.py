@@ -70,7 +70,7 @@ def test_devices_may_have_interfaces_of_their_own() -> None:
     [
         ({"f5_external_physical_mappings": "one:1.1"}, "f5_external_physical_mappings: 'one:1.1'"),
         ({"f5_external_physical_mappings": "one:1.1:maybe"}, "tagged True or False"),
-        ({"f5_external_physical_mappings": "one:1.1:True:10.9.9.9"}, "host one of icontrol_hostname"),
+        ({"f5_external_physical_mappings": "one:1.1:True:10.9.9.9"}, "host one of icontrol_hostname or icontrol_vcmp"),
         ({"f5_external_physical_mappings": "one:1.1:True,one:1.2:True"}, "mapped twice"),
         ({"max_namespaces_per_tenant": "0"}, "max_namespaces_per_tenant"),
         ({"f5_snat_addresses_per_subnet": "17"}, "f5_snat_addresses_per_subnet"),

@@ -34,7 +34,7 @@ OPTIONS = [
         "f5_external_physical_mappings",
         default=["default:1.1:True"],
         help="physical_network:interface:tagged, for devices with other interfaces followed by :host. "
-        "A host is one of icontrol_hostname, as it stands there.",
+        "A host is one of icontrol_hostname or icontrol_vcmp_hostname, as it stands there.",
     ),
     cfg.BoolOpt("use_namespaces", default=True, help="A route domain for each tenant, so that subnets may overlap."),
     cfg.IntOpt(
@@ -193,7 +193,7 @@ def _interfaces(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, s
         if match is None or (device and device not in hosts):
             raise ValueError(
                 f"f5_external_physical_mappings: {text!r}: physical_network:interface:tagged[:host] is allowed, tagged"
-                " True or False, host one of icontrol_hostname"
+                " True or False, host one of icontrol_hostname or icontrol_vcmp_hostname"
             )
         place = match["physical"], device
         if place in found:
