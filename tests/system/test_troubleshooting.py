@@ -74,11 +74,19 @@ async def device_dead(world: World) -> str:
     return found
 
 
+async def partition_refused(world: World) -> str:
+    await world.start(agents=1)
+    found = await applied(world)
+    world.views["h0"].frozen = True
+    await world.rename(found, "new")
+    await eventually(lambda: _has_reason(world, found))
+    return found
+
+
 async def refused(world: World) -> str:
     await world.start(agents=1)
-    found = await world.create("p")
-    await eventually(lambda: world.active(found))
-    world.views["h0"].frozen = True
+    found = await applied(world)
+    world.views["h0"].refuses = "name: not on this device"
     await world.rename(found, "new")
     await eventually(lambda: _has_reason(world, found))
     return found
@@ -136,7 +144,8 @@ SITUATIONS: dict[str, Situation] = {
     "an agent is dead": agent_dead,
     "all agents of a group are dead": only_agent_dead,
     "a device is dead": device_dead,
-    "a device refuses it": refused,
+    "a device refuses the tenant's whole partition": partition_refused,
+    "a device refuses this load balancer": refused,
     "the group is full": full,
     "the environment is halted": halted,
     "the message broker is gone": broker_gone,

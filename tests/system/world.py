@@ -29,6 +29,7 @@ from evenkeel.core.ports import Device, KeyManager, Network
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.statuses import RescheduleMode
 from evenkeel.devices.noop import NoopGroup, NoopMemory
+from evenkeel.devices.noop.memory import Partition
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.waiting import eventually
@@ -48,6 +49,8 @@ class HostView(NoopGroup):
         self.cut_off = False
         self.frozen = False
         """Refuses all writes."""
+        self.refuses = ""
+        """Why every load balancer is refused; empty: none is."""
         self.contents: dict[str, CertificateContent] = {}
         """Of certificates, by sha256: what the device holds."""
 
@@ -72,6 +75,9 @@ class HostView(NoopGroup):
         return msgspec.structs.replace(
             done, outcomes=(*done.outcomes, *errors), lacking=tuple(sorted({*chain(*lacking.values())}))
         )
+
+    def _problem(self, partition: Partition, service: ServiceDefinition) -> str:
+        return self.refuses or super()._problem(partition, service)
 
     def _lacking(self, service: ServiceDefinition) -> list[str]:
         return [one.sha256 for one in service.certificates if one.sha256 not in self.contents]
