@@ -1,6 +1,7 @@
 """What a process says of itself when it starts: version, and the options that differ from their defaults."""
 
 import platform
+import re
 from typing import Any
 
 import structlog
@@ -13,6 +14,12 @@ from evenkeel.cmd.configuration.sections import OptionGroups
 log = structlog.get_logger(__name__)
 
 HIDDEN = "***"
+URL_OPTIONS = frozenset({"transport_url", "connection"})
+"""Names of secret options that hold a URL. Any other secret may look like one by chance."""
+_URL = re.compile(r"([A-Za-z][\w+.-]*)://(.*)", re.DOTALL)
+_HOST = r"(?:\[[^\]/]*\]|[^:/\[\],]*)(?::\d*)?"
+_PLACE = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
+"""Hosts with ports, and a path. ``user:password`` of a URL that lacks its host is none."""
 
 
 def log_start(conf: cfg.ConfigOpts, groups: OptionGroups) -> None:
@@ -23,13 +30,18 @@ def log_start(conf: cfg.ConfigOpts, groups: OptionGroups) -> None:
 
 
 def shown_value(option: cfg.Opt, value: Any) -> Any:
-    """The value; of a secret one nothing, or of a URL with a login, where it leads. All before the last ``@`` may be
-    part of a password, and so may a query."""
+    """The value; of a secret one nothing, or of a URL with a login, where it leads, without the query, which may hold
+    a password. All before the last ``@`` may be part of a password."""
     if not option.secret or not value:
         return value
-    text = str(value)
-    scheme, separator, rest = text.partition("://")
-    if not separator:
+    url = _URL.fullmatch(str(value)) if option.dest in URL_OPTIONS else None
+    if url is None:
         return HIDDEN
-    login, at, place = rest.partition("?")[0].rpartition("@")
+    scheme, rest = url.groups()
+    before_query, _, query = rest.partition("?")
+    if "@" in query:  # either that is no query but a password with "?", or a password in a query has "@"
+        return f"{scheme}://{HIDDEN}"
+    login, at, place = before_query.rpartition("@")
+    if not _PLACE.fullmatch(place):
+        return HIDDEN
     return f"{scheme}://{HIDDEN + at if login else ''}{place}"
