@@ -49,6 +49,24 @@ def test_the_endpoint_that_answered_is_asked_first_from_then_on(stub: Stub) -> N
         assert len(stub.asked) == 2
 
 
+def test_503_is_no_reason_to_repeat_a_post(stub: Stub) -> None:
+    """A controller answers 503 also when it does not know whether its commit, or an agent, carried the request out."""
+    with served(Stub()) as other:
+        other.on("POST", "/plans", {"faultstring": "no answer"}, status=503)
+        client = Client([other.url, stub.url])
+        with pytest.raises(Unreachable, match=r"503 no answer; the request may have been carried out"):
+            client.post(f"{API}/plans", {})
+    assert not stub.asked
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_after_503_other_requests_go_to_the_next_endpoint(stub: Stub, method: str) -> None:
+    stub.on(method, "/thing", {})
+    with served(Stub()) as other:
+        other.on(method, "/thing", {}, status=503)
+        assert Client([other.url, stub.url]).request(method, f"{API}/thing") == {}
+
+
 def test_all_endpoints_down_names_each(stub: Stub) -> None:
     with pytest.raises(Unreachable, match=r"127.0.0.1:1: Connection refused"):
         Client([NOBODY]).get(f"{API}/status")

@@ -196,11 +196,12 @@ def _decoded(content: bytes) -> Any:
 
 
 def _refusal(error: urllib.error.HTTPError) -> Exception:
-    """The error for a status from 300 on: temporarily unavailable (503), or a refusal."""
+    """The error for a status from 300 on: unavailable (503), perhaps only after execution, or a refusal."""
     with error:
         reason = _reason(error.read(MAX_REASON_CHARACTERS * 8)) or error.reason
     if error.code == 503:
-        return _Down(f"503 {reason}", executed=False)
+        # controllers also answer so after a commit or a question to an agent without an answer
+        return _Down(f"503 {reason}", executed=True)
     return ApiRefused(error.code, reason)
 
 
