@@ -10,6 +10,9 @@ import pytest
 
 pytest.importorskip("hvac")
 
+import hvac
+from hvac import exceptions
+
 from evenkeel.core.certificates import Secret
 from evenkeel.core.errors import CertificateNotFound, KeyManagerUnavailable
 from evenkeel.core.ids import ProjectId
@@ -88,10 +91,15 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def folders(vault: AnyVault, clock: Clock) -> SecretFolders:
+def session(vault: AnyVault, clock: Clock) -> LoggedIn:
     address = VaultAddress(url=vault.url, ca_file=None, namespace=None, timeout_seconds=10.0)
     login = VaultLogin(method=AuthMethod.APPROLE, path="approle", role="r", secret_id=Secret(b"s"))
-    return SecretFolders(LoggedIn(vault_client(address), login, clock=clock), mount_point="secret", folder="evenkeel")
+    return LoggedIn(vault_client(address), login, clock=clock)
+
+
+@pytest.fixture
+def folders(session: LoggedIn) -> SecretFolders:
+    return SecretFolders(session, mount_point="secret", folder="evenkeel")
 
 
 def test_only_texts_of_a_secret_are_taken(folders: SecretFolders) -> None:
@@ -197,3 +205,18 @@ def test_threads_share_a_login(vault: AnyVault, folders: SecretFolders) -> None:
     for thread in threads:
         thread.join()
     assert vault.tokens == ["token-1"] * 8
+
+
+def test_a_refusal_while_another_thread_logs_in_is_no_matter_of_the_policy(session: LoggedIn, clock: Clock) -> None:
+    tokens = []
+
+    def read(client: hvac.Client) -> str:
+        tokens.append(client.token)
+        if len(tokens) == 1:
+            clock.now += 3600.0
+            session.call(lambda _: None)  # of another thread, which finds that the token has to be renewed
+            raise exceptions.Forbidden
+        return "found"
+
+    assert session.call(read) == "found"
+    assert tokens == ["token-1", "token-2"]

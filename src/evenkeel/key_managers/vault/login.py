@@ -67,7 +67,8 @@ class LoggedIn:
         try:
             return work(self._client)
         except exceptions.Forbidden:
-            if self._is_taken():
+            # after a login of another thread meanwhile, this answer was to the old token or to none
+            if self._is_taken() and self._current() == number:
                 raise
         self._log_in_after(number)
         return work(self._client)
@@ -81,6 +82,11 @@ class LoggedIn:
                 # half the lifetime: long requests and clock differences still find the token valid
                 self._renew_at = self._clock() + (lifetime_seconds / 2 if lifetime_seconds else float("inf"))
                 self._logins += 1
+            return self._logins
+
+    def _current(self) -> int:
+        """The number of the current login, after one that is under way."""
+        with self._lock:
             return self._logins
 
     def _is_taken(self) -> bool:
