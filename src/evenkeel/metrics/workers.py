@@ -9,6 +9,7 @@ WORKER_UP = Gauge(
 )
 WORKER_ENDS = Counter(
     "evenkeel_controller_worker_ends_total",
-    "Workers that ended, or hung and were killed, while the controller ran. They are started again.",
+    "Workers that ended, hung and were killed, or could not be started, while the controller ran. They are started "
+    "again.",
     ["worker"],
 )

@@ -1,16 +1,17 @@
 """The parent of several workers.
 
 The first worker starts alone: what it refuses is told once, and ends the parent. The others follow as soon as it
-serves. A worker that ends later is started again, after a back-off; one that hangs is killed. The parent itself
-connects neither to the database nor to the message bus.
+serves. A worker that ends later, or cannot be started, is started again after a back-off; one that hangs is killed. The
+parent itself connects neither to the database nor to the message bus.
 """
 
 import asyncio
 import random
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from socket import socket
+from typing import NamedTuple
 
 import structlog
 from oslo_config import cfg
@@ -52,6 +53,13 @@ class CannotStart(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(f"exit code {code}")
         self.code = code
+
+
+class _End(NamedTuple):
+    """Of a worker. ``how``: for the log."""
+
+    served_seconds: float
+    how: Mapping[str, object]
 
 
 async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -> int:
@@ -164,24 +172,35 @@ class Parent:
     async def _keep(self, number: int) -> None:
         failures = 0
         while True:
-            worker = self._workers[number] = await self._start(number)
-            code = await worker.ended()
-            del self._workers[number]
-            WORKER_UP.labels(str(number)).set(0)
-            WORKER_ENDS.labels(str(number)).inc()
-            if not self.serves.is_set():
-                raise CannotStart(code)
-            failures = 1 if worker.served_seconds() >= STEADY_SECONDS else failures + 1
+            end = await self._run(number)
+            failures = 1 if end.served_seconds >= STEADY_SECONDS else failures + 1
             pause_seconds = START_AGAIN.delay_seconds(failures, random.uniform)
             log.error(
                 "worker ended; it is started again",
                 worker=number,
-                pid=worker.pid,
-                code=code,
-                served_seconds=round(worker.served_seconds(), 1),
+                **end.how,
+                served_seconds=round(end.served_seconds, 1),
                 after_seconds=round(pause_seconds, 1),
             )
             await asyncio.sleep(pause_seconds)
+
+    async def _run(self, number: int) -> _End:
+        """Start the worker and wait for its end. Raises :class:`CannotStart`, and :class:`OSError` if it cannot even be
+        started, before any worker has served."""
+        try:
+            worker = self._workers[number] = await self._start(number)
+        except OSError as error:
+            if not self.serves.is_set():
+                raise
+            WORKER_ENDS.labels(str(number)).inc()
+            return _End(0.0, {"error": f"not started: {error}"})
+        code = await worker.ended()
+        del self._workers[number]
+        WORKER_UP.labels(str(number)).set(0)
+        WORKER_ENDS.labels(str(number)).inc()
+        if not self.serves.is_set():
+            raise CannotStart(code)
+        return _End(worker.served_seconds(), {"pid": worker.pid, "code": code})
 
     async def _start(self, number: int) -> Worker:
         reloads = self._reloads

@@ -6,6 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from evenkeel.cmd.workers.line import WorkerLine
@@ -54,19 +55,22 @@ class Worker:
         on_serving: Callable[["Worker"], None],
     ) -> "Worker":
         """A new process. ``words``: the command's name and arguments. ``beat_seconds``: after which it hangs if it has
-        said nothing. ``on_serving``: called as soon as it serves."""
-        notices, its_notices = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-        line, its_line = socket.socketpair()
-        passed = Descriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
-        own = (sys.executable, "-m", ENTRY, str(number), str(beat_seconds), *map(str, passed))
-        with its_notices, its_line:
-            process = await asyncio.create_subprocess_exec(
-                *own, *words, stdin=asyncio.subprocess.DEVNULL, pass_fds=passed
-            )
-        notices.setblocking(False)
-        worker = cls(number, process, notices, WorkerLine(line), on_serving)
-        await worker.line.open()
-        asyncio.get_running_loop().add_reader(notices.fileno(), worker.listen)
+        said nothing. ``on_serving``: called as soon as it serves. Raises :class:`OSError` without memory, processes or
+        descriptors."""
+        with ExitStack() as on_failure:  # a process that runs already ends when its line is closed
+            notices, its_notices = map(on_failure.enter_context, socket.socketpair(type=socket.SOCK_DGRAM))
+            line, its_line = map(on_failure.enter_context, socket.socketpair())
+            passed = Descriptors(api.fileno(), its_notices.fileno(), its_line.fileno())
+            own = (sys.executable, "-m", ENTRY, str(number), str(beat_seconds), *map(str, passed))
+            with its_notices, its_line:
+                process = await asyncio.create_subprocess_exec(
+                    *own, *words, stdin=asyncio.subprocess.DEVNULL, pass_fds=passed
+                )
+            notices.setblocking(False)
+            worker = cls(number, process, notices, WorkerLine(line), on_serving)
+            await worker.line.open()
+            asyncio.get_running_loop().add_reader(notices.fileno(), worker.listen)
+            on_failure.pop_all()
         return worker
 
     @property
