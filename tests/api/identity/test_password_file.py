@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from evenkeel.api.errors import Refusal
 from evenkeel.api.identity import password_file
 from evenkeel.api.identity.caller import Caller, Unauthenticated
-from evenkeel.api.identity.password_file import PasswordFileIdentity
+from evenkeel.api.identity.password_file import WRONG, FailedLogins, PasswordFileIdentity
 from evenkeel.api.identity.users import checked_user, line_of, watched_users
 from evenkeel.serving import password_hash
 from evenkeel.serving.password_file import write_lines
@@ -252,3 +252,13 @@ def test_the_file_is_replaced_whole_and_for_its_owner_alone(path: Path) -> None:
     write_lines(path, ["# empty"])
     assert path.stat().st_mode & 0o777 == 0o600
     assert sorted(item.name for item in path.parent.iterdir()) == ["users"]
+
+
+def test_failures_of_names_that_no_user_can_have_count_together(clock: HandClock) -> None:
+    """Anybody can send them, each as long as a header."""
+    failures = FailedLogins(clock)
+    for number in range(100):
+        failures.strike(f"{number} " + "x" * 6000)
+    assert len(vars(failures)["_counts"]) == 1
+    assert failures.strike("another name") == WRONG.max_seconds
+    assert failures.strike("alice") == WRONG.initial_seconds

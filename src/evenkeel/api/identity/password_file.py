@@ -22,7 +22,7 @@ from evenkeel.core.backoff import Backoff
 from evenkeel.core.ports import Clock
 from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
-from evenkeel.serving.password_file import WatchedFile
+from evenkeel.serving.password_file import WatchedFile, is_name
 from evenkeel.serving.password_hash import matches
 
 log = structlog.get_logger(__name__)
@@ -38,7 +38,8 @@ FORGIVEN_AFTER_SECONDS = 300.0
 
 
 class FailedLogins:
-    """Failures by name, for a bounded number of names."""
+    """Failures by name, for a bounded number of names. Those that no user can have are counted together: clients choose
+    them, and they may be as long as a header."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -46,6 +47,7 @@ class FailedLogins:
 
     def strike(self, name: str) -> float:
         """Count a failure; returns the delay of the answer in seconds."""
+        name = name if is_name(name) else ""
         now = self._clock.monotonic()
         count, last = self._counts.pop(name, (0, now))
         count = 1 if now - last > FORGIVEN_AFTER_SECONDS else min(count + 1, 32)
