@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 from oslo_config import cfg
+from structlog.testing import capture_logs
 
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.key_manager_options import open_key_manager
 from evenkeel.key_managers.directory import DirectoryKeyManager
+
+BARBICAN = ("key_manager = barbican", "[barbican]", "auth_type = none", "endpoint = http://127.0.0.1:1")
 
 
 def configured(tmp_path: Path, *lines: str) -> cfg.ConfigOpts:
@@ -49,11 +52,37 @@ def test_another_key_manager_is_refused(tmp_path: Path) -> None:
         configured(tmp_path, "key_manager = rubbish")
 
 
+@pytest.mark.parametrize("name", ["cafile", "certfile", "keyfile"])
+def test_a_missing_file_for_barbicans_tls_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^barbican\.{name}: /no/such: no such file"):
+        open_key_manager(configured(tmp_path, *BARBICAN, f"{name} = /no/such"))
+
+
+def test_that_barbicans_certificate_is_not_verified_is_told(tmp_path: Path) -> None:
+    with capture_logs() as lines:
+        open_key_manager(configured(tmp_path, *BARBICAN, "insecure = true")).close()
+    assert [line["event"] for line in lines] == ["certificates of Barbican and Keystone are not verified"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ((), r"barbican\.auth_type: not set"),
+        (("auth_type = telepathy",), "barbican: .*telepathy"),
+        (("auth_type = password",), "barbican: .*auth_url"),
+        (("auth_type = password", "project_name = service"), r"barbican\.project_name: is not allowed"),
+    ],
+)
+def test_a_login_to_barbican_that_cannot_work_is_refused(tmp_path: Path, lines: tuple[str, ...], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        open_key_manager(configured(tmp_path, *BARBICAN[:2], *lines))
+
+
 @pytest.mark.parametrize(
     "lines",
     [
         ("key_manager = directory", "directory = /nonexistent", "directory_key_file = {key}"),
-        ("key_manager = barbican", "[barbican]", "auth_type = none", "endpoint = http://127.0.0.1:1"),
+        BARBICAN,
     ],
 )
 def test_the_api_and_the_agents_have_one_each_of_which_neither_waits_for_the_other(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from oslo_config import cfg
 
 from evenkeel.cmd.extras import pip_install
+from evenkeel.cmd.keystone_login import auth_type_missing, check_tls, keystone_adapter, register_keystone_options
 from evenkeel.cmd.vault_options import open_vault
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import CertificateStore, KeyManager
@@ -97,31 +98,35 @@ def _open_barbican(conf: cfg.ConfigOpts) -> OpenedKeyManager:
 
 def _adapters(conf: cfg.ConfigOpts) -> Callable[[ProjectId], Any]:
     """keystoneauth's adapter for each project, logged in for it. Raises :class:`ValueError`; nothing is sent yet."""
-    from keystoneauth1 import exceptions, loading
-
-    loading.register_auth_conf_options(conf, _GROUP)
-    loading.register_session_conf_options(conf, _GROUP)
-    loading.register_adapter_conf_options(conf, _GROUP)
-    kind = conf.barbican.auth_type
-    if not kind:
-        raise ValueError("barbican.auth_type: not set; password, none (with barbican.endpoint), … as keystoneauth's")
+    register_keystone_options(conf, _GROUP)
+    is_scoped = _is_scoped(conf)
 
     @lru_cache(maxsize=ADAPTERS_MAX)
     def adapter_of(project_id: ProjectId) -> Any:
-        scoped = any(option.dest == "project_id" for option in loading.get_plugin_loader(kind).get_options())
-        auth = loading.load_auth_from_conf_options(conf, _GROUP, **({"project_id": project_id} if scoped else {}))
-        session = loading.load_session_from_conf_options(conf, _GROUP, auth=auth)
-        session.timeout = session.timeout or conf.barbican.operation_timeout
-        adapter = loading.load_adapter_from_conf_options(conf, _GROUP, session=session)
+        scope = {"project_id": project_id} if is_scoped else {}
+        adapter = keystone_adapter(conf, _GROUP, timeout_seconds=conf.barbican.operation_timeout, **scope)
         adapter.service_type = adapter.service_type or "key-manager"
         return adapter
 
+    adapter_of(ProjectId("none"))
+    check_tls(conf, _GROUP, "Barbican")
+    return adapter_of
+
+
+def _is_scoped(conf: cfg.ConfigOpts) -> bool:
+    """Whether the kind of login is for a project. Raises :class:`ValueError` if it is not set or unknown, or if the
+    project is set."""
+    from keystoneauth1 import exceptions, loading
+
+    kind = conf.barbican.auth_type
+    if not kind:  # one of another section would not be for the project of each read
+        raise auth_type_missing(_GROUP)
     try:
+        options = loading.get_plugin_loader(kind).get_options()
         conf.register_opts(loading.get_auth_plugin_conf_options(kind), group=_GROUP)
         for name in ("project_id", "project_name"):
             if getattr(conf.barbican, name, None):  # not every kind of login has it
                 raise ValueError(f"barbican.{name}: is not allowed: each read is logged in for the project it is for")
-        adapter_of(ProjectId("none"))
     except (exceptions.ClientException, cfg.Error) as error:
         raise ValueError(f"barbican: {error}") from error
-    return adapter_of
+    return any(option.dest == "project_id" for option in options)

@@ -5,17 +5,14 @@ only where the extra ``neutron`` is installed.
 """
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import structlog
 from oslo_config import cfg
 
 from evenkeel.cmd.extras import pip_install
+from evenkeel.cmd.keystone_login import check_tls, keystone_adapter, register_keystone_options
 from evenkeel.core.ports import Network, Store
 from evenkeel.network.builtin import BuiltinNetwork
-
-log = structlog.get_logger(__name__)
 
 NETWORK = [
     cfg.StrOpt(
@@ -52,6 +49,7 @@ NEUTRON = [
     ),
 ]
 
+_GROUP = "neutron"
 INTERFACES = ("internal", "public")
 """Default of ``valid_interfaces``: the endpoints of Neutron in the service catalogue."""
 
@@ -77,43 +75,14 @@ def open_network(conf: cfg.ConfigOpts, store: Store) -> OpenedNetwork:
             f"network.driver: neutron needs {error.name}, which is not installed: {pip_install('neutron')}"
         ) from error
     timeout_seconds = conf.neutron.operation_timeout
-    session, adapter = _log_in(conf, timeout_seconds)
+    register_keystone_options(conf, _GROUP)
+    adapter = keystone_adapter(conf, _GROUP, timeout_seconds=timeout_seconds)
+    check_tls(conf, _GROUP, "Neutron")
     client = NeutronClient(
-        session,
+        adapter.session,
         endpoint=adapter.endpoint_override,
         region=adapter.region_name,
         interfaces=adapter.interface or list(INTERFACES),
     )
     network = NeutronNetwork(client, store.claims, store.device_ports, timeout_seconds=timeout_seconds)
     return OpenedNetwork(network, gives_back=True, close=network.close)
-
-
-def _log_in(conf: cfg.ConfigOpts, timeout_seconds: float) -> tuple[Any, Any]:
-    """keystoneauth's session and adapter; nothing is sent yet."""
-    from keystoneauth1 import exceptions, loading
-
-    group = "neutron"
-    loading.register_auth_conf_options(conf, group)
-    loading.register_session_conf_options(conf, group)
-    loading.register_adapter_conf_options(conf, group)
-    try:
-        auth = loading.load_auth_from_conf_options(conf, group)
-        if auth is None:
-            raise ValueError("neutron.auth_type: not set; none (with neutron.endpoint), password, … as keystoneauth's")
-        session = loading.load_session_from_conf_options(conf, group, auth=auth)
-        adapter = loading.load_adapter_from_conf_options(conf, group, session=session)
-    except (exceptions.ClientException, cfg.Error) as error:
-        raise ValueError(f"neutron: {error}") from error
-    _check_tls(conf.neutron)
-    session.timeout = session.timeout or timeout_seconds
-    return session, adapter
-
-
-def _check_tls(section: Any) -> None:
-    """Raises :class:`ValueError` for a missing file, which otherwise only the first request would detect."""
-    for name in ("cafile", "certfile", "keyfile"):
-        path = getattr(section, name)
-        if path and not Path(path).is_file():
-            raise ValueError(f"neutron.{name}: {path}: no such file")
-    if section.insecure:
-        log.warning("certificates of Neutron and Keystone are not verified")

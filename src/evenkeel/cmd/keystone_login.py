@@ -1,0 +1,57 @@
+"""Clients of OpenStack services, logged in at Keystone by keystoneauth. Its options for credentials, endpoint and
+verification of TLS are in the service's own section. keystoneauth must be installed.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import structlog
+from oslo_config import cfg
+
+log = structlog.get_logger(__name__)
+
+
+def register_keystone_options(conf: cfg.ConfigOpts, group: str) -> None:
+    """Make keystoneauth's options known in the section ``group``, except those of a kind of login."""
+    from keystoneauth1 import loading
+
+    loading.register_auth_conf_options(conf, group)
+    loading.register_session_conf_options(conf, group)
+    loading.register_adapter_conf_options(conf, group)
+
+
+def keystone_adapter(conf: cfg.ConfigOpts, group: str, *, timeout_seconds: float, **login: str) -> Any:
+    """keystoneauth's adapter, with its session, by the section ``group``; nothing is sent yet.
+
+    ``login``: in place of options with these names. ``timeout_seconds``: of a request, unless the section says another.
+    Raises :class:`ValueError` for credentials that are missing or no such kind.
+    """
+    from keystoneauth1 import exceptions, loading
+
+    try:
+        auth = loading.load_auth_from_conf_options(conf, group, **login)
+        if auth is None:
+            raise auth_type_missing(group)
+        session = loading.load_session_from_conf_options(conf, group, auth=auth)
+        adapter = loading.load_adapter_from_conf_options(conf, group, session=session)
+    except (exceptions.ClientException, cfg.Error) as error:
+        raise ValueError(f"{group}: {error}") from error
+    session.timeout = session.timeout or timeout_seconds
+    return adapter
+
+
+def auth_type_missing(group: str) -> ValueError:
+    """The error for a section without a kind of login."""
+    return ValueError(f"{group}.auth_type: not set; none (with {group}.endpoint), password, … as keystoneauth's")
+
+
+def check_tls(conf: cfg.ConfigOpts, group: str, service: str) -> None:
+    """Raises :class:`ValueError` for a missing file, which otherwise only the first request would detect; warns of
+    unverified certificates. ``service``: its name for the log."""
+    section = conf[group]
+    for name in ("cafile", "certfile", "keyfile"):
+        path = section[name]
+        if path and not Path(path).is_file():
+            raise ValueError(f"{group}.{name}: {path}: no such file")
+    if section.insecure:
+        log.warning(f"certificates of {service} and Keystone are not verified")
