@@ -1,9 +1,9 @@
 """A controller: the API, the scheduler and the callback queues in one process. Any number may run."""
 
 import asyncio
-import contextlib
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 
 import structlog
@@ -11,29 +11,17 @@ from oslo_config import cfg
 from prometheus_client import REGISTRY
 
 import evenkeel
-from evenkeel.api.app import create_app
-from evenkeel.cmd.api_thread import ThreadedChangeSink, run_beside
-from evenkeel.cmd.capabilities import load_capabilities
+from evenkeel.cmd.api_server import ApiServer
+from evenkeel.cmd.api_thread import run_beside
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controller_parts import ControllerParts, open_parts
-from evenkeel.cmd.endpoint import announce, listen, url_of
-from evenkeel.cmd.key_manager_options import open_key_manager
-from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level
-from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint
-from evenkeel.cmd.network_options import open_network
+from evenkeel.cmd.endpoint import listen, url_of
+from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
 from evenkeel.cmd.reloading import Action, Reloading
-from evenkeel.cmd.runtime import (
-    NEIGHBOUR_RETRY_SECONDS,
-    SystemClock,
-    new_id,
-    on_stop_signal,
-    start_bus,
-    tune_collector,
-)
+from evenkeel.cmd.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
 from evenkeel.cmd.series_options import traffic_settings
-from evenkeel.cmd.server_tls import API_CERTIFICATE_OPTIONS, api_tls
 from evenkeel.cmd.service_manager import Heart, ServiceManager
-from evenkeel.cmd.serving import Server, run_serving, server_of
+from evenkeel.cmd.serving import run_serving
 from evenkeel.cmd.surroundings import Surroundings
 from evenkeel.controller.presence import Presence
 from evenkeel.controller.service import Controller
@@ -43,9 +31,7 @@ from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.core.ports import Store
 from evenkeel.metrics.load_balancers import TrafficCollector
 from evenkeel.metrics.system import SystemCollector
-from evenkeel.serving.accepting import AT_ONCE
-from evenkeel.store.engine.database import Database, without_password
-from evenkeel.store.engine.statement_count import count_statements
+from evenkeel.store.engine.database import without_password
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +65,7 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surr
             log.error("the connection to the parent failed", exc_info=error)
         if not serving.done():
             serving.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
+        with suppress(asyncio.CancelledError):
             await serving
     finally:
         stopped.cancel()
@@ -95,14 +81,30 @@ async def serve(
 ) -> None:
     """Start store and bus as soon as they are reachable, then serve until cancelled."""
     systemd = around.service_manager
-    store, bus, network = parts.store, parts.bus, parts.network
     systemd.status("waiting for the database and the message broker")
-    await start_store(store, parts.environments, conf)
-    log.info("database ready", schema=store.schema_revision)
-    await start_bus(bus)
-    controller = Controller(
+    await start_store(parts.store, parts.environments, conf)
+    log.info("database ready", schema=parts.store.schema_revision)
+    await start_bus(parts.bus)
+    heart = Heart()
+    async with AsyncExitStack() as ending:
+        watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
+        ending.callback(watching.cancel)  # last: stopping takes some seconds
+        controller = open_controller(conf, parts, around)
+        ending.push_async_callback(controller.stop)
+        ending.callback(systemd.stopping)
+        await controller.start()
+        await expose_metrics(conf, parts, around, ending)
+        api = ApiServer(conf, parts, around, controller, heart)
+        reloading({**api.reload_actions(), METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}).listen()
+        await run_beside(api.run, name="api")
+
+
+def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Surroundings) -> Controller:
+    """The controller, not started yet."""
+    store, network = parts.store, parts.network
+    return Controller(
         store=store,
-        bus=bus,
+        bus=parts.bus,
         clock=SystemClock(),
         settings=settings(conf),
         network=network.network if network.gives_back else None,
@@ -113,15 +115,22 @@ async def serve(
             host=around.place(socket.gethostname()),
             url=url_of(around.listening, conf),
             version=evenkeel.__version__,
-            problem=bus.problem,
+            problem=parts.bus.problem,
         ),
     )
-    await controller.start()
-    collectors: list[SystemCollector | TrafficCollector] = [SystemCollector(store.operators, bus.problem)]
+
+
+async def expose_metrics(
+    conf: cfg.ConfigOpts, parts: ControllerParts, around: Surroundings, ending: AsyncExitStack
+) -> None:
+    """Serve the metrics, or have the parent serve them. ``ending``: takes them out of the registry again."""
+    store = parts.store
+    collectors: list[SystemCollector | TrafficCollector] = [SystemCollector(store.operators, parts.bus.problem)]
     if conf.metrics.load_balancers_max:
         collectors.append(TrafficCollector(store.reports, limit=conf.metrics.load_balancers_max))
     for collector in collectors:
         REGISTRY.register(collector)
+        ending.callback(REGISTRY.unregister, collector)
 
     async def refresh() -> None:
         for collector in collectors:
@@ -131,112 +140,6 @@ async def serve(
         await parts.metrics.start(refresh)
     else:
         around.parent.expose(refresh)
-    driver = ThreadedChangeSink(controller.driver)
-
-    async def serve_api(stop: asyncio.Event) -> None:
-        tenants = store.beside()
-        count_statements(tenants.database, enabled=conf.debug)
-        counted.append(tenants.database)
-        theirs = open_network(conf, tenants)
-        # of its own: what tenants have read takes no turn from agents and renewals
-        their_keys = open_key_manager(conf)
-        app = create_app(
-            store=tenants,
-            network=theirs.network,
-            driver=driver,
-            default_provider=conf.default_provider or (parts.environments[0].name if parts.environments else ""),
-            capabilities=load_capabilities(),
-            max_body_bytes=conf.api.max_body_bytes,
-            max_page_items=conf.api.max_page_items,
-            identity=parts.admission.identity,
-            policy=parts.admission.policy,
-            rate_limit=parts.admission.rate_limit,
-            addresses=parts.addresses,
-            certificates=their_keys.certificates,
-            key_manager=their_keys.key_manager,
-            tls=parts.tls,
-            broker_problem=bus.problem,
-            traffic=controller.traffic,
-            activity=controller.activity,
-        )
-        tune_collector()
-        beating = asyncio.create_task(heart.beat())
-        server = server_of(app, conf, accept_at_once=1 if around.worker else AT_ONCE)
-        servers.append(server)
-        try:
-            await serve_until(stop, server, around, conf, app.end_streams)
-        finally:
-            beating.cancel()
-            their_keys.close()
-            theirs.close()
-            await tenants.close()
-
-    servers: list[Server] = []
-    counted: list[Database] = []
-    reloading(reload_actions(conf, servers, counted, parts.metrics)).listen()
-    heart = Heart()
-    watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
-    try:
-        await run_beside(serve_api, name="api")
-    finally:
-        systemd.stopping()
-        for collector in collectors:
-            REGISTRY.unregister(collector)
-        await controller.stop()
-        watching.cancel()
-
-
-def reload_actions(
-    conf: cfg.ConfigOpts, servers: Sequence[Server], counted: Sequence[Database], metrics: MetricsEndpoint
-) -> Mapping[tuple[str, ...], Action]:
-    """What a SIGHUP does. ``counted``: databases whose statements are counted at debug level."""
-
-    def use_debug(changed: cfg.ConfigOpts) -> None:
-        set_log_level(changed)
-        for database in counted:
-            count_statements(database, enabled=changed.debug)
-
-    def use_certificate(changed: cfg.ConfigOpts) -> None:
-        tls = api_tls(changed)
-        if (tls is None) != (not conf.api.ssl_cert_file):
-            raise ValueError("api.ssl_cert_file: HTTPS is turned on and off by a restart")
-        if tls is not None:
-            for server in servers:
-                server.use(tls)
-
-    return {
-        LOG_OPTIONS: use_debug,
-        API_CERTIFICATE_OPTIONS: use_certificate,
-        METRICS_CERTIFICATE_OPTIONS: metrics.reload,
-    }
-
-
-async def serve_until(
-    stop: asyncio.Event,
-    server: Server,
-    around: Surroundings,
-    conf: cfg.ConfigOpts,
-    end_streams: Callable[[], None],
-) -> None:
-    """Serve, log the address, and finish requests in progress when stopped."""
-
-    async def end() -> None:
-        await stop.wait()
-        end_streams()
-        server.should_exit = True
-
-    ending = asyncio.create_task(end())
-    try:
-        # before anybody is told; what connects waits in the queue until the server accepts, in a moment
-        around.listening.listen(server.config.backlog)
-        host, port = around.listening.getsockname()[:2]
-        log.info("API listening", host=host, port=port, identity=conf.identity.kind)
-        around.service_manager.ready()
-        if around.parent is None:
-            announce(conf.api.endpoint_file, url_of(around.listening, conf))
-        await server.serve(sockets=[around.listening])
-    finally:
-        ending.cancel()
 
 
 async def start_store(store: Store, environments: list[Environment], conf: cfg.ConfigOpts) -> None:
