@@ -1,5 +1,6 @@
 """The configuration of F5's agent and Neutron, imported: our own option check takes what comes of it."""
 
+import errno
 import json
 import stat
 import warnings
@@ -134,6 +135,40 @@ def test_files_that_are_there_are_replaced_only_by_force(evenkeel: Run, files: t
     assert (tmp_path / "new" / "agent.ini").read_text() == "mine"
     assert evenkeel(*files, "--force").code == 1
     assert stat.S_IMODE((tmp_path / "new" / "agent.ini").stat().st_mode) == 0o600
+
+
+def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(
+    evenkeel: Run, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "new"
+    (folder / ".icontrol_password.new").mkdir(parents=True)  # in the place of the file that would be renamed
+    ran = evenkeel(*files)
+    assert ran.code == 2 and str(folder) in ran.err
+    assert [file.name for file in folder.iterdir()] == [".icontrol_password.new"]
+
+
+def test_what_is_no_file_is_not_replaced_by_force(evenkeel: Run, files: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "new" / "icontrol_password").mkdir(parents=True)
+    ran = evenkeel(*files, "--force")
+    assert ran.code == 2 and "icontrol_password: no file" in ran.err
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["icontrol_password"]
+
+
+def test_files_that_were_renamed_before_a_failure_are_named(
+    evenkeel: Run, files: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.replace
+
+    def replace(self: Path, target: Path) -> Path:
+        if target.name == "agent.ini":
+            raise OSError(errno.EIO, "Input/output error")
+        return real(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", replace)
+        ran = evenkeel(*files)
+    assert ran.code == 2 and "Input/output error; new are only controller.ini" in ran.err
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["controller.ini"]
 
 
 def test_what_needs_somebody_is_a_problem(evenkeel: Run, tmp_path: Path) -> None:

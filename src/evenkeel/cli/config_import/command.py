@@ -3,6 +3,7 @@
 import os
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +74,31 @@ def _sections(path: str) -> Sections:
 
 
 def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
-    """All files or none. Raises :class:`UsageError`."""
+    """Write all files beside their places first, then rename each: all or none, unless a rename fails. Raises
+    :class:`UsageError`, which names those that are in place then."""
     there: Sequence[str] = [name for name in files if (folder / name).exists()]
     if there and not replace:
         raise UsageError(f"{folder}: {', '.join(there)} exist; --force replaces them")
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for name, text in files.items():
-            new = folder / f".{name}.new"
-            new.unlink(missing_ok=True)
-            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(text)
-            new.replace(folder / name)
-    except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}") from None
+    if others := [name for name in there if not (folder / name).is_file()]:
+        raise UsageError(f"{folder}: {', '.join(others)}: no file, which cannot be replaced")
+    placed: list[str] = []
+    with ExitStack() as ending:
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            written = {name: _written(folder / f".{name}.new", text, ending) for name, text in files.items()}
+            for name, new in written.items():
+                new.replace(folder / name)
+                placed.append(name)
+        except OSError as error:
+            rest = f"; new are only {', '.join(placed)}" if placed else ""
+            raise UsageError(f"{folder}: {error.strerror}{rest}") from None
+
+
+def _written(new: Path, text: str, ending: ExitStack) -> Path:
+    """A new file, which ``ending`` removes if it is still there. Raises :class:`OSError`."""
+    new.unlink(missing_ok=True)
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    ending.callback(new.unlink, missing_ok=True)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    return new
