@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from evenkeel.cmd import haproxyd
 from evenkeel.cmd.configuration.loading import load
 from evenkeel.cmd.haproxyd_options import HAPROXYD, daemon_settings, http_settings
 from evenkeel.haproxyd.api.credentials import read_hashes
@@ -78,6 +79,28 @@ def test_add_agent_refuses_in_one_line(tmp_path: Path, name: str, typed: str) ->
     assert "refused: " in said and "Traceback" not in said
     assert typed.strip() not in said
     assert not (tmp_path / "credentials").exists()
+
+
+def test_add_agent_adds_to_nothing_but_a_password_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine"
+    file.write_text("[haproxyd]\nname = h\n")
+    file.chmod(0o600)
+    code, said = run(
+        "--config-file", config(tmp_path, credentials_file=file), "--add-agent", "a", typed="a long enough password\n"
+    )
+    assert code == 2
+    assert f"{file}: line 1: " in said and "Traceback" not in said
+    assert file.read_text() == "[haproxyd]\nname = h\n"
+
+
+def test_a_password_of_an_agent_that_is_typed_is_typed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = iter(["a long enough password", "another long password", *["a long enough password"] * 2])
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(typed))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    with pytest.raises(ValueError, match="--add-agent agent-1: The passwords differ"):
+        haproxyd.add(tmp_path / "credentials", "agent-1")
+    assert haproxyd.add(tmp_path / "credentials", "agent-1") == 0
+    assert list(read_hashes(tmp_path / "credentials")) == ["agent-1"]
 
 
 def test_a_missing_certificate_or_credential_is_exit_code_2_by_name(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ when it stops.
 
 import argparse
 import asyncio
-import getpass
 import os
 import resource
 import socket
@@ -21,13 +20,14 @@ from evenkeel.cmd.configuration.sections import HAPROXYD
 from evenkeel.cmd.haproxyd_options import daemon_name, daemon_settings, http_settings
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level, set_up_logs
 from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS, MetricsEndpoint, metrics_tls
+from evenkeel.cmd.passwords import new_password
 from evenkeel.cmd.reloading import Reloading, ignore_hangup
 from evenkeel.cmd.runtime import on_stop_signal
 from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.start_log import log_start
 from evenkeel.cmd.tracing_options import open_tracing
 from evenkeel.config.problems import Problems
-from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.errors import EvenKeelError, Invalid
 from evenkeel.haproxyd.api.credentials import Credentials, add_agent
 from evenkeel.haproxyd.api.tls import CertificateFiles, make_certificates, server_context
 from evenkeel.haproxyd.daemon import HaproxyDaemon, lock
@@ -179,8 +179,11 @@ def init(folder: Path, hosts: Sequence[str] | None) -> int:
 
 
 def add(file: Path, name: str) -> int:
-    """Read a password from the terminal or a pipe, and store its hash."""
-    password = getpass.getpass(f"password of {name}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    """Read a password from the terminal or a pipe, and store its hash. Raises :class:`ValueError`, :class:`OSError`."""
+    try:
+        password = new_password(name, from_stdin=not sys.stdin.isatty())
+    except Invalid as error:
+        raise ValueError(f"--add-agent {name}: {error}") from error
     add_agent(file, name, password)
     print(f"{name} may use the daemons that read {file}; a running one reads it at the next request")
     return 0

@@ -4,7 +4,6 @@ Passwords are read from the terminal or from standard input, never from the comm
 """
 
 import argparse
-import getpass
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +11,10 @@ from pathlib import Path
 from evenkeel.api.identity.users import checked_user, line_of, read_users
 from evenkeel.api.policy.defaults import roles
 from evenkeel.cmd.configuration.nearest import meant
+from evenkeel.cmd.passwords import new_password
 from evenkeel.core.errors import Invalid
-from evenkeel.serving.password_file import replace_line
-from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX, PasswordHash, hash_password, new_salt
+from evenkeel.serving.password_file import put_line, replace_line
+from evenkeel.serving.password_hash import PasswordHash, hash_password, new_salt
 
 DEFAULT_FILE = "/etc/evenkeel/users"
 
@@ -55,16 +55,14 @@ def _add(options: argparse.Namespace) -> None:
     if not options.other_roles:
         _check_roles(options.roles.split(","))
     checked_user(options.name, options.project, options.roles.split(","), PasswordHash(salt=b"", key=b""))
-    password = _password(from_stdin=options.password_stdin)
+    password = new_password(options.name, from_stdin=options.password_stdin)
     user = checked_user(
         options.name,
         options.project,
         options.roles.split(","),
         hash_password(password, new_salt()),
     )
-    if options.file.exists():
-        read_users(options.file)  # refuses to add to a file that is not a password file
-    replace_line(options.file, user.name, line_of(user))
+    put_line(options.file, user.name, line_of(user), read_users)
 
 
 def _check_roles(named: Sequence[str]) -> None:
@@ -76,15 +74,6 @@ def _check_roles(named: Sequence[str]) -> None:
                 f"roles: {role[:64]!r} is not one of {', '.join(sorted(known))} (--other-roles accepts those of a"
                 f" policy file){meant(role, known)}"
             )
-
-
-def _password(*, from_stdin: bool) -> str:
-    if from_stdin:
-        return sys.stdin.readline(PASSWORD_BYTES_MAX * 4).removesuffix("\n")
-    password = getpass.getpass("Password: ")
-    if getpass.getpass("Again: ") != password:
-        raise Invalid("The passwords differ.")
-    return password
 
 
 def _delete(options: argparse.Namespace) -> None:

@@ -63,6 +63,14 @@ def read_private(path: Path) -> str:
         raise Invalid("not UTF-8.") from error
 
 
+def put_line(path: Path, name: str, line: str, read: Callable[[Path], object]) -> None:
+    """Add the line of a name, or replace it. ``read``: reads the file as those that use it do. Raises :class:`OSError`;
+    :class:`Invalid` for a file that is no such password file, or that others may read."""
+    if path.exists():
+        read(path)
+    replace_line(path, name, line)
+
+
 def replace_line(path: Path, name: str, line: str | None) -> None:
     """Replace or remove the line of a name; all other lines stay, including comments. Raises :class:`OSError`."""
     there = path.read_text().splitlines() if path.exists() else []

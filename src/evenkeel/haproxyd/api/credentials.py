@@ -16,7 +16,7 @@ import structlog
 from evenkeel.core.errors import Invalid
 from evenkeel.serving.basic_auth import basic_credentials
 from evenkeel.serving.login_queue import LoginQueue, TooManyAttempts
-from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, read_private, replace_line
+from evenkeel.serving.password_file import WatchedFile, is_name, parse_lines, put_line, read_private
 from evenkeel.serving.password_hash import (
     PASSWORD_BYTES_MAX,
     PasswordHash,
@@ -43,7 +43,7 @@ class WrongCredentials(Exception):
 def add_agent(file: Path, name: str, password: str) -> None:
     """Add an agent, or change its password. Replaces the whole file, mode 0600.
 
-    Raises :class:`ValueError` naming what is not allowed.
+    Raises :class:`OSError`, and :class:`ValueError` naming what is not allowed, or the file if it is no password file.
     """
     if not is_name(name):
         raise ValueError(f"name: {name!r} is not 1 to 64 letters, digits or . _ @ -, beginning with a letter or digit")
@@ -51,7 +51,10 @@ def add_agent(file: Path, name: str, password: str) -> None:
         raise ValueError(
             f"password: must have at least {PASSWORD_CHARS_MIN} characters, at most {PASSWORD_BYTES_MAX} bytes, no NUL"
         )
-    replace_line(file, name, f"{name}:{format_hash(hash_password(password, new_salt()))}")
+    try:
+        put_line(file, name, f"{name}:{format_hash(hash_password(password, new_salt()))}", read_hashes)
+    except Invalid as error:
+        raise ValueError(f"{file}: {error}") from error
 
 
 def read_hashes(file: Path) -> dict[str, PasswordHash]:

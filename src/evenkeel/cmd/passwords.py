@@ -1,0 +1,18 @@
+"""New passwords: from the terminal or from standard input, never from the command line, which other users can see."""
+
+import getpass
+import sys
+
+from evenkeel.core.errors import Invalid
+from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX
+
+
+def new_password(name: str, *, from_stdin: bool) -> str:
+    """The password of ``name``: typed twice, or the first line of standard input, of which no more is read than a
+    password may have. Raises :class:`Invalid` if the two differ."""
+    if from_stdin:
+        return sys.stdin.readline(PASSWORD_BYTES_MAX * 4).removesuffix("\n")
+    password = getpass.getpass(f"password of {name}: ")
+    if getpass.getpass("again: ") != password:
+        raise Invalid("The passwords differ.")
+    return password
