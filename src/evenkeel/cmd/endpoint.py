@@ -5,6 +5,8 @@ from pathlib import Path
 
 from oslo_config import cfg
 
+from evenkeel.core.addresses import host_and_port
+
 
 def bound_socket(section: str, host: str, port: int) -> socket.socket:
     """Bound to ``bind_host`` and ``bind_port`` of the section of options. Raises :class:`ValueError`."""
@@ -14,7 +16,7 @@ def bound_socket(section: str, host: str, port: int) -> socket.socket:
         made.bind((host, port))
     except OSError as error:
         made.close()
-        place = f"{section}.bind_host, {section}.bind_port: {host}:{port}"
+        place = f"{section}.bind_host, {section}.bind_port: {host_and_port(host, port)}"
         raise ValueError(f"{place}: {error.strerror or error}") from error
     return made
 
@@ -27,7 +29,7 @@ def listen(conf: cfg.ConfigOpts) -> socket.socket:
 def url_of(listening: socket.socket, conf: cfg.ConfigOpts) -> str:
     """The API's URL on this host."""
     host, port = listening.getsockname()[:2]
-    return f"{'https' if conf.api.ssl_cert_file else 'http'}://{host}:{port}"
+    return f"{'https' if conf.api.ssl_cert_file else 'http'}://{host_and_port(host, port)}"
 
 
 def announce(endpoint_file: str | None, url: str) -> None:

@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from evenkeel.config.addresses import ADDRESSES, address_rules
 from evenkeel.config.connections import connection_options
-from evenkeel.core.addresses import parsed_address
+from evenkeel.core.addresses import host_and_port, parsed_address
 from evenkeel.haproxyd.api.http_settings import HttpSettings
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -154,7 +154,7 @@ def _syslog_server(name: str, text: str) -> str:
         raise ValueError(
             f"{name}: {text!r}: an IPv4 address, or an IPv6 address in brackets, with a port is allowed: 192.0.2.1:514"
         ) from None
-    return f"[{address}]:{int(port)}" if address.version == 6 else f"{address}:{int(port)}"
+    return host_and_port(str(address), int(port))
 
 
 def http_settings(conf: cfg.ConfigOpts) -> HttpSettings:

@@ -76,6 +76,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def host_and_port(host: str, port: int) -> str:
+    """Both as URLs have them: an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 class AddressRange(NamedTuple):
     """From the first to the last address, both included."""
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote
 
 from yarl import URL
 
+from evenkeel.core.addresses import host_and_port
 from evenkeel.core.values import Value
 
 HEARTBEAT_SECONDS = 5
@@ -34,7 +35,7 @@ class Node(Value):
     tls_verify: bool = True
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_and_port(self.host, self.port)
 
     def __repr__(self) -> str:
         return f"Node({self})"  # hides the password in logs and tracebacks

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from evenkeel.core.addresses import host_and_port
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.api.credentials import Credentials
 from evenkeel.haproxyd.api.handlers import AGENT, Handlers, answer
@@ -78,13 +79,12 @@ class HttpsServer:
             listening = await _bind(host, port)
         except OSError as error:
             await self._runner.cleanup()
-            raise ValueError(f"bind_host, bind_port: {host}:{port}: {error.strerror or error}") from error
+            raise ValueError(f"bind_host, bind_port: {host_and_port(host, port)}: {error.strerror or error}") from error
         taken = listening[0].getsockname()
         self._address = (str(taken[0]), int(taken[1]))
         for each in listening:
             self._accept(each)
-        shown = f"[{taken[0]}]" if ":" in taken[0] else taken[0]
-        return f"https://{shown}:{taken[1]}"
+        return f"https://{host_and_port(*self._address)}"
 
     def use(self, context: ssl.SSLContext) -> None:
         """New connections use this certificate."""
