@@ -1,5 +1,6 @@
 """Logs refusals at a bounded rate: the first one at once, then sums."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from time import monotonic
@@ -12,22 +13,32 @@ EVERY_SECONDS = 10.0
 
 
 class RefusalLog:
-    """Counts the reasons of refused connections and requests, and logs them periodically."""
+    """Counts the reasons of refused connections and requests, and logs them, at most every :data:`EVERY_SECONDS`."""
 
     def __init__(self, server: str, *, monotonic: Callable[[], float] = monotonic) -> None:
         """``server``: name of the server, for processes with several."""
         self._server = server
         self._monotonic = monotonic
         self._counts: Counter[str] = Counter()
+        self._last_peer = ""
         self._next_at = float("-inf")
+        self._telling: asyncio.TimerHandle | None = None
 
     def add(self, reason: str, peer: str = "") -> None:
-        """Count one. ``reason``: one of few constant texts; ``peer``: the log shows the last one."""
+        """Count one, in an event loop. ``reason``: one of few constant texts; ``peer``: the log shows the last one."""
         self._counts[reason] += 1
-        now = self._monotonic()
-        if now < self._next_at:
-            return
-        self._next_at = now + EVERY_SECONDS
+        self._last_peer = peer
+        wait_seconds = self._next_at - self._monotonic()
+        if wait_seconds <= 0:
+            self._tell()
+        elif self._telling is None:  # there may be no further one
+            self._telling = asyncio.get_running_loop().call_later(wait_seconds, self._tell)
+
+    def _tell(self) -> None:
+        if self._telling is not None:
+            self._telling.cancel()
+            self._telling = None
+        self._next_at = self._monotonic() + EVERY_SECONDS
         counts, self._counts = self._counts, Counter()
         for why, count in counts.items():
-            log.warning("refused", server=self._server, reason=why, count=count, last_peer=peer)
+            log.warning("refused", server=self._server, reason=why, count=count, last_peer=self._last_peer)

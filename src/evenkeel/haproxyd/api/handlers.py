@@ -113,7 +113,7 @@ class Handlers:
 
     async def events(self, request: web.Request) -> web.Response:
         """``GET /v1/events``"""
-        after = int(_number(request, "after", NUMBER_MAX))
+        after = _integer(request, "after", NUMBER_MAX)
         wait_seconds = _number(request, "wait", self._settings.events_wait_seconds_max)
         if self._waiting >= self._settings.events_waiting_max:
             raise DaemonRefused("busy", f"{self._waiting} are waiting for events; try again later")
@@ -125,7 +125,7 @@ class Handlers:
 
     async def journal(self, request: web.Request) -> web.Response:
         """``GET /v1/journal``"""
-        return answer(self._journal.after(int(_number(request, "after", NUMBER_MAX))))
+        return answer(self._journal.after(_integer(request, "after", NUMBER_MAX)))
 
     async def _change(self, request: web.Request, *, complete: bool) -> web.Response:
         name = _name(request)
@@ -197,8 +197,17 @@ def _name(request: web.Request) -> str:
     return name
 
 
+def _integer(request: web.Request, key: str, most: int) -> int:
+    """A query parameter from 0 to ``most``; 0 if it is absent. Raises :class:`DaemonRefused`."""
+    text = request.query.get(key, "0")
+    if not re.fullmatch(r"[0-9]{1,16}", text) or int(text) > most:
+        raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not an integer from 0 to {most}")
+    return int(text)
+
+
 def _number(request: web.Request, key: str, most: float) -> float:
-    """An integer query parameter; 0 if it is absent."""
+    """A query parameter from 0 to ``most``, perhaps with a fraction; 0 if it is absent. Raises
+    :class:`DaemonRefused`."""
     text = request.query.get(key, "0")
     if not re.fullmatch(r"[0-9]{1,16}(\.[0-9]{1,6})?", text) or float(text) > most:
         raise DaemonRefused("invalid", f"{key}: {text[:40]!r} is not a number from 0 to {most:g}")
