@@ -2,7 +2,6 @@
 
 import ssl
 from collections.abc import Awaitable, Callable
-from ipaddress import ip_address
 
 import structlog
 from oslo_config import cfg
@@ -10,6 +9,7 @@ from prometheus_client import REGISTRY
 
 from evenkeel.cmd.endpoint import bound_socket
 from evenkeel.cmd.server_tls import server_tls
+from evenkeel.core.addresses import is_loopback
 from evenkeel.metrics.server import Expose, ScrapeServer, expose_registry
 
 log = structlog.get_logger(__name__)
@@ -63,11 +63,3 @@ def metrics_tls(conf: cfg.ConfigOpts) -> ssl.SSLContext | None:
     """None: plain HTTP. Raises :class:`ValueError`."""
     files = conf.metrics.ssl_cert_file, conf.metrics.ssl_key_file, conf.metrics.ssl_client_ca_file
     return server_tls("metrics", *files)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only processes of this host reach the address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -8,13 +8,13 @@ socket, and only messages of a partition's current worker are accepted.
 import asyncio
 import re
 import socket
-import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
 from evenkeel.core.values import Value
+from evenkeel.haproxyd.health.peer_credentials import ANCILLARY_BYTES, sender_pid
 from evenkeel.haproxyd.health.private_socket import bound_socket
 from evenkeel.haproxyd.ports import PartitionEvent
 
@@ -23,9 +23,6 @@ log = structlog.get_logger(__name__)
 DATAGRAM_BYTES_MAX = 2048
 """HAProxy's lines have at most 1,024 bytes; longer datagrams are truncated."""
 DATAGRAMS_AT_ONCE = 64
-_SCM_CREDENTIALS = 2
-_CREDENTIALS = struct.Struct("=iII")
-"""``struct ucred``: pid, uid, gid; unix(7)."""
 _TAG = re.compile(r"(?:.* |<\d{1,3}>)(?P<tag>[A-Za-z0-9][\w.:-]{0,126})\[\d{1,10}", re.DOTALL)
 _HEALTH = re.compile(r"(?:Backup )?Server (?P<backend>[^\s/]+)/(?P<server>[^\s/]+) is (?P<state>UP|DOWN)\b")
 """Does not match "was DOWN and now enters maintenance", which is not a result of a health check."""
@@ -121,10 +118,10 @@ class HealthLogListener:
         """Receive at most :data:`DATAGRAMS_AT_ONCE`, so that the event loop is not blocked."""
         for _ in range(DATAGRAMS_AT_ONCE):
             try:
-                datagram, ancillary, _, _ = bound.recvmsg(DATAGRAM_BYTES_MAX + 1, socket.CMSG_SPACE(_CREDENTIALS.size))
+                datagram, ancillary, _, _ = bound.recvmsg(DATAGRAM_BYTES_MAX + 1, ANCILLARY_BYTES)
             except OSError:  # no more datagrams
                 return
-            self._received(datagram, _sender_pid(ancillary))
+            self._received(datagram, sender_pid(ancillary))
 
     def _received(self, datagram: bytes, pid: int) -> None:
         line = parse_health_line(datagram)
@@ -137,12 +134,3 @@ class HealthLogListener:
         self._on_event(
             PartitionEvent(partition=line.tag, backend=line.backend, server=line.server, up=line.up, text=line.text)
         )
-
-
-def _sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
-    """The sender's pid from the kernel; 0 if there is none."""
-    for level, kind, content in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, _SCM_CREDENTIALS) and len(content) == _CREDENTIALS.size:
-            pid, _, _ = _CREDENTIALS.unpack(content)
-            return int(pid)
-    return 0

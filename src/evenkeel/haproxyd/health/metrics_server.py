@@ -6,9 +6,7 @@ load balancer.
 """
 
 import asyncio
-import contextlib
 import socket
-import struct
 import time
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +17,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.health.metrics import CONTENT_TYPE, STATISTICS, metrics
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
+from evenkeel.haproxyd.health.peer_credentials import peer_pid
 from evenkeel.haproxyd.health.private_socket import bound_socket
 
 log = structlog.get_logger(__name__)
@@ -29,8 +28,6 @@ second."""
 CONNECTIONS_MAX = 256
 HEAD_BYTES_MAX = 64 * 1024
 LIMIT_SECONDS = 15.0
-_CREDENTIALS = struct.Struct("=iII")
-"""``struct ucred``: pid, uid, gid; unix(7)."""
 _REASONS = {200: "OK", 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable"}
 
 
@@ -95,7 +92,7 @@ class MetricsServer:
             if self._connections <= CONNECTIONS_MAX:
                 async with asyncio.timeout(LIMIT_SECONDS):
                     head = await reader.readuntil(b"\r\n\r\n")
-                    status, text = await self._answer(_peer_pid(writer), head)
+                    status, text = await self._answer(peer_pid(writer.get_extra_info("socket")), head)
                     writer.write(_response(status, text))
                     await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
@@ -133,15 +130,6 @@ def _of_listener(partition: ObservedPartition, name: str) -> wire.LoadBalancerCo
     """The load balancer that has this metrics listener."""
     balancers = partition.held.values()
     return next((one for one in balancers if any(each.metrics and each.name == name for each in one.frontends)), None)
-
-
-def _peer_pid(writer: asyncio.StreamWriter) -> int:
-    """The connecting process's pid from the kernel; 0 if there is none."""
-    with contextlib.suppress(OSError, struct.error):
-        connection = writer.get_extra_info("socket")
-        pid, _, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-        return int(pid)
-    return 0
 
 
 def _response(status: int, text: str) -> bytes:

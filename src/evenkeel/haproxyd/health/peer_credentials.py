@@ -1,0 +1,32 @@
+"""Which process is at the other end of a UNIX socket, by the kernel (unix(7))."""
+
+import socket
+import struct
+from collections.abc import Iterable
+
+_UCRED = struct.Struct("=iII")
+"""``struct ucred``: pid, uid, gid."""
+_SCM_CREDENTIALS = 2
+ANCILLARY_BYTES = socket.CMSG_SPACE(_UCRED.size)
+"""To receive with a datagram for its sender's credentials."""
+
+
+def sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
+    """Of a datagram that was received with ``ancillary`` over a socket with SO_PASSCRED; 0 if it is unknown."""
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, _SCM_CREDENTIALS) and len(content) == _UCRED.size:
+            return _pid(content)
+    return 0
+
+
+def peer_pid(connection: socket.socket) -> int:
+    """Of the process that has connected; 0 if it is unknown."""
+    try:
+        return _pid(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+    except (OSError, struct.error):
+        return 0
+
+
+def _pid(ucred: bytes) -> int:
+    pid, _, _ = _UCRED.unpack(ucred)
+    return int(pid)
