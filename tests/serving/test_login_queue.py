@@ -100,4 +100,4 @@ async def test_memory_is_bounded_whatever_a_header_says(monkeypatch: pytest.Monk
         assert not await checks.is_right(b"%d" % n, f"{n}" + "x" * 10_000, lambda: False)
     held = vars(vars(checks)["_suspects"])["_until"]
     assert len(held) == 10 and max(map(len, held)) <= 64
-    assert not vars(checks)["_tries"]
+    assert not vars(checks)["_attempts"]

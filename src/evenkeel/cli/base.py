@@ -43,9 +43,9 @@ class ListCommand(ApiCommand, Lister):
     narrow: ClassVar[Mapping[str, str]] = {}
     """Columns of a table that fits a terminal of 80 columns, with their titles; empty: all of them."""
     short_ids: ClassVar[frozenset[str]] = frozenset()
-    last_segments: ClassVar[frozenset[str]] = frozenset()
-    """Columns with URLs of which a narrow table shows what is behind the last slash."""
     """Columns whose UUIDs such a table cuts to eight characters, by which commands find them."""
+    last_segments: ClassVar[frozenset[str]] = frozenset()
+    """Columns with URLs of which such a table shows what is behind the last slash."""
 
     def get_parser(self, prog_name: str) -> Any:
         """The width of tables, and whether to repeat."""

@@ -59,7 +59,7 @@ class ShowEnhancedService(ShowCommand):
 
 class CheckEnhancedServices(ApiCommand):
     """Check the files of a directory, and with --environment whether its agents have the same; without a directory what
-    agents have. Problems are printed, and the exit code is 5.
+    agents have. Problems are printed, and the exit code is 1.
     """
 
     def get_parser(self, prog_name: str) -> Any:

@@ -19,7 +19,7 @@ SUSPECT_SECONDS = 60.0
 """How long an address that sent a wrong password stays in the separate queue."""
 SUSPECTS_MAX = 4096
 WAITING_MAX = 64
-"""LoginQueue that wait in one queue; more are turned away."""
+"""Attempts that wait in one queue; more are turned away."""
 OF_PEER_MAX = 16
 """Of these, from one address."""
 PEER_CHARACTERS_MAX = 64
@@ -58,7 +58,7 @@ class LoginAttempt(Value):
 
 
 class _Lane:
-    """LoginQueue that wait, by address; addresses take turns."""
+    """Attempts that wait, by address; addresses take turns."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, deque[LoginAttempt]] = OrderedDict()
@@ -86,11 +86,11 @@ class _Lane:
         """The next check; its address moves to the end of the round."""
         if not self._waiting:
             return None
-        peer, tries = self._waiting.popitem(last=False)
-        one = tries.popleft()
+        peer, attempts = self._waiting.popitem(last=False)
+        one = attempts.popleft()
         self._count -= 1
-        if tries:
-            self._waiting[peer] = tries
+        if attempts:
+            self._waiting[peer] = attempts
         return one
 
 
@@ -100,14 +100,14 @@ class LoginQueue:
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._suspects = RecentFailures(monotonic)
         self._lanes = {suspect: _Lane() for suspect in (False, True)}
-        self._tries: dict[bytes, LoginAttempt] = {}
+        self._attempts: dict[bytes, LoginAttempt] = {}
 
     async def is_right(self, digest: bytes, address: str, check: Callable[[], bool]) -> bool:
         """The result of ``check``, which runs in a thread and must not raise. ``digest``: identifies what is checked.
 
         Raises :class:`TooManyAttempts`.
         """
-        known = self._tries.get(digest) or self._begin(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
+        known = self._attempts.get(digest) or self._begin(digest, host_of(address[:PEER_CHARACTERS_MAX]), check)
         # cancelling one caller does not cancel the check, which others may share
         return await asyncio.shield(known.right)
 
@@ -116,7 +116,7 @@ class LoginQueue:
         one = LoginAttempt(digest=digest, peer=peer, check=check, right=loop.create_future())
         lane = self._lanes[peer in self._suspects]
         lane.add(one)
-        self._tries[digest] = one
+        self._attempts[digest] = one
         one.right.add_done_callback(self._ended(digest))
         if lane.running is None:
             lane.running = loop.create_task(self._run(lane))
@@ -124,7 +124,7 @@ class LoginQueue:
 
     def _ended(self, digest: bytes) -> Callable[["asyncio.Future[bool]"], None]:
         def ended(right: "asyncio.Future[bool]") -> None:
-            self._tries.pop(digest, None)
+            self._attempts.pop(digest, None)
             if not right.cancelled():
                 right.exception()  # retrieved, even if all callers were cancelled
 

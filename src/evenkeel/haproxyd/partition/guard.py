@@ -190,5 +190,5 @@ class PartitionGuard:
 
 
 def describe(epoch: int | None) -> str:
-    """Environment and device group, for operators."""
+    """The epoch of a guard, for operators. None: nobody owns the partition."""
     return "nobody" if epoch is None else f"epoch {epoch}"

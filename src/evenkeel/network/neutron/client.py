@@ -1,4 +1,4 @@
-"""Neutron's API as blocking methods with typed results. Runs in threads: see :mod:`calls`.
+"""Neutron's API as blocking methods with typed results. Runs in threads: see :mod:`threads`.
 
 Several threads may use a client at once: they share only the session, which is thread-safe.
 """
