@@ -22,6 +22,7 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.processes import start_ticks
 from evenkeel.haproxyd.partition.guard import NotGuarded
 from evenkeel.haproxyd.partition.manager import PartitionManager
+from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.services import session_of
@@ -35,6 +36,16 @@ def configured_binary() -> Path | None:
     """The HAProxy to test with; None: whichever is found."""
     named = os.environ.get("EVENKEEL_TEST_HAPROXY")
     return Path(named) if named else None
+
+
+def files_of(supervisor: PartitionSupervisor) -> PartitionStorage:
+    """A partition on disk."""
+    return supervisor._storage
+
+
+def config_path(supervisor: PartitionSupervisor) -> Path:
+    """The configuration that its HAProxy reads."""
+    return files_of(supervisor).config_dir / "haproxy.cfg"
 
 
 def free_vip() -> str:

@@ -54,7 +54,9 @@ async def accepting(
         yield connections, listening.getsockname()
     finally:
         acceptor.close()
-        connections.close_all()
+        for connection in tuple(vars(connections)["_held"]):
+            connections.release(connection)
+            connection.close()
         await asyncio.sleep(0.05)
 
 

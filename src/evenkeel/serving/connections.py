@@ -140,9 +140,3 @@ class Connections:
             of_host.pop(connection, None)
             if not of_host:
                 del self._strangers_of[connection.host]
-
-    def close_all(self) -> None:
-        """Close all connections when the server stops."""
-        for connection in tuple(self._held):
-            self.release(connection)
-            connection.close()

@@ -27,7 +27,7 @@ from evenkeel.haproxyd.haproxy.worker_users import (
 )
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.haproxyd.daemonworld import Daemon, Traffic, balancer
-from tests.haproxyd.world import Member, World, errors, free_vip, load_balancer, world
+from tests.haproxyd.world import Member, World, errors, files_of, free_vip, load_balancer, world
 from tests.haproxyd.world import Traffic as VipTraffic
 from tests.services.process import free_port
 from tests.waiting import eventually
@@ -206,7 +206,7 @@ async def test_a_haproxy_that_dies_when_it_holds_nothing_gives_its_user_id_back(
         a = await site.member("a")
         await site.put("p", load_balancer("lb", free_vip(), a))
         supervisor = site.partitions.get("p")
-        storage = PartitionStorage(supervisor.directory, supervisor.directory)
+        storage = PartitionStorage(files_of(supervisor).directory, files_of(supervisor).directory)
         assert storage.read_worker_uid() == worker(site, "p").uid
         master = supervisor.master_pid
         await site.put("p")

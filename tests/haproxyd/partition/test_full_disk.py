@@ -19,7 +19,7 @@ from evenkeel.haproxyd.daemon import lock
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import PartitionFailed
-from tests.haproxyd.world import World, free_vip, get, load_balancer, world
+from tests.haproxyd.world import World, config_path, files_of, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 
@@ -138,13 +138,13 @@ async def test_a_haproxy_that_dies_is_started_from_what_is_on_disk(disk, number:
     async with world(state_dir=disk.path, restart_max_seconds=0.2) as site:
         vip = free_vip()
         await put_reloaded(site, vip)
-        text = site.partitions.get("p").config_path.read_text()
+        text = config_path(site.partitions.get("p")).read_text()
         disk.refuse_writes(number)
         await kill_haproxy(site)
         await eventually(lambda: len(site.news) == 2)
         assert [event.up for event in site.news] == [False, True]
         await eventually(lambda: serves(site, vip))
-        assert site.partitions.get("p").config_path.read_text() == text
+        assert config_path(site.partitions.get("p")).read_text() == text
         disk.allow_writes()
 
 
@@ -216,7 +216,7 @@ async def test_a_record_of_another_process_is_not_believed() -> None:
         wanted = load_balancer("lb", free_vip(), await site.member("a"))
         await site.put("p", wanted)
         await settled(site)
-        storage = PartitionStorage(site.partitions.get("p").directory, site.directory)
+        storage = PartitionStorage(files_of(site.partitions.get("p")).directory, site.directory)
         saved = storage.read_running()
         storage.write_running(replace(saved, master_started=saved.master_started - 1))
         await site.restart()
@@ -227,7 +227,7 @@ async def test_a_haproxy_whose_log_cannot_be_opened_is_started() -> None:
     async with world(restart_max_seconds=0.2) as site:
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, await site.member("a")))
-        log = site.partitions.get("p").directory / "haproxy.log"
+        log = files_of(site.partitions.get("p")).directory / "haproxy.log"
         await asyncio.to_thread(log.unlink)
         log.mkdir()
         await kill_haproxy(site)

@@ -10,7 +10,7 @@ import pytest
 from evenkeel.haproxyd.errors import PartitionFailed
 from evenkeel.haproxyd.partition.restarts import RestartBackoff
 from evenkeel.haproxyd.settings import DaemonSettings
-from tests.haproxyd.world import VIP_PORT, Traffic, errors, free_vip, get, load_balancer, world
+from tests.haproxyd.world import VIP_PORT, Traffic, errors, files_of, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 
@@ -126,20 +126,20 @@ async def test_a_broken_local_file_is_left_out_and_said():
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
         supervisor = site.partitions.get("p")
-        supervisor.local_path.write_text("nonsense\n")
+        files_of(supervisor).local.write_text("nonsense\n")
         receipt = await site.put("p", load_balancer("lb", vip, a))
         assert errors(receipt) == {}
         assert supervisor.problem.startswith("local.cfg is left out: ")
         assert await get(vip) == "a"
         other = free_vip()
-        supervisor.local_path.write_text(
+        files_of(supervisor).local.write_text(
             f"frontend mine\n bind {other}:{VIP_PORT}\n"
             " http-request return status 200 content-type text/plain string mine\n"
         )
         await site.put("p", load_balancer("lb", vip, a))
         assert supervisor.problem == ""
         assert (await get(vip), await get(other)) == ("a", "mine")
-        assert "mine" in supervisor.local_path.read_text()
+        assert "mine" in files_of(supervisor).local.read_text()
 
 
 async def test_a_partition_whose_guard_cannot_be_read_stops_nobody():
@@ -149,7 +149,7 @@ async def test_a_partition_whose_guard_cannot_be_read_stops_nobody():
         await site.put("one", load_balancer("lb1", mine, a))
         await site.put("two", load_balancer("lb2", neighbour, a))
         broken = site.partitions.get("one")
-        guard = broken.directory / "guard.json"
+        guard = files_of(broken).directory / "guard.json"
         good = guard.read_bytes()
         guard.write_text("{")
         await site.restart()
@@ -167,7 +167,7 @@ async def test_where_a_partition_that_cannot_be_read_listens_is_not_given_away()
         a = await site.member("a")
         vip = free_vip()
         await site.put("one", load_balancer("lb1", vip, a))
-        held = site.partitions.get("one").directory / "held.log"
+        held = files_of(site.partitions.get("one")).directory / "held.log"
         good = held.read_bytes()
         held.write_text("{\n")
         await site.restart()

@@ -8,12 +8,12 @@ import msgspec
 
 from tests import canary
 from tests.haproxyd.tlsworld import TlsClient, certificate, file, shown, tls, unsent
-from tests.haproxyd.world import World, errors, free_vip, get, load_balancer, world
+from tests.haproxyd.world import World, errors, files_of, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 
 def key_files(site: World, name: str = "p") -> list[Path]:
-    return [path for path in site.partitions.get(name).keys_path.rglob("*") if path.is_file()]
+    return [path for path in files_of(site.partitions.get(name)).keys_dir.rglob("*") if path.is_file()]
 
 
 async def settled(site: World, name: str = "p") -> None:
@@ -33,7 +33,7 @@ async def test_a_key_is_in_files_of_the_daemons_alone_and_nowhere_else():
         holding = [path for path in site.directory.rglob("*") if path.is_file() and canary.is_in(path.read_bytes())]
         assert {path.parent.name for path in holding} == {"held", "files"} and set(holding) <= set(key_files(site))
         assert {path.stat().st_mode & 0o777 for path in holding} == {0o600}
-        assert not (site.partitions.get("p").keys_path / "check").exists()
+        assert not (files_of(site.partitions.get("p")).keys_dir / "check").exists()
         supervisor = site.partitions.get("p")
         told = [site.partitions.show("p"), receipt, supervisor.digests]
         assert not canary.is_in(b"".join(map(msgspec.json.encode, told)))
@@ -60,7 +60,7 @@ async def test_after_the_host_began_anew_others_run_and_the_key_is_asked_for():
         other = load_balancer("other", plain, a)
         await site.put("p", tls("lb", vip, a, one), other)
         await site.partitions.stop_all()
-        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         shutil.rmtree(site.settings.run_dir)
         await site.restart()
         supervisor = site.partitions.get("p")
@@ -82,7 +82,7 @@ async def test_a_haproxy_that_has_what_the_daemon_lost_goes_on_until_it_is_sent(
         await site.put("p", tls("lb", vip, a, one), load_balancer("other", plain, a))
         await settled(site)
         await site.partitions.close()
-        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         await site.restart()
         receipt = await site.put("p", tls("lb", vip, a, unsent(one)), load_balancer("other", plain, a))
         assert errors(receipt).keys() == {"lb"} and receipt.outcomes[0].lacking == (one.sha256,)
@@ -104,7 +104,7 @@ async def test_what_the_daemon_lost_is_left_out_when_nobody_sends_it():
         await site.put("p", tls("lb", vip, a, one), load_balancer("other", plain, a))
         await settled(site)
         await site.partitions.close()
-        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         await site.restart()
         await eventually(lambda: "its certificates were lost" in site.partitions.get("p").problem)
         assert (await shown(vip), await get(plain)) == (None, "a")
@@ -117,7 +117,7 @@ async def test_a_host_that_began_anew_with_nothing_else_waits_for_the_key():
         one = file("c.pem", certificate("a.test"))
         await site.put("p", tls("lb", vip, a, one))
         await site.partitions.stop_all()
-        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         await site.restart()
         supervisor = site.partitions.get("p")
         assert not supervisor.runs and "its certificates were lost" in supervisor.problem
@@ -151,13 +151,13 @@ async def test_keys_that_are_taken_away_under_the_daemon_are_put_back():
         await site.put("p", tls("lb", vip, a, one))
         await settled(site)
         before = len(key_files(site))
-        shutil.rmtree(site.partitions.get("p").keys_path.parent)
+        shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         await site.partitions.restore_missing()
         await settled(site)
         assert len(key_files(site)) == before
         await site.restart()
         assert site.partitions.get("p").held["lb"].files[0] == one
-        shutil.rmtree(site.partitions.get("p").keys_path)
+        shutil.rmtree(files_of(site.partitions.get("p")).keys_dir)
         receipt = await site.patch("p", tls("lb", vip, a, unsent(one), revision=2, lines=("timeout client 9s",)))
         assert (receipt.how, errors(receipt), await shown(vip)) == ("reload", {}, ("a.test", 1))
 
@@ -188,11 +188,11 @@ async def test_keys_that_the_version_before_wrote_are_used_and_not_left():
         await settled(site)
         await site.partitions.close()
         snapshot = msgspec.json.encode({"load_balancers": [wanted]})
-        (supervisor.directory / "held.json").write_bytes(snapshot)
-        (supervisor.directory / "held.log").write_bytes(b"")
-        (supervisor.directory / "files").mkdir()
-        (supervisor.directory / "files" / "c.pem").write_text(one.content)
-        shutil.rmtree(supervisor.keys_path)
+        (files_of(supervisor).directory / "held.json").write_bytes(snapshot)
+        (files_of(supervisor).directory / "held.log").write_bytes(b"")
+        (files_of(supervisor).directory / "files").mkdir()
+        (files_of(supervisor).directory / "files" / "c.pem").write_text(one.content)
+        shutil.rmtree(files_of(supervisor).keys_dir)
         await site.restart()
         assert site.partitions.get("p").held["lb"].files[0] == one
         assert not [path for path in site.settings.state_dir.rglob("*.*") if canary.is_in(path.read_bytes())]

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd.partition.guard import NotGuarded
-from tests.haproxyd.world import Traffic, World, errors, free_vip, get, load_balancer, world
+from tests.haproxyd.world import Traffic, World, errors, files_of, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 
@@ -59,7 +59,7 @@ async def test_a_haproxy_whose_working_directory_is_gone_is_put_right(what: str)
             await traffic.more(50)
             await eventually(lambda: supervisor._task.done())  # what follows the answer is written
             if what in ("folder", "both"):
-                shutil.rmtree(supervisor.directory)
+                shutil.rmtree(files_of(supervisor).directory)
             if what in ("sockets", "both"):
                 shutil.rmtree(site.settings.run_dir)
             await mended(site, "p")

@@ -19,7 +19,7 @@ from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
 from evenkeel.haproxyd.partition.request_validation import check_change
 from evenkeel.haproxyd.settings import DaemonSettings
-from tests.haproxyd.world import VIP_PORT, World, errors, free_vip, get, load_balancer, world
+from tests.haproxyd.world import VIP_PORT, World, config_path, errors, files_of, free_vip, get, load_balancer, world
 from tests.waiting import eventually
 
 HERE = free_vip()
@@ -49,7 +49,7 @@ async def test_partitions_that_have_the_same_port_on_disk_are_told_apart():
             await site.put(name, load_balancer(name, free_vip(), a))
         one, two = (site.partitions.get(name) for name in ("one", "two"))
         await site.partitions.stop_all()
-        (two.directory / "guard.json").write_bytes((one.directory / "guard.json").read_bytes())
+        (files_of(two).directory / "guard.json").write_bytes((files_of(one).directory / "guard.json").read_bytes())
         await site.restart()
         ports = {site.partitions.get(name).peer.port for name in ("one", "two")}
         assert len(ports) == 2 and one.peer.port in ports
@@ -72,7 +72,7 @@ async def test_a_peer_port_that_another_process_has_costs_the_peers_only():
             )
             assert errors(await site.put("p", load_balancer("lb", vip, a, revision=2))) == {}
         await eventually(lambda: not site.partitions.get("p").problem)
-        assert f"{HERE}:{port}" in site.partitions.get("p").config_path.read_text()
+        assert f"{HERE}:{port}" in config_path(site.partitions.get("p")).read_text()
 
 
 async def test_peers_may_be_introduced_to_partitions_that_serve_already():
@@ -163,7 +163,7 @@ async def test_peers_of_one_partition_believe_only_each_other(tmp_path):
         assert await answer(one, None) == b""
         assert await answer(one, tls_of("", one.certificate, tmp_path)) == b""
         assert await answer(one, tls_of(stranger, one.certificate, tmp_path)) == b""
-        neighbours = (site.partitions.get("two").keys_path / "peer.pem").read_text()
+        neighbours = (files_of(site.partitions.get("two")).keys_dir / "peer.pem").read_text()
         assert one.certificate != two.certificate == certificate_of(neighbours)
         assert await answer(one, tls_of(neighbours, one.certificate, tmp_path)) == b""
 
@@ -188,7 +188,7 @@ async def test_a_key_outlives_the_daemon_and_one_that_is_broken_is_made_anew():
         await site.restart()
         supervisor = site.partitions.get("p")
         assert supervisor.peer == peer
-        (supervisor.keys_path / "peer.pem").write_text("no key")
+        (files_of(supervisor).keys_dir / "peer.pem").write_text("no key")
         await site.restart()
         renewed = (await site.put("p", one)).peer
         assert renewed.port == peer.port and renewed.certificate not in ("", peer.certificate)
@@ -199,7 +199,7 @@ async def test_a_key_that_somebody_removed_from_haproxys_files_is_put_back():
         a = await site.member("a")
         one = load_balancer("lb", free_vip(), a)
         await site.put("p", one)
-        files = site.partitions.get("p").keys_path / "files"
+        files = files_of(site.partitions.get("p")).keys_dir / "files"
         before = {path.name: path.read_text() for path in files.iterdir()}
         for path in files.iterdir():
             path.unlink()

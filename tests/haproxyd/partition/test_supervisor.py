@@ -10,7 +10,7 @@ from evenkeel.core.errors import StaleOwner
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange
 from tests.devices.services import session_of
-from tests.haproxyd.world import VIP_PORT, Traffic, errors, free_vip, get, load_balancer, server, world
+from tests.haproxyd.world import VIP_PORT, Traffic, config_path, errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
 
 BAD_LINE = ("timeout clint 1s",)
@@ -115,10 +115,10 @@ async def test_a_refused_change_leaves_the_last_good_file():
         vip = free_vip()
         await site.put("p", load_balancer("lb", vip, a))
         supervisor = site.partitions.get("p")
-        text = supervisor.config_path.read_text()
+        text = config_path(supervisor).read_text()
         for _ in range(3):
             assert errors(await site.patch("p", load_balancer("lb", vip, a, lines=BAD_LINE)))
-        assert supervisor.config_path.read_text() == text
+        assert config_path(supervisor).read_text() == text
         reloads = (await supervisor._runner.process.cli.processes()).reloads
         assert reloads == 1, "after one refusal, HAProxy is asked before it is reloaded"
 
@@ -131,7 +131,7 @@ async def test_a_complete_change_undoes_what_was_done_by_hand():
         wanted = load_balancer("lb", free_vip(), a, b, lines=rule, files=(allowed,), maxconn=100)
         await site.put("p", wanted)
         supervisor = site.partitions.get("p")
-        good = supervisor.config_path.read_text()
+        good = config_path(supervisor).read_text()
         spoiling = (
             "set server lb_b/a weight 9",
             "set server lb_b/b state maint",
@@ -143,10 +143,10 @@ async def test_a_complete_change_undoes_what_was_done_by_hand():
         )
         for command in spoiling:
             await supervisor.cli.command(command)
-        supervisor.config_path.write_text("# by hand\n")
+        config_path(supervisor).write_text("# by hand\n")
         assert (await site.put("p", wanted)).how == "runtime"
         assert await seen_states(supervisor) == {"a": (1, 0), "b": (1, 0)}
-        assert supervisor.config_path.read_text() == good
+        assert config_path(supervisor).read_text() == good
         assert "10.0.0.0/8" not in await supervisor.cli.command("show acl lb.acl")
         row = next(
             line
@@ -164,8 +164,8 @@ async def test_an_operators_reload_of_another_file_is_undone():
         await site.put("p", load_balancer("lb", vip, a))
         supervisor = site.partitions.get("p")
         before = supervisor.worker_pid
-        supervisor.config_path.write_text(
-            supervisor.config_path.read_text().replace("default_backend", "# default_backend")
+        config_path(supervisor).write_text(
+            config_path(supervisor).read_text().replace("default_backend", "# default_backend")
         )
         os.kill(supervisor.master_pid, signal.SIGUSR2)
         await eventually(lambda: worker_is_not(supervisor, before))

@@ -8,7 +8,6 @@ is restarted, at once the first time and then after increasing pauses.
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 import structlog
@@ -150,26 +149,6 @@ class PartitionSupervisor:
     def in_use(self) -> bool:
         """Whether it holds anything or its HAProxy runs."""
         return bool(self._held) or self.runs
-
-    @property
-    def directory(self) -> Path:
-        """The partition's directory, which has everything except :attr:`keys_path`."""
-        return self._storage.directory
-
-    @property
-    def keys_path(self) -> Path:
-        """The directory of its private keys."""
-        return self._storage.keys_dir
-
-    @property
-    def config_path(self) -> Path:
-        """Path of the rendered configuration."""
-        return self._storage.config_dir / "haproxy.cfg"
-
-    @property
-    def local_path(self) -> Path:
-        """Path of the operator's own configuration."""
-        return self._storage.local
 
     # -- start and end
 
