@@ -11,8 +11,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from evenkeel.api import bodies
-from evenkeel.api.protocol import HttpLimits
 from evenkeel.cmd.serving import Server
+from evenkeel.serving.http_limits import HttpLimits
 from tests.cmd.apiserver import load, serving
 from tests.waiting import eventually
 

@@ -2,9 +2,11 @@ from evenkeel.cmd.haproxyd_options import HAPROXYD
 from evenkeel.cmd.options import API
 from evenkeel.config.connections import connection_options
 
+DECLARED = connection_options(connections_max=16, per_address_max=1, header_seconds=1.0, spare_files=1)
+
 
 def test_both_servers_have_the_same_options_of_connections() -> None:
-    names = [option.dest for option in connection_options(connections_max=16)]
+    names = [option.dest for option in DECLARED]
     api, daemon = ({option.dest: option for option in listed} for listed in (API, HAPROXYD))
     assert [api[name].default for name in names] == [10.0, 1000, 100]
     assert [daemon[name].default for name in names] == [10.0, 500, 100]

@@ -15,8 +15,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from evenkeel.api.answers import fault
 from evenkeel.api.identity.caller import PEER, Peer
-from evenkeel.core.values import Value
 from evenkeel.serving.connections import Connection
+from evenkeel.serving.http_limits import HttpLimits
 from evenkeel.serving.refusal_log import RefusalLog
 from evenkeel.serving.stalled_writes import StalledWrites
 
@@ -26,23 +26,6 @@ FEED_BYTES = 16 * 1024
 """Chunk passed to the parser at once: a header may exceed its limit by this much before it is detected."""
 PIPELINED_MAX = 16
 """Pipelined requests that wait for the response to an earlier one."""
-
-
-class HttpLimits(Value):
-    """Limits of a request's size and duration."""
-
-    target_bytes_max: int = 16 * 1024
-    """Path and query."""
-    header_bytes_max: int = 64 * 1024
-    """Names and values, with the request line."""
-    headers_max: int = 100
-    header_seconds: float = 10.0
-    """From the beginning of a connection, or of a further request on it, to the end of the request's header."""
-    unread_bytes_max: int = 1024 * 1024
-    unread_seconds: float = 5.0
-    """How much of an unread body is accepted after the response: closing at once would discard the response."""
-    write_seconds: float = 30.0
-    """How long the client may read nothing of a response."""
 
 
 class _TooMuch(Exception):

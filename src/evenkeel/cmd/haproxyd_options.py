@@ -11,13 +11,17 @@ from evenkeel.config.addresses import ADDRESSES, address_rules
 from evenkeel.config.connections import connection_options
 from evenkeel.core.addresses import host_and_port, parsed_address
 from evenkeel.haproxyd.api.http_settings import HttpSettings
-from evenkeel.haproxyd.settings import DaemonSettings
+from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, THREAD_MIB, DaemonSettings
+from evenkeel.serving.accepting import SPARE_FILES
+
+_DAEMON = DaemonSettings(name="", state_dir=Path(), run_dir=Path())
+_HTTP = HttpSettings(certificate=Path(), key=Path(), credentials_file=Path())
+"""Their defaults are those of the options."""
 
 HAPROXYD = [
     cfg.StrOpt("name", help="Name of this daemon, unique among the daemons of a device group; else the host's name."),
-    # agents are on other hosts; each must authenticate over TLS
-    cfg.StrOpt("bind_host", default="0.0.0.0", help="Address to listen on."),  # noqa: S104
-    cfg.PortOpt("bind_port", default=9443, help="Port to listen on; 0 takes a free one."),
+    cfg.StrOpt("bind_host", default=_HTTP.host, help="Address to listen on."),
+    cfg.PortOpt("bind_port", default=_HTTP.port, help="Port to listen on; 0 takes a free one."),
     cfg.StrOpt(
         "tls_certificate",
         default="/etc/evenkeel/haproxyd/server.pem",
@@ -31,10 +35,17 @@ HAPROXYD = [
         "Read again when it changes.",
     ),
     cfg.StrOpt("endpoint_file", help="Write the URL to this file once the daemon answers."),
-    cfg.IntOpt("max_body_bytes", default=64 * 1024 * 1024, min=65536, help="Largest request body taken, bytes."),
-    *connection_options(connections_max=500),
+    cfg.IntOpt("max_body_bytes", default=_HTTP.body_bytes_max, min=65536, help="Largest request body taken, bytes."),
+    *connection_options(
+        connections_max=_HTTP.connections_max,
+        per_address_max=_HTTP.connections_per_address_max,
+        header_seconds=_HTTP.header_seconds,
+        spare_files=SPARE_FILES,
+    ),
     cfg.StrOpt("state_dir", default="/var/lib/evenkeel-haproxyd", help="Configurations, epochs and counters."),
-    cfg.StrOpt("run_dir", default="/run/evenkeel-haproxyd", help="Unix sockets; at most 60 characters."),
+    cfg.StrOpt(
+        "run_dir", default="/run/evenkeel-haproxyd", help=f"Unix sockets; at most {RUN_DIR_CHARS_MAX} characters."
+    ),
     cfg.StrOpt(
         "keys_dir",
         help="Where the daemon makes its folder for private keys: in a memory file system (tmpfs). Else in run_dir if "
@@ -54,15 +65,20 @@ HAPROXYD = [
         help="First user id, and group id, of tenants' workers; nobody else may have them. Else a range that is free "
         "by convention: 1879048192 and above, or 60578 and above where there are only 65536.",
     ),
-    cfg.IntOpt("worker_uid_count", default=5000, min=1, help="How many such ids there are; each tenant takes one."),
+    cfg.IntOpt(
+        "worker_uid_count",
+        default=_DAEMON.worker_uid_count,
+        min=1,
+        help="How many such ids there are; each tenant takes one.",
+    ),
     cfg.IntOpt(
         "memory_max",
-        default=2048,
+        default=_DAEMON.memory_max_mib,
         min=256,
-        help="MiB of address space that one process of HAProxy's may take, from its next start on, and 128 more for "
-        "each thread after the first. Without maxconn, connections are limited by it too.",
+        help="MiB of address space that one process of HAProxy's may take, from its next start on, and "
+        f"{THREAD_MIB} more for each thread after the first. Without maxconn, connections are limited by it too.",
     ),
-    cfg.IntOpt("threads", default=1, min=1, max=64, help="Threads of each partition's HAProxy."),
+    cfg.IntOpt("threads", default=_DAEMON.threads, min=1, max=64, help="Threads of each partition's HAProxy."),
     cfg.IntOpt(
         "maxconn",
         min=1,
@@ -70,12 +86,15 @@ HAPROXYD = [
     ),
     cfg.IntOpt(
         "hard_stop_after",
-        default=600,
+        default=_DAEMON.hard_stop_after_seconds,
         min=1,
         help="Seconds that connections may outlast the configuration they were made under.",
     ),
     cfg.IntOpt(
-        "worker_max_reloads", default=24, min=1, help="Earlier configurations whose connections may still be served."
+        "worker_max_reloads",
+        default=_DAEMON.worker_max_reloads,
+        min=1,
+        help="Earlier configurations whose connections may still be served.",
     ),
     cfg.StrOpt(
         "traffic_log",
@@ -89,14 +108,18 @@ HAPROXYD = [
         default="",
         help="Address of this host for the HAProxys of the other hosts of the group, to share stick tables.",
     ),
-    cfg.PortOpt("peers_port_first", default=10300, help="First port for that; each partition takes one."),
+    cfg.PortOpt(
+        "peers_port_first",
+        default=_DAEMON.peers_port_first,
+        help="First port for that; each partition takes one.",
+    ),
     cfg.ListOpt(
         "management_addresses",
         default=[],
         help="More addresses of this host that no load balancer may listen at, beside bind_host and peers_address.",
     ),
     *ADDRESSES,
-    cfg.PortOpt("peers_port_last", default=12299, help="Last port for that."),
+    cfg.PortOpt("peers_port_last", default=_DAEMON.peers_port_last, help="Last port for that."),
 ]
 
 

@@ -7,6 +7,10 @@ from oslo_config import cfg
 from evenkeel.cmd.logs import LOGGING
 from evenkeel.config.connections import connection_options
 from evenkeel.core.capacity import Metric
+from evenkeel.serving.accepting import SPARE_FILES
+from evenkeel.serving.http_limits import HttpLimits
+
+_HTTP = HttpLimits()
 
 COMMON = [
     *LOGGING,
@@ -122,11 +126,17 @@ API = [
     cfg.IntOpt("max_body_bytes", default=1024 * 1024, min=4096, help="Largest accepted request body, bytes."),
     cfg.IntOpt(
         "max_header_bytes",
-        default=64 * 1024,
+        default=_HTTP.header_bytes_max,
         min=4096,
-        help="Largest accepted request header, bytes; at most 100 lines.",
+        help=f"Largest accepted request header, bytes; at most {_HTTP.headers_max} lines.",
     ),
-    *connection_options(connections_max=1000, exempt=", unless it is one of proxies"),
+    *connection_options(
+        connections_max=1000,
+        per_address_max=100,
+        header_seconds=_HTTP.header_seconds,
+        spare_files=SPARE_FILES,
+        exempt=", unless it is one of proxies",
+    ),
     cfg.ListOpt(
         "proxies",
         default=["127.0.0.0/8", "::1"],

@@ -12,10 +12,11 @@ import uvicorn
 import uvloop
 from oslo_config import cfg
 
-from evenkeel.api.protocol import BoundedProtocol, HttpLimits
+from evenkeel.api.protocol import BoundedProtocol
 from evenkeel.cmd.server_tls import api_tls
 from evenkeel.serving.accepting import AT_ONCE, Acceptor, fitting
 from evenkeel.serving.connections import Connection, ConnectionLimits, Connections
+from evenkeel.serving.http_limits import HttpLimits
 from evenkeel.serving.peers import Network, networks
 from evenkeel.serving.refusal_log import RefusalLog
 

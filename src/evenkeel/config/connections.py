@@ -3,14 +3,16 @@
 from oslo_config import cfg
 
 
-def connection_options(*, connections_max: int, exempt: str = "") -> list[cfg.Opt]:
-    """``connections_max`` is the default of the option of that name; ``exempt``: text about addresses without the limit
-    per address; empty: none.
+def connection_options(
+    *, connections_max: int, per_address_max: int, header_seconds: float, spare_files: int, exempt: str = ""
+) -> list[cfg.Opt]:
+    """The first three are defaults. ``spare_files``: how many open files a server keeps for other things than
+    connections; ``exempt``: text about addresses without the limit per address; empty: none.
     """
     return [
         cfg.FloatOpt(
             "header_seconds",
-            default=10.0,
+            default=header_seconds,
             min=0.1,
             help="Time-out of a TLS handshake, and of receiving a request's header, seconds.",
         ),
@@ -18,12 +20,12 @@ def connection_options(*, connections_max: int, exempt: str = "") -> list[cfg.Op
             "connections_max",
             default=connections_max,
             min=16,
-            help="Maximum number of connections, also limited by the limit of open files less 192. A "
+            help=f"Maximum number of connections, also limited by the limit of open files less {spare_files}. A "
             "new connection closes the oldest unauthenticated one.",
         ),
         cfg.IntOpt(
             "connections_per_address_max",
-            default=100,
+            default=per_address_max,
             min=0,
             help=f"Maximum number of connections from one address (IPv6: one /64 network){exempt}; 0: no limit.",
         ),
