@@ -40,10 +40,11 @@ be_1,BACKEND,,,9,9,9975,9,9,9,0,0,0,,,,,UP,,
 
 def test_servers_are_read() -> None:
     assert server_states(STATES) == {
-        ("be_1", "s1"): ServerState(up=True, checked=False, admin_up=True, weight=5),
-        ("be_1", "s2"): ServerState(up=False, checked=True, admin_up=True, weight=1),
-        ("be_1", "s3"): ServerState(up=False, checked=True, admin_up=False, weight=1),
+        ("be_1", "s1"): ServerState(up=True, checked=False, admin=0, weight=5, address="127.0.0.1", port=1),
+        ("be_1", "s2"): ServerState(up=False, checked=True, admin=0, weight=1, address="127.0.0.1", port=2),
+        ("be_1", "s3"): ServerState(up=False, checked=True, admin=5, weight=1, address="127.0.0.1", port=3),
     }
+    assert [state.admin_up for state in server_states(STATES).values()] == [True, True, False]
     assert server_connections(CONNECTIONS) == {("be_1", "s1"): 7, ("be_1", "s2"): 0}
 
 

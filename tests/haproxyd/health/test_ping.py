@@ -167,8 +167,8 @@ async def test_a_server_that_is_gone_or_in_maintenance_is_pinged_no_more(quick: 
 
 
 STATES = """1
-# be_id be_name srv_id srv_name srv_op_state srv_admin_state srv_uweight srv_check_state
-3 b 1 s {op} {admin} 1 0
+# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_check_state srv_port
+3 b 1 s 192.0.2.1 {op} {admin} 1 0 80
 """
 
 

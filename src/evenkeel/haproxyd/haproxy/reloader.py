@@ -23,6 +23,7 @@ from evenkeel.haproxyd.haproxy.running_state import RunningState
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
 from evenkeel.haproxyd.haproxy.runtime.drift import kept_states
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.metrics.haproxyd import RELOAD_DURATION
 
@@ -144,7 +145,7 @@ class Reloader:
             raise HaproxyRefused(reason)
 
     async def _keep_server_states(self, config: HaproxyConfig) -> None:
-        states = await self._process.cli.command("show servers state")
+        states = await self._process.cli.command(SERVERS_STATE)
         await asyncio.to_thread(write_file, self._storage.states, kept_states(config, states).encode())
 
     async def _drop_server_states(self) -> None:

@@ -106,18 +106,17 @@ class Observer:
             return status_without_haproxy(partition, partition.problem or absent)
         settled = partition.settled
         names = tuple(frontend.name for balancer in held.values() for frontend in balancer.frontends)
-        states, connections, totals = await asyncio.gather(
+        answer, connections, totals = await asyncio.gather(
             partition.cli.command(SERVERS_STATE),
             partition.cli.command(SERVERS_CONNECTIONS),
             self._totals[partition.name].collect(partition.cli, pid, names),
         )
+        states = server_states(answer)
         if settled is not None and settled == partition.settled:
             found = deviations(held, states, totals)
             if found:
                 partition.repair_drift(found)
-        servers = ServerStatuses(
-            partition.name, server_states(states), server_connections(connections), self._is_pinged
-        )
+        servers = ServerStatuses(partition.name, states, server_connections(connections), self._is_pinged)
         return wire.PartitionStatus(
             name=partition.name,
             load_balancer_ids=tuple(held),

@@ -55,9 +55,11 @@ class ServerStatuses:
 
 
 def deviations(
-    held: Mapping[str, wire.LoadBalancerConfig], states: str, totals: Mapping[str, FrontendCounts]
+    held: Mapping[str, wire.LoadBalancerConfig],
+    states: Mapping[ServerKey, ServerState],
+    totals: Mapping[str, FrontendCounts],
 ) -> tuple[str, ...]:
-    """Manual changes in a worker. ``states``: its answer to ``show servers state``."""
+    """Manual changes in a worker. ``states``: of its servers."""
     try:
         servers = tuple(
             finding.command.text for finding in server_drift(HaproxyConfig(load_balancers=held), states).findings

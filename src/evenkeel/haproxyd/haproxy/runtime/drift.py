@@ -4,7 +4,6 @@ Compared after a reload, because loaded server states restore what was set at ru
 because an operator may have used the runtime API by hand.
 """
 
-import csv
 import functools
 import ipaddress
 from collections.abc import Iterator, Mapping
@@ -15,21 +14,14 @@ from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import acl_changes, entries
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, set_state, set_weight
-
-_FORCED_MAINTENANCE = 0x01
-_FORCED_DRAIN = 0x08
-
-
-class SeenServer(Value):
-    """A line of ``show servers state``."""
-
-    backend: str
-    name: str
-    address: str
-    port: int
-    admin: int
-    """Bits: 1 maintenance, 8 drain, set by the runtime API or ``disabled``; HAProxy sets the others itself."""
-    weight: int
+from evenkeel.haproxyd.haproxy.runtime.worker_state import (
+    FORCED_DRAIN,
+    FORCED_MAINTENANCE,
+    ServerKey,
+    ServerState,
+    frontend_rows,
+    lines_with_columns,
+)
 
 
 class ServerDrift(Value):
@@ -39,28 +31,10 @@ class ServerDrift(Value):
     to_delete: ServersToDelete = frozenset()
 
 
-def parse_servers(text: str) -> tuple[SeenServer, ...]:
-    """Parse ``show servers state``. Other versions append columns."""
-    lines = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
-    return tuple(
-        SeenServer(
-            backend=field[1],
-            name=field[3],
-            address=field[4],
-            port=int(field[18]),
-            admin=int(field[6]),
-            weight=int(field[7]),
-        )
-        for field in lines
-        if len(field) > 18
-    )
-
-
-def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
-    """The drift of all servers, from ``show servers state``. Raises :class:`NeedsReload` if a server is missing."""
-    seen = {(server.backend, server.name): server for server in parse_servers(text)}
+def server_drift(config: HaproxyConfig, seen: Mapping[ServerKey, ServerState]) -> ServerDrift:
+    """The drift of all servers. Raises :class:`NeedsReload` if a server is missing."""
     findings: list[Finding] = []
-    wanted: set[tuple[str, str]] = set()
+    wanted: set[ServerKey] = set()
     owners: dict[str, str] = {}
     for one in config.load_balancers.values():
         for backend in one.backends:
@@ -77,13 +51,13 @@ def server_drift(config: HaproxyConfig, text: str) -> ServerDrift:
     findings.extend(
         _added_server(owners[backend], backend, name)
         for backend, name in sorted(extra)
-        if not seen[backend, name].admin & _FORCED_MAINTENANCE
+        if not seen[backend, name].admin & FORCED_MAINTENANCE
     )
     return ServerDrift(findings=tuple(findings), to_delete=extra)
 
 
 def _server_repairs(
-    backend: wire.Backend, server: wire.BackendServer, found: SeenServer
+    backend: wire.Backend, server: wire.BackendServer, found: ServerState
 ) -> Iterator[tuple[str, RuntimeCommand]]:
     """What was changed, and the commands that undo it."""
     if (_same(found.address), found.port) != (_same(server.address), server.port):
@@ -91,8 +65,8 @@ def _server_repairs(
         yield "address", RuntimeCommand(text=text, expects="changed")
     if found.weight != server.weight:
         yield "weight", set_weight(backend.name, server)
-    forced = found.admin & (_FORCED_MAINTENANCE | _FORCED_DRAIN)
-    if forced != (0 if server.admin_up else _FORCED_MAINTENANCE):
+    forced = found.admin & (FORCED_MAINTENANCE | FORCED_DRAIN)
+    if forced != (0 if server.admin_up else FORCED_MAINTENANCE):
         yield "state", set_state(backend.name, server)
 
 
@@ -113,8 +87,8 @@ def _same(address: str) -> str:
 
 
 def kept_states(config: HaproxyConfig, text: str) -> str:
-    """The server states for the next worker: without servers whose address has changed, because loading their state
-    would restore the old address."""
+    """The server states for the next worker, from :data:`SERVERS_STATE`: without servers whose address has changed,
+    because loading their state would restore the old address."""
     wanted = {
         (backend.name, server.name): (_same(server.address), str(server.port))
         for one in config.load_balancers.values()
@@ -122,17 +96,15 @@ def kept_states(config: HaproxyConfig, text: str) -> str:
         for server in backend.servers
     }
     kept = []
-    for line in text.strip().splitlines():
-        field = line.split()
-        heading = line.startswith("#") or len(field) < 19
-        if heading or wanted.get((field[1], field[3])) == (_same(field[4]), field[18]):
+    for line, row in lines_with_columns(text.strip()):
+        if not row or wanted.get((row["be_name"], row["srv_name"])) == (_same(row["srv_addr"]), row["srv_port"]):
             kept.append(line)
     return "\n".join((*kept, ""))
 
 
 def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """Disabled frontends and changed limits, from ``show stat -1 1 -1``. Raises as :func:`server_drift`."""
-    seen = {row["# pxname"]: row for row in csv.DictReader(text.strip().splitlines())}
+    """Disabled frontends and changed limits, from :data:`FRONTENDS`. Raises as :func:`server_drift`."""
+    seen = frontend_rows(text)
     findings: list[Finding] = []
     for one in config.load_balancers.values():
         for frontend in one.frontends:

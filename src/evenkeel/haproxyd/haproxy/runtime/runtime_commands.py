@@ -12,6 +12,7 @@ from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, s
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
 from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete
 from evenkeel.haproxyd.haproxy.runtime.ssl_drift import questions, ssl_drift
+from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, SERVERS_STATE, server_states
 
 log = structlog.get_logger(__name__)
 
@@ -38,12 +39,12 @@ class RuntimeCommands:
     async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[Finding, ...], ServersToDelete]:
         """What was repaired, and the servers to be deleted. Raises :class:`NeedsReload`, :class:`HaproxyDown`, as do
         the other methods."""
-        drift = server_drift(running, await self._cli.command("show servers state"))
+        drift = server_drift(running, server_states(await self._cli.command(SERVERS_STATE)))
         return await self._repair(drift.findings), drift.to_delete
 
     async def repair_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """What was repaired."""
-        return await self._repair(frontend_drift(running, await self._cli.command("show stat -1 1 -1")))
+        return await self._repair(frontend_drift(running, await self._cli.command(FRONTENDS)))
 
     async def repair_acls(self, running: HaproxyConfig) -> tuple[Finding, ...]:
         """What was repaired."""

@@ -13,7 +13,10 @@ SERVERS_CONNECTIONS = "show servers conn"
 FRONTENDS = "show stat -1 1 -1"
 """All proxies, frontends only."""
 
-MAINTENANCE = 0x01 | 0x02 | 0x04 | 0x20 | 0x40
+FORCED_MAINTENANCE = 0x01
+FORCED_DRAIN = 0x08
+"""Bits of srv_admin_state that the runtime API or ``disabled`` sets; HAProxy sets the others itself."""
+MAINTENANCE = FORCED_MAINTENANCE | 0x02 | 0x04 | 0x20 | 0x40
 """Bits of srv_admin_state: forced, inherited, configured, by name resolution, by host name."""
 CHECK_ENABLED = 0x04
 """Bit of srv_check_state."""
@@ -23,12 +26,19 @@ ServerKey = tuple[str, str]
 
 
 class ServerState(Value):
-    """One server as the worker reports it."""
+    """One server as the worker reports it. ``admin``: bits of srv_admin_state."""
 
     up: bool
     checked: bool
-    admin_up: bool
+    admin: int
     weight: int
+    address: str
+    port: int
+
+    @property
+    def admin_up(self) -> bool:
+        """Whether it is not in maintenance."""
+        return not self.admin & MAINTENANCE
 
 
 class FrontendCounts(Value):
@@ -43,21 +53,23 @@ class FrontendCounts(Value):
 
 
 def server_states(text: str) -> dict[ServerKey, ServerState]:
-    """Parse ``show servers state``."""
+    """Parse :data:`SERVERS_STATE`."""
     found = {}
     for row in _table(text):
         admin = int(row["srv_admin_state"])
         found[row["be_name"], row["srv_name"]] = ServerState(
             up=row["srv_op_state"] != "0" and not admin & MAINTENANCE,
             checked=bool(int(row["srv_check_state"]) & CHECK_ENABLED),
-            admin_up=not admin & MAINTENANCE,
+            admin=admin,
             weight=int(row["srv_uweight"]),
+            address=row["srv_addr"],
+            port=int(row["srv_port"]),
         )
     return found
 
 
 def server_connections(text: str) -> dict[ServerKey, int]:
-    """Connections in use, from ``show servers conn``."""
+    """Connections in use, from :data:`SERVERS_CONNECTIONS`."""
     found = {}
     for row in _table(text):
         backend, _, server = row["bkname/svname"].partition("/")
@@ -65,11 +77,16 @@ def server_connections(text: str) -> dict[ServerKey, int]:
     return found
 
 
-def frontend_counts(text: str) -> dict[str, FrontendCounts]:
-    """Counters by frontend, from ``show stat``; other rows are ignored."""
+def frontend_rows(text: str) -> dict[str, Mapping[str, str]]:
+    """Columns by name of each frontend, from ``show stat``; other rows are ignored."""
     lines = text.lstrip("# \n").splitlines()
+    return {row["pxname"]: row for row in csv.DictReader(lines) if row.get("svname") == "FRONTEND"}
+
+
+def frontend_counts(text: str) -> dict[str, FrontendCounts]:
+    """Counters by frontend, from ``show stat``."""
     return {
-        row["pxname"]: FrontendCounts(
+        name: FrontendCounts(
             bytes_in=_count(row, "bin"),
             bytes_out=_count(row, "bout"),
             connections=_count(row, "stot"),
@@ -77,19 +94,26 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
             active=_count(row, "scur"),
             listening=row["status"] in ("OPEN", "FULL"),
         )
-        for row in csv.DictReader(lines)
-        if row.get("svname") == "FRONTEND"
+        for name, row in frontend_rows(text).items()
     }
 
 
-def _table(text: str) -> Iterator[dict[str, str]]:
-    """Rows by column name; the line that starts with ``#`` names the columns."""
+def lines_with_columns(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Each line of a table with its columns by name; the line that starts with ``#`` names them. Other lines, and those
+    that lack columns, have none."""
     columns: list[str] = []
     for line in text.splitlines():
+        fields = line.split()
         if line.startswith("# "):
-            columns = line[2:].split()
-        elif columns and len(fields := line.split()) > 1:
-            yield dict(zip(columns, fields, strict=False))
+            columns = fields[1:]
+            yield line, {}
+        else:
+            whole = columns and len(fields) >= len(columns)
+            yield line, dict(zip(columns, fields, strict=False)) if whole else {}
+
+
+def _table(text: str) -> Iterator[Mapping[str, str]]:
+    return (row for _, row in lines_with_columns(text) if row)
 
 
 def _count(row: Mapping[str, str], column: str) -> int:
