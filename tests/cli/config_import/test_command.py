@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_written_leaves_the_others_as_they_were(
 def test_what_is_no_file_is_not_replaced_by_force(evenkeel: Run, files: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "new" / "icontrol_password").mkdir(parents=True)
     ran = evenkeel(*files, "--force")
-    assert ran.code == 2 and "icontrol_password: no file" in ran.err
+    assert ran.code == 2 and "icontrol_password: not a regular file" in ran.err
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["icontrol_password"]
 
 

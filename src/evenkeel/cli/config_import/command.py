@@ -80,7 +80,7 @@ def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
     if there and not replace:
         raise UsageError(f"{folder}: {', '.join(there)} exist; --force replaces them")
     if others := [name for name in there if not (folder / name).is_file()]:
-        raise UsageError(f"{folder}: {', '.join(others)}: no file, which cannot be replaced")
+        raise UsageError(f"{folder}: {', '.join(others)}: not a regular file")
     placed: list[str] = []
     with ExitStack() as ending:
         try:
