@@ -37,7 +37,7 @@ async def check_sriov(
     root: LoadBalancer = await services.tenants.get(LoadBalancer, load_balancer_id, project_id=None)
     offer = None if root.flavor_id is None else await services.catalogue.offer(Flavor, root.flavor_id)
     if offer is None or metadata("flavor_data", offer.data).get("allow_member_sriov") is not True:
-        raise Invalid("The load balancer flavor does not allow SR-IOV member ports. (request_sriov true)")
+        raise Invalid("The load balancer flavor does not allow SR-IOV member ports. (request_sriov)")
 
 
 async def make_member(services: Services, call: Call, pool: Pool, wanted: requests.MemberNew) -> Member:
