@@ -16,23 +16,12 @@ from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.surroundings import Surroundings
 from evenkeel.controller.service import Controller
 from evenkeel.metrics.system import SystemCollector
-
-CONFIGURATION = """
-[DEFAULT]
-transport_url = embedded://{folder}/bus.db
-environments = dev:noop
-[database]
-connection = sqlite:///{folder}/evenkeel.db
-[api]
-bind_port = 0
-"""
+from tests.cmd.small_controller import small_controller
 
 
 @pytest.fixture
 def conf(tmp_path: Path) -> cfg.ConfigOpts:
-    file = tmp_path / "controller.ini"
-    file.write_text(CONFIGURATION.format(folder=tmp_path))
-    return load("controller", ["--config-file", str(file)], groups=CONTROLLER)
+    return load("controller", ["--config-file", str(small_controller(tmp_path))], groups=CONTROLLER)
 
 
 @pytest.fixture

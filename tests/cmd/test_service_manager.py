@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.cmd.service_manager import Heart, ServiceManager
+from tests.cmd.small_controller import small_controller
 from tests.cmd.systemd import Systemd
 from tests.waiting import eventually
 
@@ -80,23 +81,13 @@ async def test_a_heart_beats_as_long_as_its_loop_runs() -> None:
 
 
 START_SECONDS = 240.0
-CONTROLLER = """
-[DEFAULT]
-transport_url = embedded://{folder}/bus.db
-environments = dev:noop
-[database]
-connection = sqlite:///{folder}/evenkeel.db
-[api]
-bind_port = 0
-"""
 
 
 @pytest.mark.timeout(900)
 async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_says_when_it_ends(
     systemd: Systemd, tmp_path: Path
 ) -> None:
-    config = tmp_path / "controller.ini"
-    config.write_text(CONTROLLER.format(folder=tmp_path))
+    config = small_controller(tmp_path)
     code = "import sys; from evenkeel.cmd.commands import controller; sys.exit(controller())"
     environment = {**os.environ, "NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": "3000000"}
     command = [sys.executable, "-c", code, "--config-file", str(config)]

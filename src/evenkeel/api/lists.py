@@ -57,9 +57,14 @@ def as_address(name: str, value: str) -> str:
     return canonical_address(value) or value
 
 
+def is_integer(text: str) -> bool:
+    """Digits, perhaps behind one minus sign."""
+    return text.removeprefix("-").isdecimal()
+
+
 def as_integer(name: str, value: str) -> int:
     """An integer that a column can hold. Raises :class:`BadList`."""
-    if value.removeprefix("-").isdecimal() and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
+    if is_integer(value) and len(value) <= 11 and abs(number := int(value)) <= INT32_MAX:
         return number
     raise BadList(f"Invalid input for filter {name}. Value: '{value[:64]}'. Value should be an integer.")
 
@@ -186,7 +191,7 @@ def _limit(given: str | None, cap: int) -> int:
         return cap
     if given.lower() == "infinite":
         return cap
-    if not given.removeprefix("-").isdecimal() or len(given) > 20:
+    if not is_integer(given) or len(given) > 20:
         raise BadList(f"Supplied pagination limit '{given[:64]}' is not valid. It should be an integer.")
     number = int(given)
     return cap if number < 1 else min(number, cap)

@@ -71,8 +71,7 @@ class Client:
 
 
 async def joined(feed: EventFeed, after: int | None) -> Client:
-    await feed.start()
-    client = Client(feed.join())
+    client = Client(await feed.join())
     if after is not None:
         async for frames in feed.missed(after):
             client.read(frames)
@@ -133,7 +132,7 @@ async def test_an_event_that_commits_while_older_ones_are_read_is_not_missed(
 ) -> None:
     late, last = 1990, 2500
     await _passed(feed, database, *range(1, late), *range(late + 1, last + 1))
-    client = Client(feed.join())
+    client = Client(await feed.join())
     missed = feed.missed(0)
     for _ in range(2):
         client.read(await anext(missed))
@@ -152,7 +151,7 @@ async def test_the_feed_reads_on_while_its_only_listener_is_sent_older_events(
     feed: EventFeed, database: Database
 ) -> None:
     await _passed(feed, database, *range(1, 2500))
-    client = Client(feed.join())
+    client = Client(await feed.join())
     missed = feed.missed(0)
     client.read(await anext(missed))
     reads = database.reads
@@ -197,9 +196,9 @@ async def test_a_listener_that_does_not_read_is_dropped_and_the_others_are_not(
 
 async def test_there_is_a_most_of_listeners(feed: EventFeed) -> None:
     await feed.start()
-    listeners = [feed.join() for _ in range(LISTENERS_MAX)]
+    listeners = [await feed.join() for _ in range(LISTENERS_MAX)]
     with pytest.raises(TooManyListeners, match=str(LISTENERS_MAX)):
-        feed.join()
+        await feed.join()
     with pytest.raises(TooManyListeners, match=str(LISTENERS_MAX)):
         await feed.start()
     feed.leave(listeners[0])

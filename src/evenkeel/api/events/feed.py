@@ -145,13 +145,10 @@ class EventFeed:
         """It listens no more."""
         self._listeners.discard(listener)
 
-    def join(self) -> EventListener:
-        """A listener to what is passed on from now on. End it with :meth:`leave`. The feed has started, and nothing was
-        awaited since: without listeners it may stop.
-
-        Raises :class:`TooManyListeners`.
-        """
-        self._check_room()
+    async def join(self) -> EventListener:
+        """A listener to what is passed on from now on. End it with :meth:`leave`. Raises what :meth:`start` raises."""
+        await self.start()
+        self._check_room()  # others may have joined meanwhile
         listener = EventListener()
         if self._closed:
             listener.end()

@@ -48,8 +48,7 @@ class EventStream(Answer):
     async def _chunks(self, leaving: "asyncio.Task[None]") -> AsyncIterator[bytes]:
         yield b"retry: %d\n\n" % RETRY_MILLISECONDS
         try:
-            await self._feed.start()
-            listener = self._feed.join()
+            listener = await self._feed.join()
         except Unavailable:
             return  # the client comes back, and is told so before its stream begins
         leaving.add_done_callback(lambda _: listener.end())

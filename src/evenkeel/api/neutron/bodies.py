@@ -10,6 +10,7 @@ from evenkeel.api.bodies import Request, check_names
 from evenkeel.api.decode_errors import DecodeFailure, decode_failure, shown
 from evenkeel.api.errors import shorten
 from evenkeel.api.flags import LaxDecoder
+from evenkeel.api.lists import is_integer
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.fields import UUID_PATTERN
 from evenkeel.api.octavia.places import HasProject
@@ -141,7 +142,7 @@ def _lacks_integer(at: DecodeFailure) -> bool:
     if at.field in _UNCONVERTED or not any(isinstance(part, inspect.IntType) for part in at.allowed):
         return False
     value = at.value
-    return isinstance(value, list | None) or (isinstance(value, str) and not value.removeprefix("-").isdecimal())
+    return isinstance(value, list | None) or (isinstance(value, str) and not is_integer(value))
 
 
 def _written(at: DecodeFailure) -> str:
