@@ -12,7 +12,9 @@ RANK = {S.ONLINE: 0, S.DEGRADED: 1, S.ERROR: 2}
 
 def test_members() -> None:
     assert health.member_status(enabled=False, draining=True, monitored=True, up=True) is S.OFFLINE
-    assert health.member_status(enabled=True, draining=True, monitored=True, up=False) is S.DRAINING
+    assert health.member_status(enabled=True, draining=True, monitored=True, up=False) is S.ERROR
+    assert health.member_status(enabled=True, draining=True, monitored=True, up=True) is S.DRAINING
+    assert health.member_status(enabled=True, draining=True, monitored=False, up=False) is S.DRAINING
     assert health.member_status(enabled=True, draining=False, monitored=False, up=False) is S.NO_MONITOR
     assert health.member_status(enabled=True, draining=False, monitored=True, up=True) is S.ONLINE
     assert health.member_status(enabled=True, draining=False, monitored=True, up=False) is S.ERROR

@@ -376,6 +376,17 @@ class ServiceBehaviour:
         assert set(await clients.bodies(9)) == {"member-1-2", "member-1-3"}
         assert (await clients.statuses())["member-1-1"] == "DRAINING"
 
+    async def test_a_draining_member_that_fails_its_checks_is_in_error(
+        self, clients: Clients, servers: tuple[Server, ...]
+    ) -> None:
+        await servers[0].keep_port()
+        await clients.apply(self.one_pool(servers, {"weight": 0}, monitor=checked()))
+        await clients.until(member_1_1="DRAINING", member_1_2="ONLINE", pool_1="ONLINE")
+        await servers[0].stop()
+        await clients.until(member_1_1="ERROR", pool_1="DEGRADED")
+        await servers[0].start()
+        await clients.until(member_1_1="DRAINING", pool_1="ONLINE")
+
     async def test_backup_members_serve_when_no_other_can(self, clients: Clients, servers: tuple[Server, ...]) -> None:
         backups = ({}, {"backup": True}, {"backup": True})
         await servers[0].keep_port()

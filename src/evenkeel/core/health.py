@@ -2,7 +2,8 @@
 
 The rules are those by which Octavia's health manager merges what its amphorae report:
 
-- a member is OFFLINE when forced down, DRAINING at weight 0, NO_MONITOR without a health monitor, else as checked;
+- a member is OFFLINE when forced down, ERROR when its monitor fails, DRAINING at weight 0, NO_MONITOR without a health
+  monitor, else ONLINE;
 - a pool that no listener uses, or that is admin down, is OFFLINE; an empty one is ONLINE; one without any member
   that takes new connections is ERROR; one with a failed member is DEGRADED;
 - a listener is ONLINE while it accepts connections, whatever its pool does, and DEGRADED at its connection limit;
@@ -21,11 +22,11 @@ def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -
     """The status of a member. ``up``: its last checks succeeded; ignored unless ``monitored``."""
     if not enabled:
         return S.OFFLINE
+    if monitored and not up:
+        return S.ERROR
     if draining:
         return S.DRAINING
-    if not monitored:
-        return S.NO_MONITOR
-    return S.ONLINE if up else S.ERROR
+    return S.ONLINE if monitored else S.NO_MONITOR
 
 
 def pool_status(members: Iterable[OperatingStatus], *, in_use: bool = True) -> OperatingStatus:

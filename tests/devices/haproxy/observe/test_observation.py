@@ -73,13 +73,16 @@ def test_members() -> None:
                     server("failed", up=False),
                     server("off", admin_up=False, up=False),
                     server("draining", weight=0),
+                    server("draining-failed", weight=0, up=False),
+                    server("draining-unchecked", weight=0, up=False, checked=False),
                     server("unchecked", checked=False),
                 ),
             )
         )
     )
     assert found["failed"] == "ERROR" and found["off"] == "OFFLINE"
-    assert found["draining"] == "DRAINING" and found["unchecked"] == "NO_MONITOR"
+    assert found["draining"] == found["draining-unchecked"] == "DRAINING" and found["unchecked"] == "NO_MONITOR"
+    assert found["draining-failed"] == "ERROR"
     assert found["p1"] == found["lb"] == "DEGRADED" and found["l1"] == "ONLINE"
 
 
