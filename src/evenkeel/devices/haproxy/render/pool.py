@@ -4,6 +4,10 @@ Weight 0 drains a member. Admin down puts a member into maintenance, and all mem
 then receive 503 or are disconnected. Backup members are used, all together (``option allbackups``), only when no other
 member is available.
 
+A connection that a member refuses, or does not accept in time, is tried again with another member
+(:func:`retry_lines`). No request is sent twice: HAProxy's default, ``retry-on conn-failure``, retries only while there
+is no connection.
+
 The API sets member time-outs on the listener, HAProxy on the backend: if several listeners use the pool, the backend
 gets the longest, so that no connection ends earlier than configured.
 """
@@ -24,6 +28,7 @@ from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
 WEIGHT_MAX = 256
+RETRIES = 3
 _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
@@ -54,6 +59,7 @@ def _backend(
             f"mode {mode}",
             *balance_lines(pool, mode),
             *_timeouts(listeners),
+            *retry_lines(pool),
             *persistence_lines(pool, mode),
             *how.lines,
             *(["option allbackups"] if any(member.backup for member in pool.members) else []),
@@ -61,6 +67,16 @@ def _backend(
         servers=tuple(_server(pool, member, how, tls) for member in pool.members),
         ping=how.ping,
     )
+
+
+def retry_lines(pool: ServicePool) -> tuple[str, ...]:
+    """Retries of connections that failed, a second apart if the same member is tried again.
+
+    Without session persistence every retry may choose another member. With it, only the last retry does: a member that
+    is restarted within two seconds keeps its sessions.
+    """
+    every = "" if pool.session_persistence else " 1"
+    return (f"retries {RETRIES}", f"option redispatch{every}")
 
 
 def _timeouts(listeners: Collection[ServiceListener]) -> list[str]:
