@@ -12,7 +12,7 @@ import structlog
 from evenkeel.haproxyd.disk.files import write_file
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
-from evenkeel.haproxyd.haproxy.config.bindability import without
+from evenkeel.haproxyd.haproxy.config.bindability import still_bindable, unbindable, without
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles
@@ -78,6 +78,7 @@ class Reloader:
         Raises :class:`HaproxyDown`, :class:`OSError`."""
         errors: dict[str, str] = {}
         before = self._state.config if self._state.known else None
+        previous = self._state.previous if before else still_bindable(self._state.previous, self._state.binds)
         for _ in range(TRIES_MAX):
             try:
                 await self._start_worker(config)
@@ -86,7 +87,7 @@ class Reloader:
                 self._refusals += 1
                 self._log.warning("haproxy refused the configuration", reason=refusal.reason)
                 errors |= await self._find_refused(config, refusal.reason)
-                config = without(config, self._state.config, errors)
+                config = without(config, previous, errors)
             if not self._process.up and not config.load_balancers:
                 return errors, False
             if self._process.up and config == before and self._state.local == self._local.text_to_include():
@@ -159,6 +160,9 @@ class Reloader:
     async def _find_refused(self, config: HaproxyConfig, reason: str) -> dict[str, str]:
         """The load balancers that HAProxy refuses, and why; empty: the cause is the operator's file, which is left out
         from now on. Raises :class:`HaproxyDown` if the check cannot be run."""
+        taken = unbindable(config, self._state.config, self._state.binds)
+        if taken:  # by another process, since it was checked
+            return taken
         local = self._local.text_to_include()
         wanted, running = config.load_balancers, self._state.config.load_balancers
         found = await self._config_check.bisect(wanted, running, reason, with_local=bool(local))

@@ -19,7 +19,15 @@ from evenkeel.haproxyd.disk.files import read_text
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.binary import FindBinary
-from evenkeel.haproxyd.haproxy.config.bindability import ping_changed, unbindable, with_bindable_peer, without
+from evenkeel.haproxyd.haproxy.config.bindability import (
+    LoadBalancers,
+    ping_changed,
+    still_bindable,
+    unbindable,
+    what_listens,
+    with_bindable_peer,
+    without,
+)
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.config_check import ConfigCheck
 from evenkeel.haproxyd.haproxy.config.config_files import ConfigFiles, owner_of
@@ -31,6 +39,7 @@ from evenkeel.haproxyd.haproxy.running_state import RunningState
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.network.listening import listening_addresses
 from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.haproxyd.settings import DaemonSettings
 
@@ -42,11 +51,12 @@ Repaired = Mapping[str, tuple[str, ...]]
 
 
 class ApplyResult(Value):
-    """``errors``: load balancers that kept their previous configuration, and why. ``problem``: what else was left out,
-    such as peers or the operator's file."""
+    """``errors``: load balancers that kept their previous configuration, and why; ``kept``: that configuration of
+    those that HAProxy runs. ``problem``: what else was left out, such as peers or the operator's file."""
 
     how: wire.How
     errors: Mapping[str, str] = {}
+    kept: LoadBalancers = {}
     problem: str = ""
     repaired: Repaired = {}
 
@@ -66,6 +76,7 @@ class HaproxyRunner:
         on_exit: Callable[[], None],
     ) -> None:
         self._binary = binary
+        self._settings = settings
         self._storage = storage
         self._layout = layout
         self._log = log.bind(partition=partition)
@@ -164,6 +175,7 @@ class HaproxyRunner:
             self._forget()
             if not config.load_balancers:
                 return ApplyResult(how="nothing")
+        await self._find_binds()
         config, errors = self._bindable(config)
         how, refused = await self._change(config, verify=verify)
         errors |= refused
@@ -172,14 +184,34 @@ class HaproxyRunner:
             took, repaired = await self._verify()
             how = how if took == "nothing" else took
         await self._delete_idle_servers()
-        return ApplyResult(how=how, errors=errors, problem=self._problem(), repaired=repaired)
+        kept = {name: one for name, one in self._state.config.load_balancers.items() if name in errors}
+        return ApplyResult(how=how, errors=errors, kept=kept, problem=self._problem(), repaired=repaired)
+
+    async def _find_binds(self) -> None:
+        """Ask HAProxy where it listens if it is not known what it runs: an address is checked by binding it unless it
+        is HAProxy's already. If it does not say, the recorded addresses count; without a record, nothing is changed.
+        Raises :class:`HaproxyDown`."""
+        if not self.process.up or self._state.known:
+            return
+        socket, limit_seconds = self._layout.worker_socket, self._settings.command_timeout_seconds
+        try:
+            self._state.binds = await asyncio.to_thread(listening_addresses, socket, limit_seconds)
+        except HaproxyDown as error:
+            if self._state.lost:
+                raise HaproxyDown(
+                    f"HAProxy is left as it is, because it is not known where it listens: {error}"
+                ) from error
+            self._log.warning("where haproxy listens is taken from the record", reason=str(error))
 
     def _bindable(self, config: HaproxyConfig) -> tuple[HaproxyConfig, dict[str, str]]:
         """The configuration without what cannot be bound now, so that HAProxy does not try; errors by load balancer."""
         config, self._peer_problem = with_bindable_peer(config, self._state.binds)
-        running = self._state.config
-        errors = {} if self._state.binds_unknown else unbindable(config, running, self._state.binds)
-        return without(config, running, errors), errors
+        errors = unbindable(config, self._state.config, self._state.binds)
+        previous = self._state.previous
+        if errors and not self._state.known:
+            listening = what_listens({name: config.load_balancers[name] for name in errors}, self._state.binds)
+            previous = {**listening, **still_bindable(previous, self._state.binds)}
+        return without(config, previous, errors), errors
 
     async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
         """How the change was applied, and errors by load balancer."""

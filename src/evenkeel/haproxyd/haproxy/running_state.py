@@ -3,9 +3,11 @@
 """
 
 import asyncio
+from collections.abc import Mapping
 
 import structlog
 
+from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage, RunningFile
 from evenkeel.haproxyd.haproxy.config.bindability import Binds, binds_of
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
@@ -32,10 +34,9 @@ class RunningState:
         self.local = ""
         """The operator's file as HAProxy read it."""
         self.binds: Binds = frozenset()
-        """Addresses on which the process may be listening."""
-        self.binds_unknown = False
-        """Whether it may be listening elsewhere, too: it was adopted and runs another configuration than the one on
-        disk."""
+        """Addresses on which the process listens; recorded ones, while it is not :attr:`known` what it runs."""
+        self._adopted: Mapping[str, wire.LoadBalancerConfig] = {}
+        """The load balancers on disk when a process was adopted that may run others."""
         self.lost = False
         """Whether it was adopted without any record of its configuration."""
         self.servers_to_delete: ServersToDelete = frozenset()
@@ -48,8 +49,13 @@ class RunningState:
         self.local = local
         self.known = self._is_of_process(saved) and saved.digest == self._files.digest(config, local)
         self._saved = True
-        self.config = config if self.known else HaproxyConfig()
-        self.binds_unknown, self.lost = not self.known, not saved.master_pid
+        self.config, self._adopted = (config, {}) if self.known else (HaproxyConfig(), config.load_balancers)
+        self.lost = not saved.master_pid
+
+    @property
+    def previous(self) -> Mapping[str, wire.LoadBalancerConfig]:
+        """The load balancers that the process runs as far as is known, by id: what a refused one is put back to."""
+        return self.config.load_balancers or self._adopted
 
     def _is_of_process(self, saved: RunningFile) -> bool:
         """Whether the record is of this very worker. Pids are reused, so the master's start time counts, too: the
@@ -62,7 +68,7 @@ class RunningState:
         """There is no process."""
         self.config, self.known = HaproxyConfig(), False
         self.binds, self.servers_to_delete = frozenset(), frozenset()
-        self.binds_unknown = self.lost = False
+        self._adopted, self.lost = {}, False
 
     def mark_unknown(self) -> None:
         """Mark the configuration as unknown until :meth:`set`, because the process is about to be changed. Blocks.
@@ -80,12 +86,12 @@ class RunningState:
 
     def set_unsaved(self, config: HaproxyConfig) -> None:
         """The process runs exactly this configuration; :meth:`save` records it later."""
-        self.config, self.known = config, True
+        self.config, self.known, self._adopted = config, True, {}
 
     async def set_new_worker(self, config: HaproxyConfig, local: str) -> None:
         """A new worker has read this configuration, and ``local``, the operator's file. It serves, so that this cannot
         be recorded is only logged: until :meth:`save_again`, a restarted daemon would reload HAProxy."""
-        self.binds, self.binds_unknown, self.lost = binds_of(config), False, False
+        self.binds, self.lost = binds_of(config), False
         self.local, self.servers_to_delete = local, frozenset()
         self.set_unsaved(config)
         await asyncio.to_thread(self._try_to_save)

@@ -33,7 +33,12 @@ class BindHolder(Value):
 
 def bind_addresses(one: wire.LoadBalancerConfig) -> tuple[BindAddress, ...]:
     """The addresses on which a load balancer listens, with repetitions if its configuration has any."""
-    return tuple(bind_address(bind.address, bind.port) for frontend in one.frontends for bind in frontend.binds)
+    return tuple(bind for frontend in one.frontends for bind in frontend_addresses(frontend))
+
+
+def frontend_addresses(frontend: wire.Frontend) -> tuple[BindAddress, ...]:
+    """The addresses on which a frontend listens."""
+    return tuple(bind_address(bind.address, bind.port) for bind in frontend.binds)
 
 
 def bind_address(address: str, port: int) -> BindAddress:

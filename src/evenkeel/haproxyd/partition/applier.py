@@ -92,7 +92,7 @@ class ChangeApplier:
         peers = self.guard.peers if merged.peers is None else merged.peers
         applied = await self.runner.apply(self._config(merged.wanted, peers), verify=verify)
         merged.errors.update({name: words for name, words in applied.errors.items() if name in merged.named})
-        await self.held.replace(merged.accepted(self.held.by_id))
+        await self.held.replace(merged.accepted({**self.held.by_id, **applied.kept}))
         await self.guard.set_peers(peers)
         return applied
 

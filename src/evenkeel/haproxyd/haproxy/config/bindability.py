@@ -2,6 +2,8 @@
 binds.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 from evenkeel.haproxyd import wire
@@ -9,6 +11,7 @@ from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.network import binds
 
 Binds = frozenset[binds.BindAddress]
+LoadBalancers = Mapping[str, wire.LoadBalancerConfig]
 
 
 def peer_bind(config: HaproxyConfig) -> binds.BindAddress | None:
@@ -47,13 +50,29 @@ def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> di
     return {new[bind]: problem for bind, problem in problems.items()}
 
 
-def without(config: HaproxyConfig, running: HaproxyConfig, bad: dict[str, str]) -> HaproxyConfig:
+def still_bindable(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
+    """Those of the ``previous`` load balancers that can be bound. HAProxy may not run them, if they are what was on
+    disk."""
+    return {name: one for name, one in previous.items() if not binds.unbindable(set(binds.bind_addresses(one)) - ours)}
+
+
+def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
+    """The load balancers that listen on any of their addresses now, without frontends that do not."""
+    found = {}
+    for name, one in wanted.items():
+        frontends = tuple(each for each in one.frontends if ours.issuperset(binds.frontend_addresses(each)))
+        if any(each.binds for each in frontends):
+            found[name] = msgspec.structs.replace(one, frontends=frontends)
+    return found
+
+
+def without(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
     """The configuration with the ``bad`` load balancers as they run now; those that conflict with them are added to
     ``bad``."""
     if not bad:
         return config
     kept = {name: one for name, one in config.load_balancers.items() if name not in bad}
-    as_now = {name: one for name, one in running.load_balancers.items() if name in bad}
+    as_now = {name: one for name, one in running.items() if name in bad}
     more = binds.in_the_way(as_now.values(), kept.values())
     fitting = msgspec.structs.replace(config, load_balancers=kept | as_now)
     bad.update(more)

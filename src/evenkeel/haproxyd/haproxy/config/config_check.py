@@ -57,7 +57,8 @@ class ConfigCheck:
         self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool
     ) -> dict[str, str]:
         """The refused load balancers, and why; empty: the cause is the operator's file (``with_local``: HAProxy read
-        it). ``words``: HAProxy's message. Raises :class:`HaproxyDown` if the check cannot be run."""
+        it). ``words``: HAProxy's message. Raises :class:`HaproxyDown` if the check cannot be run, or if nothing that
+        runs is known to be right and nothing shows which one is to blame."""
         suspects = sorted(name for name, one in wanted.items() if one != running.get(name))
 
         async def check(names: Sequence[str]) -> str:
@@ -71,6 +72,8 @@ class ConfigCheck:
         if not suspects:
             raise HaproxyDown(f"HAProxy does not take its configuration: {words}")
         named = [name for name in suspects if _names_any_of(words, wanted[name])]
+        if not named and not running and len(suspects) > 1:
+            raise HaproxyDown(f"HAProxy does not take its configuration, and names no load balancer: {words}")
         return dict.fromkeys(named or suspects, words)
 
 

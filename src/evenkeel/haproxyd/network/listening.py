@@ -1,0 +1,64 @@
+"""Finds out on which addresses a HAProxy worker listens: it hands over copies of its listening sockets, as it does to
+the worker that replaces it (``expose-fd listeners``; HAProxy's source, ``_getsocks`` of ``cli.c``, the same in 2.6 to
+3.2). Unlike ``/proc/<pid>/fd``, this needs no capability where workers run as another user.
+"""
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.network.binds import BindAddress, bind_address
+
+SOCKETS_MAX = 100_000
+_AT_ONCE = 253
+"""SCM_MAX_FD, the maximum of descriptors in one message (unix(7))."""
+_NAMES_BYTES = 1 << 16
+"""For the namespace and interface of each socket, which are not used."""
+_COUNT = struct.Struct("=i")
+
+
+def listening_addresses(worker_socket: Path, timeout_seconds: float) -> frozenset[BindAddress]:
+    """The addresses and ports on which the worker listens. Blocks. Raises :class:`HaproxyDown`."""
+    try:
+        with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as worker:
+            worker.settimeout(timeout_seconds)
+            worker.connect(str(worker_socket))
+            worker.sendall(b"_getsocks\n")
+            return frozenset(_received(worker))
+    except OSError as error:
+        raise HaproxyDown(f"HAProxy does not hand over its sockets: {error.strerror or error}") from error
+
+
+def _received(worker: socket.socket) -> Iterator[BindAddress]:
+    """Raises :class:`HaproxyDown`, :class:`OSError`."""
+    head, missing = b"", -1
+    while missing:
+        data, descriptors, _, _ = socket.recv_fds(worker, _NAMES_BYTES, _AT_ONCE)
+        names = [_name_and_close(descriptor) for descriptor in descriptors]
+        yield from (name for name in names if name is not None)
+        if missing < 0:  # the count comes first, alone or together with the first sockets
+            head += data
+            if len(head) >= _COUNT.size:
+                missing = _count(head)
+        if not data:
+            raise HaproxyDown("HAProxy handed over some of its sockets only")
+        missing -= len(names)
+
+
+def _count(head: bytes) -> int:
+    count: int = _COUNT.unpack_from(head)[0]
+    if not 0 <= count <= SOCKETS_MAX:
+        raise HaproxyDown(f"HAProxy hands over {count} sockets; at most {SOCKETS_MAX} are expected")
+    return count
+
+
+def _name_and_close(descriptor: int) -> BindAddress | None:
+    """None: it is no TCP socket."""
+    with closing(socket.socket(fileno=descriptor)) as one:
+        if one.family not in (socket.AF_INET, socket.AF_INET6) or one.type != socket.SOCK_STREAM:
+            return None
+        address, port = one.getsockname()[:2]
+        return bind_address(address.partition("%")[0], port)
