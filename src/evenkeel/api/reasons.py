@@ -24,9 +24,12 @@ _REFERENCE = re.compile(
 
 def reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
     """The reason of its load balancer for its tenant; None for what is ACTIVE, or if there is no reason yet."""
-    if status is ProvisioningStatus.ACTIVE or not root.status_reason:
-        return None
-    return tenant_reason(root)
+    return None if full_reason_of(status, root) is None else tenant_reason(root)
+
+
+def full_reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
+    """The reason for operators, with all that it names; None for what is ACTIVE, or if there is no reason yet."""
+    return None if status is ProvisioningStatus.ACTIVE else root.status_reason or None
 
 
 def tenant_reason(root: LoadBalancer) -> str:
