@@ -16,8 +16,8 @@ _OWN_KINDS = "member|health monitor|L7 policy|L7 rule|subnets?|networks?|port|ce
 _REFERENCE = re.compile(
     rf"(?P<own>\b(?:{_OWN_KINDS}) (?:{_ID})(?:, (?:{_ID}))*)"
     r"|(?P<url>https?://\S+)"
-    r"|/(?P<folder>[\w.-]*_[\w.-]+)(?:/[\w.:%~-]+)+"
-    r"|\bpartition (?P<partition>[\w.-]*_[\w.-]*\w)"
+    r"|/(?P<folder>[\w.-]++)(?:/[\w.:%~-]++)++"
+    r"|\bpartition (?P<partition>[\w.-]++)"
     rf"|(?P<kind>\bload balancer )?(?P<id>{_ID})"
 )
 
@@ -41,7 +41,8 @@ def tenant_reason(root: LoadBalancer) -> str:
         if folder := found["folder"]:
             is_own, other = _is_of(folder, root.project_id), "another tenant's object"
         elif partition := found["partition"]:
-            is_own, other = _is_of(partition, root.project_id), "another partition"
+            name = partition.rstrip(".")  # the end of a sentence
+            is_own, other = _is_of(name, root.project_id), f"another partition{partition[len(name) :]}"
         elif id_ := found["id"]:
             is_own, other = id_ in own, "another load balancer" if found["kind"] else "another object"
         else:
@@ -52,4 +53,5 @@ def tenant_reason(root: LoadBalancer) -> str:
 
 
 def _is_of(folder: str, project_id: str) -> bool:
-    return folder == project_id or folder.endswith(f"_{project_id}")
+    """True for the partition ``<prefix>_<project id>`` of the project, and for a word that is no partition's name."""
+    return folder.endswith(f"_{project_id}") or not ("_" in folder or re.search(_ID, folder))
