@@ -80,6 +80,7 @@ async def late_write(cluster: Cluster, tenant: Tenant, catch: Catch, number: int
     cluster.kill(agent_name(frozen), signal.SIGCONT)
     await catch.awake()
     refused = await _some(lambda: catch.refused(frozen, position))
+    # settled: it may never happen, and a refusal has shown that it was tried
     assert not await catch.committed(frozen, woken)
     return refused[0]
 

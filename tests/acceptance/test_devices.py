@@ -258,7 +258,7 @@ async def test_without_any_device_what_waits_says_why_and_is_done_when_one_is_ba
     assert root["provisioning_status"] == "PENDING_UPDATE"
     cluster.emulator.control("DELETE", "/faults")
     await settled(tenant)
-    assert await reason() == ""
+    assert await reason() == ""  # settled: status and reason are written in one transaction
 
 
 async def test_one_poisoned_load_balancer_of_200_is_the_only_one_in_error(

@@ -122,7 +122,7 @@ async def unbindable(street: Street, project_id: str, house: int, healthy: Tenan
         assert f"{street.address(house)} port {street.port}" in reason
         assert "another process uses it" in reason
         await more(*traffic)
-        assert not await healthy.unsettled()
+        assert not await healthy.unsettled()  # settled: nobody may ever have changed it
     await settled(bad)
 
 
@@ -153,6 +153,7 @@ async def broken_certificate(street: Street, project_id: str, house: int, *traff
     assert outcome.load_balancer_id == bad.id
     assert "broken.pem" in outcome.error
     await more(*traffic)
+    # settled: the receipt has refused it
     assert bad.id not in {one.id for one in (await asyncio.to_thread(street.side.daemon.partitions))[0].load_balancers}
 
 

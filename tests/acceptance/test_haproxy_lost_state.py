@@ -111,8 +111,12 @@ async def test_what_a_daemon_lost_is_put_again_at_once(cluster: Cluster, tmp_pat
         shutil.rmtree(shop.state)
         shutil.copytree(copy, shop.state, symlinks=True)
         await cluster.start_devices()
-        await eventually(shop.whole, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
-        assert "refused" not in [await get(place.address, place.port) for place in (shop.place, second)]
+
+        async def whole_and_served() -> bool:
+            served = [await get(place.address, place.port) for place in (shop.place, second)]
+            return await shop.whole() and "refused" not in served
+
+        await eventually(whole_and_served, within_seconds=LIMIT_SECONDS, every_seconds=0.1)
 
         shop.side.kill_daemon()
         logs = list(shop.state.glob("partitions/*/held.log"))

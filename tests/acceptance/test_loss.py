@@ -178,4 +178,4 @@ async def test_a_second_process_of_the_same_host_is_refused(cluster: Cluster) ->
         return [agent["alive"] for agent in agents if agent["host"] == "host-1"] == [True]
 
     await eventually(the_first_lives, within_seconds=LIMIT_SECONDS)
-    assert cluster.processes[agent_name("host-1")].running
+    assert cluster.processes[agent_name("host-1")].running  # settled: an agent that lives has its process

@@ -87,6 +87,7 @@ async def test_a_check_that_fails_unexpectedly_ends_nothing_and_is_a_problem() -
 
     running = asyncio.create_task(watched.run(observed))
     await eventually(lambda: devices.asked > 4)
+    # settled: neither may happen, and several looks are over
     assert not running.done() and not told, "what was reached may be so still"
     running.cancel()
     failed = [one for one in seen if "KeyError" in one.problem]

@@ -99,7 +99,7 @@ async def test_what_goes_wrong_is_the_answer(
     device.free.set()
     desk.ask(question(), SHARD)
     await eventually(lambda: controllers.reports)
-    assert told in controllers.reports[0].problem
+    assert told in controllers.reports[0].problem  # settled: reports come whole
 
 
 async def test_only_so_many_wait_and_none_outlives_the_session(scene: tuple[PlanDesk, Device, Controllers]) -> None:
@@ -123,7 +123,7 @@ async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanD
         hint = replace(question(load_balancer_id=""), adopt=adopt)
         desk.ask(hint, SHARD, on_adopted=lambda: looked.append("again"))
         await eventually(lambda count=count: len(controllers.reports) == count)  # type: ignore[misc]
-        assert device.adopted == (["p1"] if adopt else [])
+        assert device.adopted == (["p1"] if adopt else [])  # settled: the report comes after the adoption
     assert all(batch.complete and not batch.services for batch in device.batches) and looked == ["again"]
 
 
@@ -225,6 +225,5 @@ async def test_no_pass_of_the_shard_writes_meanwhile() -> None:
     async with turn:  # a pass has fetched definitions
         desk.ask(replace(question(load_balancer_id=""), adopt=True), SHARD, turn=turn)
         await eventually(lambda: turn._waiters)
-        assert not log
-    await eventually(lambda: controllers.reports)
-    assert log[-1] == "adopt" and not turn.locked()
+        assert not log  # settled: nothing may be logged while the test holds the turn
+    await eventually(lambda: controllers.reports and log[-1] == "adopt" and not turn.locked())

@@ -139,6 +139,7 @@ async def test_controllers_that_do_not_repeat_hints_get_every_report_and_are_ask
     async with running() as bench:
         await soon(lambda: len(bench.controllers.seen(m.ReportState)) >= 3)
         await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) >= 3)
+        # settled: no keepalive may ever have it
         assert not any(call.as_reported for call in bench.controllers.seen(m.Keepalive))
 
 
@@ -173,6 +174,7 @@ async def test_a_lost_session_is_followed_by_another(call: type[m.AnyMessage]) -
         await soon(lambda: len(bench.controllers.seen(m.Register)) >= 2)
         bench.controllers.refuses = {}
         await soon(lambda: bench.controllers.newest_session() in bench.controllers.sessions(m.Keepalive))
+        # settled: the second session has a keepalive; the task may never end
         assert bench.controllers.newest_session() != "session-1" and not bench.task.done()
 
 
@@ -180,6 +182,7 @@ async def test_a_lost_session_is_followed_by_another(call: type[m.AnyMessage]) -
 async def test_any_other_refusal_costs_no_session(call: type[m.AnyMessage]) -> None:
     async with running(**{call.__name__: m.Refused(code="busy", reason="try again")}) as bench:
         await soon(lambda: len(bench.controllers.seen(call)) >= 3)
+        # settled: there may never be a second one
         assert len(bench.controllers.seen(m.Register)) == 1 and not bench.task.done()
 
 
@@ -238,7 +241,7 @@ async def test_it_outlives_an_outage_of_the_bus_in_one_session() -> None:
         bench.hub.outage = False
         known = len(bench.controllers.seen(m.Keepalive))
         await soon(lambda: len(bench.controllers.seen(m.Keepalive)) > known)
-        assert len(bench.controllers.seen(m.Register)) == 1
+        assert len(bench.controllers.seen(m.Register)) == 1  # settled: there may never be a second one
 
 
 async def test_a_hint_about_what_it_does_not_serve_makes_it_ask_what_is_its() -> None:
@@ -261,6 +264,7 @@ async def test_shards_that_the_database_has_not_looked_at_are_named_again_until_
             return [call for call in bench.controllers.seen(m.GetAssignments) if call.served]
 
         await soon(lambda: len(naming()) > 1)
+        # settled: no call may name anything else
         assert {call.served for call in naming()} == {(m.FormerShard(project_id="p1", epoch=4),)}
         bench.controllers.assignments = m.Assignments(revision=3, shards=(), history="h2")
         await soon(lambda: not bench.controllers.seen(m.GetAssignments)[-1].served)
@@ -281,6 +285,7 @@ async def test_networks_whose_ports_moved_are_told_twice_also_after_a_refusal() 
         assert after[:2] == [("net-1", "net-2")] * 2 and set(after[2:]) <= {()}
         bench.agent.networks_moved(f"net-{number}" for number in range(2 * m.MOVED_NETWORKS_MAX))  # type: ignore[arg-type]
         await soon(lambda: bench.controllers.seen(m.ReportState)[-1].moved_networks)
+        # settled: no report may have more
         assert len(bench.controllers.seen(m.ReportState)[-1].moved_networks) <= m.MOVED_NETWORKS_MAX
 
 
@@ -314,7 +319,7 @@ async def test_a_page_without_an_answer_is_asked_for_again_and_ends_nothing() ->
         bench.controllers.refuses[m.GetAssignments] = m.Refused(code="busy", reason="later")
         known = len(bench.controllers.seen(m.GetAssignments))
         await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known)
-        assert _served(bench) == {"a", "b", "c"}
+        assert _served(bench) == {"a", "b", "c"}  # settled: what is served may not change, and a refusal is over
         bench.controllers.pages = {"": _page("b", more=True), "b": _page("c", after="b")}
         del bench.controllers.refuses[m.GetAssignments]
         await soon(lambda: _served(bench) == {"b", "c"})
@@ -327,7 +332,7 @@ async def test_pages_of_two_histories_end_nothing() -> None:
         bench.controllers.pages = {"": _page("a", more=True), "a": _page(after="a", history="h2")}
         known = len(bench.controllers.seen(m.GetAssignments))
         await soon(lambda: len(bench.controllers.seen(m.GetAssignments)) > known + 6)
-        assert _served(bench) == {"a", "b", "c"}
+        assert _served(bench) == {"a", "b", "c"}  # settled: what is served may not change, and several answers are over
 
 
 async def test_a_controller_that_knows_no_pages_may_answer_for_any_of_them() -> None:

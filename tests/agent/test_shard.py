@@ -36,7 +36,7 @@ async def all_applied(bench: Bench) -> None:
 
 
 async def test_the_first_pass_moves_the_guard_and_is_complete(bench: Bench) -> None:
-    await all_applied(bench)
+    await all_applied(bench)  # settled: reports come after the writes
     assert bench.device.takeovers == [3]
     assert bench.device.batches[0].complete
     assert bench.device.batches[0].epoch == 3
@@ -44,7 +44,7 @@ async def test_the_first_pass_moves_the_guard_and_is_complete(bench: Bench) -> N
 
 async def test_reports_say_whether_what_the_device_holds_is_online_for_that(bench: Bench) -> None:
     await all_applied(bench)
-    assert bench.controllers.traffic == {False}
+    assert bench.controllers.traffic == {False}  # settled: the report says it
 
 
 async def test_changes_while_the_device_is_busy_become_one_batch_of_the_newest_revision(bench: Bench) -> None:
@@ -67,7 +67,7 @@ async def test_a_hint_for_what_is_on_the_device_already_is_reported_and_costs_th
     batches, reports = len(bench.device.batches), len(bench.controllers.reports)
     bench.worker.hint(("lb-1",))
     await eventually(lambda: len(bench.controllers.reports) == reports + 1)
-    assert len(bench.device.batches) == batches
+    assert len(bench.device.batches) == batches  # settled: a write would have come before the report
 
 
 async def test_a_definition_that_comes_with_the_hint_is_applied_without_a_request(bench: Bench) -> None:
@@ -75,7 +75,7 @@ async def test_a_definition_that_comes_with_the_hint_is_applied_without_a_reques
     bench.controllers.revisions |= {"lb-3": 1, "lb-4": 1}
     bench.worker.hint(("lb-3", "lb-4"), bench.controllers.carried("lb-3"))
     await all_applied(bench)
-    assert bench.controllers.requested == [None, ("lb-4",)]
+    assert bench.controllers.requested == [None, ("lb-4",)]  # settled: requests come before the reports
 
 
 async def test_what_the_database_lost_before_its_definition_arrived_is_looked_for_at_once(bench: Bench) -> None:
@@ -88,7 +88,7 @@ async def test_what_the_database_lost_before_its_definition_arrived_is_looked_fo
     await eventually(lambda: sum(batch.complete for batch in bench.device.batches) == complete + 1)
     assert [s.load_balancer_id for s in bench.device.batches[-2].services] == ["lb-3"]
     assert [s.load_balancer_id for s in bench.device.batches[-1].services] == ["lb-1", "lb-2"]
-    assert bench.controllers.requested == [None, None]
+    assert bench.controllers.requested == [None, None]  # settled: requests come before the writes
 
 
 async def test_a_load_balancer_that_was_removed_is_not_looked_for(bench: Bench) -> None:
@@ -107,7 +107,7 @@ async def test_a_load_balancer_that_was_removed_is_not_looked_for(bench: Bench) 
     bench.worker.hint(("lb-2",))
     reports = len(bench.controllers.reports)
     await eventually(lambda: len(bench.controllers.reports) > reports)
-    assert bench.controllers.requested == [None, ("lb-1",), ("lb-2",)]
+    assert bench.controllers.requested == [None, ("lb-1",), ("lb-2",)]  # settled: requests come before the reports
 
 
 async def test_a_late_hint_does_not_bring_a_deleted_load_balancer_back(bench: Bench) -> None:
@@ -121,6 +121,7 @@ async def test_a_late_hint_does_not_bring_a_deleted_load_balancer_back(bench: Be
     del bench.controllers.revisions["lb-3"]
     bench.worker.hint(("lb-3",), late)
     await eventually(lambda: bench.controllers.requested[1:] == [("lb-3",), ("lb-3",)])
+    # settled: the deletion was reported; a second write may never come
     assert [s.deleted for batch in bench.device.batches for s in batch.services if s.load_balancer_id == "lb-3"] == [
         True
     ]
@@ -137,7 +138,7 @@ async def test_a_definition_that_waits_is_dropped_for_a_change_and_for_a_doubt(b
     bench.worker.apply_again(("lb-5",))
     bench.session.lease_stands = True
     await all_applied(bench)
-    assert bench.controllers.requested[1:] == [("lb-3", "lb-4", "lb-5")]
+    assert bench.controllers.requested[1:] == [("lb-3", "lb-4", "lb-5")]  # settled: requests come before the reports
 
 
 async def test_a_revision_given_again_to_another_change_is_written(bench: Bench) -> None:
@@ -169,7 +170,7 @@ async def test_a_definition_spread_over_many_answers_is_one_complete_batch() -> 
     bench = Bench({f"lb-{n}": 1 for n in range(7)})
     bench.controllers.page = 2
     task = asyncio.create_task(bench.worker.run())
-    await all_applied(bench)
+    await all_applied(bench)  # settled: reports come after the writes
     assert len(bench.device.batches) == 1
     assert len(bench.device.batches[0].services) == 7
     task.cancel()
@@ -194,7 +195,7 @@ async def test_a_refused_load_balancer_is_reported_and_retried_until_it_heals(be
     bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
     bench.worker.hint(("lb-1", "lb-2"))
     await eventually(lambda: sum(1 for report in bench.controllers.reports if report.error) >= 2)
-    assert bench.controllers.applied("lb-2") == 6
+    assert bench.controllers.applied("lb-2") == 6  # settled: the pass that reported the error has reported this, too
     bench.device.bad = set()
     await all_applied(bench)
 
@@ -231,17 +232,17 @@ async def test_a_device_that_stays_away_is_tried_until_it_is_back(bench: Bench) 
 
 async def test_trouble_with_a_device_is_told_when_it_begins_and_when_it_ends(bench: Bench) -> None:
     await all_applied(bench)
-    assert bench.troubles == 0
+    assert bench.troubles == 0  # settled: there may be none before the first report
     bench.device.lagging += [("bigip-2",)] * 4
     bench.controllers.revisions["lb-1"] = 2
     bench.worker.hint(("lb-1",))
     await eventually(lambda: bench.troubles == 2)
-    assert not bench.device.lagging
+    assert not bench.device.lagging  # settled: the end of trouble is told after the pass that found no device lagging
     bench.device.failures += [DeviceUnavailable("bigip-1", "reboot")] * 3
     bench.controllers.revisions["lb-1"] = 3
     bench.worker.hint(("lb-1",))
     await all_applied(bench)
-    assert bench.troubles == 4
+    assert bench.troubles == 4  # settled: trouble is told before the report
 
 
 async def test_what_could_not_be_tried_says_why_once_for_each_reason(bench: Bench) -> None:
@@ -298,18 +299,19 @@ async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_ag
     bench.controllers.revisions.update(dict.fromkeys(bench.controllers.revisions, 9))
     bench.worker.hint(tuple(bench.controllers.revisions))
     await eventually(lambda: len(bench.device.batches) == 2)
-    assert not bench.device.retirements
+    assert not bench.device.retirements  # settled: a partition that has something may never be retired
     bench.controllers.revisions.clear()
     await eventually(lambda: bool(bench.device.retirements))
+    # settled: a partition is retired after the complete pass that found nothing
     assert bench.device.batches[-1].complete and not bench.device.batches[-1].services
     bench.worker.look_again()  # where nothing is, nothing is made to look at it
     await eventually(lambda: len(bench.device.retirements) == 2)
-    assert bench.device.takeovers == [3]
+    assert bench.device.takeovers == [3]  # settled: there may be no other
     bench.controllers.deleted = set()
     bench.controllers.revisions["lb-3"] = 1
     bench.worker.hint(("lb-3",))
     await eventually(lambda: bench.controllers.applied("lb-3") == 1)
-    assert bench.device.takeovers == [3, 3]
+    assert bench.device.takeovers == [3, 3]  # settled: the guard is moved before the write
 
 
 async def test_the_partition_is_removed_if_the_answer_to_the_last_report_is_lost(
@@ -340,7 +342,7 @@ async def test_a_partition_on_a_device_out_of_reach_is_removed_later(bench: Benc
     await eventually(lambda: len(bench.device.retirements) > 2)
     bench.device.retirement = Retirement()
     await eventually(lambda: bench.worker._retries.next_due() is None)
-    assert bench.device.takeovers == [3]
+    assert bench.device.takeovers == [3]  # settled: there may be no other
 
 
 async def test_a_bug_in_a_pass_is_retried_and_ends_nothing(bench: Bench) -> None:
@@ -349,7 +351,7 @@ async def test_a_bug_in_a_pass_is_retried_and_ends_nothing(bench: Bench) -> None
     bench.controllers.revisions["lb-1"] = 2
     bench.worker.hint(("lb-1",))
     await all_applied(bench)
-    assert not bench.worker.lost
+    assert not bench.worker.lost  # settled: it may never be lost, and the pass with the bug is over
 
 
 async def test_a_lease_that_ends_while_the_guard_moves_stops_the_write() -> None:
@@ -418,7 +420,7 @@ async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> 
     bench.worker.doubt((), complete=True)
     await eventually(lambda: len(bench.device.batches) == 3)
     assert bench.device.batches[2].complete
-    assert bench.device.forgotten == ["t", "t"]
+    assert bench.device.forgotten == ["t", "t"]  # settled: the driver forgets before the write
     bench.device.forgotten.clear()
 
 
@@ -431,6 +433,7 @@ async def test_what_the_driver_makes_otherwise_now_is_written_again_at_once(benc
     await eventually(lambda: bench.controllers.reports[-1].error == "refused")
     bench.device.bad.clear()
     bench.worker.apply_again(("lb-1",))
+    # settled: reports come after the writes, and nothing may ever be forgotten
     await eventually(lambda: bench.controllers.reports[-1].error == "")
     assert [service.load_balancer_id for service in bench.device.batches[2].services] == ["lb-1"]
     assert bench.device.forgotten == []
@@ -449,6 +452,7 @@ async def test_a_doubt_that_comes_while_the_pass_is_under_way_is_looked_into_by_
     bench.worker.hint(("lb-1",))
     reports = len(bench.controllers.reports)
     await eventually(lambda: len(bench.controllers.reports) > reports)
+    # settled: a write would have come before the report
     assert len(bench.device.batches) == 3  # looked into once
     bench.device.forgotten.clear()
 
@@ -463,15 +467,15 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     bench.worker.hint(("lb-1", "lb-2"))
     bench.controllers.revisions.update({"lb-1": 2, "lb-2": 6})
     await eventually(lambda: len(bench.device.failures) == 1)
-    assert bench.device.takeovers == [3, 3]
+    assert bench.device.takeovers == [3, 3]  # settled: the guard is moved before the write that fails
     await eventually(lambda: bench.worker._retries.waiting("*", now))
-    assert len(bench.device.failures) == 1
+    assert len(bench.device.failures) == 1  # settled: the retry is due in an hour
 
     bench.worker._retries = Retries(
         Backoff(initial_seconds=0.01, max_seconds=0.01, jitter=(0.75, 1.25)), random.Random(1)
     )
     bench.worker.look_again()
-    await all_applied(bench)
+    await all_applied(bench)  # settled: reports come after the writes
     assert bench.device.takeovers == [3, 3, 3, 3]
     assert bench.device.batches[-1].complete
 
@@ -498,7 +502,7 @@ async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_
     bench.worker._retries.failed("lb-1", now)
     bench.worker.doubt(("lb-1",), complete=False)
     await eventually(lambda: len(bench.device.forgotten) == 0 and not bench.worker._wake.is_set())
-    assert len(bench.device.batches) == 1
+    assert len(bench.device.batches) == 1  # settled: the pass takes nothing, and waits nowhere
     bench.worker.doubt((), complete=True)
     await eventually(lambda: len(bench.device.batches) == 2)
     task.cancel()
@@ -510,6 +514,7 @@ async def test_what_was_repaired_is_told(bench: Bench) -> None:
     bench.device.repaired.append((repair,))
     bench.worker.doubt(("lb-1",), complete=False)
     await eventually(lambda: bench.controllers.repaired)
+    # settled: a report comes whole
     assert bench.controllers.repaired == [Repaired(load_balancer_id="lb-1", device="a", found=repair.found)]
     bench.device.forgotten.clear()
 
@@ -526,7 +531,7 @@ async def test_a_tenant_whose_passes_hang_does_not_hold_up_another_one() -> None
     for revision in range(1, 5):
         honest.controllers.revisions["lb-1"] = revision
         honest.worker.hint(("lb-1",))
-        await all_applied(honest)
+        await all_applied(honest)  # settled: those that hang may never have written
     assert not any(bench.device.batches for bench in hanging)
     for task in tasks:
         task.cancel()

@@ -239,7 +239,7 @@ def members(panel: Panel, load_balancer: str) -> None:
     third = {**MEMBERS[0], "id": "new", "address": "10.0.1.3"}
     panel.done("PUT", path, {"loadbalancer_id": load_balancer, "members": [first, third]})
     until(lambda: [row["address"] for row in panel.items(path)] == ["10.0.1.1", "10.0.1.3"])
-    assert panel.ask("GET", f"{path}{second['id']}/").status != 200
+    assert panel.ask("GET", f"{path}{second['id']}/").status != 200  # settled: the list is of the same rows
     panel.done("PUT", f"{path}{first['id']}/", {"weight": 7, "admin_state_up": True, "name": "one"})
     assert panel.done("GET", f"{path}{first['id']}/")["weight"] == 7
     panel.done("DELETE", f"{path}{first['id']}/")

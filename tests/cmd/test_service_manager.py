@@ -106,6 +106,7 @@ async def test_a_controller_is_ready_when_its_api_listens_reloads_at_sighup_and_
         process.send_signal(signal.SIGHUP)
         await eventually(lambda: "configuration not reloaded" in output.read_text() or process.poll() is not None)
         process.send_signal(signal.SIGTERM)
+        # settled: what a process has said is complete when it has ended
         await eventually(lambda: process.poll() is not None)
         assert process.returncode == 0, output.read_text()
         assert "changed=['debug'] needs_restart=['settle_time']" in output.read_text()

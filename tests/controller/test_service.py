@@ -103,6 +103,7 @@ async def test_a_part_that_fails_goes_on_and_so_do_the_others(
     with capture_logs() as logs:
         await world.controller.start()
         await soon(lambda: looks > failures + 1)
+        # settled: the question waits itself for its answer
         assert isinstance(await world.ask(m.callback_queue("lab")), m.Refused)
     said = [line["event"] for line in logs if line.get("part") == "scheduler"]
     if isinstance(problem, StoreUnavailable):

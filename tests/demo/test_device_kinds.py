@@ -88,8 +88,9 @@ async def test_haproxy_outlives_its_daemon_and_is_found_again(side: HaproxySide)
     assert side.haproxy_pids() == proxies
     await side.start()
     assert side.daemon.url == url
-    await eventually(lambda: side.haproxy_pids() == proxies)  # a haproxy that only checks something ends soon
-    assert side.members() == {"haproxy-1": {"127.0.0.1:9"}}
+    members = {"haproxy-1": {"127.0.0.1:9"}}
+    # a haproxy that only checks something ends soon
+    await eventually(lambda: side.haproxy_pids() == proxies and side.members() == members)
 
 
 async def test_closing_ends_what_outlives_the_daemon(side: HaproxySide) -> None:

@@ -593,6 +593,7 @@ class TlsBehaviour:
                 return (found.get("member-1-1"), found.get("member-1-2")) == ("ONLINE", "ERROR")
 
             await eventually(told)
+            # settled: traffic follows the status that is shown
             assert {(await clients.ask()).body for _ in range(4)} == {"good"}
 
     # -- contents on demand

@@ -74,6 +74,7 @@ async def test_it_answers_while_haproxys_start_and_says_where_when_they_did(
         for path in ("/v1", "/v1/observation", "/v1/partitions"):
             assert (await client.refused("GET", path))[1].code == "busy"
         world.read.set()
+        # settled: its name is known from the start; the rest may not happen before it has adopted
         await eventually(world.daemon.partitions.loaded.is_set)
         assert (await client.ask(wire.About, "GET", "/v1")).name == "host-1"
         # HAProxys that are not adopted yet would be taken for dead

@@ -144,6 +144,7 @@ async def test_reboot_loses_what_was_not_saved(
     await emulator.reboot("bigip-1", seconds=0.05)
     await eventually(lambda: emulator.devices["bigip-1"].failover_state == "active")
     assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == ["/P/kept"]
+    # settled: a reboot forgets transactions before it ends
     assert (await device.send("GET", f"transaction/{number}")).status == 404
 
 

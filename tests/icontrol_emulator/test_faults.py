@@ -151,6 +151,7 @@ async def test_a_restored_or_wiped_device_boots_as_such(device: Client, emulator
         assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == left
         await emulator.reboot("bigip-1", seconds=0)
         await eventually(lambda: emulator.devices["bigip-1"].failover_state == "active")
+        # settled: a reboot reads its configuration before it ends
         assert emulator.devices["bigip-1"].objects("ltm/pool", "P") == left
     assert (await control(emulator, "POST", "/wipe", {"device": "none"}))[0] == 404
 
@@ -189,7 +190,7 @@ async def test_request_held_over_a_reboot_is_lost(device: Client, emulator: Emul
     await eventually(lambda: emulator.devices["bigip-1"].failover_state == "active")
     emulator.faults.remove(number)
     await eventually(lambda: not emulator.write_log.in_flight())
-    assert (await device.send("GET", "ltm/pool/~P~p")).status == 404
+    assert (await device.send("GET", "ltm/pool/~P~p")).status == 404  # settled: nothing is written any more
 
 
 async def test_a_full_disk_refuses_to_save_and_keeps_what_was_saved(device: Client, emulator: Emulator) -> None:
@@ -213,6 +214,7 @@ async def test_restarts_of_daemons(device: Client, emulator: Emulator, skip: Cal
     assert (answer.status, answer.document["apiError"]) == (500, 32768001)
     skip(31)
     await eventually(lambda: has_status(device, 200))
+    # settled: a restart forgets transactions before it ends
     assert (await device.send("GET", f"transaction/{transaction}")).status == 404
     await emulator.restart("bigip-1", "restjavad", seconds=60)
     answer = await device.send("GET", "auth/partition/P")

@@ -399,7 +399,7 @@ async def test_monitors_take_members_out_and_back(monitored: tuple[Client, Backe
     assert (await stats(device, "ltm/pool/~P~p"))["status.statusReason"] == "The children pool member(s) are down"
     first.status = "200 OK"
     await eventually(lambda: member_is(device, first, "up"))
-    assert await count(port, 2) == {"a": 2}
+    assert await count(port, 2) == {"a": 2}  # settled: traffic follows the status that is shown
 
 
 async def _pool_is(device: Client, state: str) -> bool:

@@ -107,7 +107,7 @@ def test_handshakes_that_never_end_are_counted_and_end(
             for each in silent[15:20]:
                 each.send(b"GET / HTTP/1.1\r\n\r\n")
             await eventually(lambda: len(connections) == 10)
-            assert await asyncio.wait_for(echo(address, client), 20) == b"x"
+            assert await asyncio.wait_for(echo(address, client), 20) == b"x"  # settled: the request waits itself
             await eventually(lambda: len(connections) == 0)  # all by themselves
             for each in silent:
                 each.close()

@@ -69,7 +69,7 @@ def test_vips_live_a_whole_life(lb: Shell, pool: Any, ran: Callable[..., Ran]) -
     assert (made["address"], made["connection_limit"]) == ("10.10.0.99", 9)
     assert made["session_persistence"] == {"type": "APP_COOKIE", "cookie_name": "sid"}
     until(lambda: lb("vip-show", "v1")["status"] == "ACTIVE")
-    assert lb("pool-show", "p1")["vip_id"] == made["id"]
+    assert lb("pool-show", "p1")["vip_id"] == made["id"]  # settled: set with the creation of the VIP
     lb("vip-update", "v1", "--connection-limit", "11")
     until(lambda: lb("vip-show", "v1")["status"] == "ACTIVE")
     assert [row["address"] for row in lb("vip-list")] == ["10.10.0.99"]

@@ -55,7 +55,7 @@ async def test_everything_works_on_when_the_broker_was_killed_and_comes_back_emp
     await _start(broker)
     await waiting
     await eventually(lambda: recorder.got == [hint(1), hint(2)])
-    assert await sender.call(amqp.queue, CALL, timeout_seconds=60) == Done()
+    assert await sender.call(amqp.queue, CALL, timeout_seconds=60) == Done()  # settled: the call waits itself
 
 
 async def test_a_call_fails_at_once_when_the_connection_is_lost(
@@ -109,7 +109,7 @@ async def test_a_deleted_queue_is_made_again_by_sender_and_consumer(amqp: Amqp) 
         await channel.queue_delete(amqp.queue)
     await bus.send(amqp.queue, hint(2))
     await eventually(lambda: recorder.got == [hint(1), hint(2)])
-    assert await bus.call(amqp.queue, CALL, timeout_seconds=60) == Done()
+    assert await bus.call(amqp.queue, CALL, timeout_seconds=60) == Done()  # settled: the call waits itself
 
 
 async def test_another_node_is_used_when_one_is_dead(broker: RabbitMQ) -> None:

@@ -51,7 +51,7 @@ async def test_a_name_that_lost_its_connection_is_announced_again(amqp: Amqp) ->
     session = announcement._link.current  # type: ignore[attr-defined]
     await session.queue.channel.close()
     await eventually(lambda: announcement._link.current not in (None, session))  # type: ignore[attr-defined]
-    assert await watcher.present(amqp.name()) is True
+    assert await watcher.present(amqp.name()) is True  # settled: a link is current after its name was announced
 
 
 async def test_a_name_held_by_a_connection_that_ends_later_is_taken_then(
@@ -92,7 +92,7 @@ async def test_a_frozen_broker_says_nothing_and_late_answers_harm_nothing(
         broker.thaw()
     monkeypatch.setattr(amqp_presence, "PROBE_SECONDS", LIMIT_SECONDS)
     await eventually(lambda: _is(watcher, amqp.name(1), True))
-    await eventually(lambda: _is(watcher, amqp.name(2), False))
+    await eventually(lambda: _is(watcher, amqp.name(2), False))  # settled: neither may ever happen
     assert watcher._link.current is publisher  # type: ignore[attr-defined]
     assert caplog.records == []
 

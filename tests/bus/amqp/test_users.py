@@ -118,6 +118,7 @@ async def test_an_agent_with_its_own_user_calls_hears_and_is_seen(scene: Scene) 
         assert await bus.call(CALLBACK, register(host, host), timeout_seconds=60) == m.Done()
         await controller.send(queue_of(host), m.WorkHint(shard_id=host, load_balancer_ids=()))
     await eventually(lambda: all(len(seen) == 1 for seen in hints.values()))
+    # settled: no host may get another hint
     assert all(hints[host] == [m.WorkHint(shard_id=host, load_balancer_ids=())] for host in HOSTS)
 
     name = m.presence_name(str(uuid.uuid4()))

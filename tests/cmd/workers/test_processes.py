@@ -123,6 +123,7 @@ async def test_one_port_one_configuration_and_workers_that_are_started_again(sys
         await is_so("configuration not reloaded", count=1)
 
         process.send_signal(signal.SIGTERM)
+        # settled: what a process has logged is complete when it has ended
         await eventually(lambda: process.poll() is not None)
         assert process.returncode == 0, controller.log
         assert controller.logged("configuration not reloaded") == 1, "the parent alone tells it"

@@ -89,7 +89,7 @@ async def test_a_slow_device_is_waited_for_as_long_as_it_lives(pair: BigIpRig) -
     slow = asyncio.create_task(agent.apply(batch(service(members=1))))
     # every look while it waits for the commit is one read
     await eventually(lambda: pair.emulator.request_counts["bigip-2"]["reads"] >= 3)
-    assert not slow.done()
+    assert not slow.done()  # settled: the device holds the commit
     pair.emulator.faults.release(None)
     assert not (await slow).lagging
 

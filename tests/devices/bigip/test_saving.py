@@ -63,4 +63,5 @@ async def test_a_save_that_fails_is_shown_and_repeated(rig: BigIpRig) -> None:
         assert states[0].reachable and told in states[0].problem
     rig.emulator.faults.remove(fault)
     await eventually(lambda: not device._saver.problem)
+    # settled: the check tells the same problem, which ends after the save
     assert not (await agent.check())[0].problem and saves(rig)

@@ -25,6 +25,7 @@ class TestBigIpServices(ServiceBehaviour):
         await clients.apply(limited(1))
         _, writer = await asyncio.open_connection(*clients.site.place(VIP, 80))
         await clients.until(listener_1="DEGRADED")
+        # settled: the status is of the number of connections that the limit is of
         assert await clients.ask() == ("", "")
         writer.transport.abort()
         await clients.until(listener_1="ONLINE")

@@ -124,10 +124,13 @@ async def test_what_is_taken_away_under_a_running_daemon_comes_back_by_itself(ri
     shutil.rmtree(rig.box.folder / "r")
 
     async def whole() -> bool:
-        return (rig.box.directory / "guard.json").exists() and await rig.content() == content
+        if not (rig.box.directory / "guard.json").exists() or await rig.content() != content:
+            return False
+        (state,) = (await agent.observe()).devices
+        well = state.reachable and not state.problem
+        return well and state.identity == before[0] and state.incarnation != before[1]
 
     await eventually(whole)
-    assert (await life(agent))[0] == before[0] and (await life(agent))[1] != before[1]
     with pytest.raises(GuardLost):
         await rig.agents[0].apply(batch(service()))
     assert (await agent.apply(batch(service(), complete=True))).writes == 0
@@ -202,6 +205,7 @@ async def test_what_was_changed_by_hand_is_put_right_by_the_look_that_finds_it(r
         return await rig.content() == content and "ERROR" not in listening.values()
 
     await eventually(right)
+    # settled: the write is the action of which this is the outcome
     assert (await agent.apply(batch(service(), complete=True))).writes == 0
 
 

@@ -197,7 +197,7 @@ async def test_a_user_id_outlives_the_daemon_and_is_given_back_when_its_last_wor
                 return False
 
         await eventually(taken)
-        assert worker(site, "two").uid == before.uid
+        assert worker(site, "two").uid == before.uid  # settled: a receipt comes when the worker runs
 
 
 @as_root

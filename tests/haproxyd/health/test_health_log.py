@@ -192,7 +192,7 @@ async def test_lines_of_a_process_that_is_not_the_partitions_worker_are_ignored(
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.sendto(TAG + DOWN, str(tmp_path / "health"))  # it calls itself 28758
         await eventually(lambda: asked)
-        assert asked == [("Project_abc.d-1", os.getpid())] and not heard
+        assert asked == [("Project_abc.d-1", os.getpid())] and not heard  # settled: nothing may ever be heard
         workers.add(os.getpid())
         sender.sendto(TAG + DOWN, str(tmp_path / "health"))
         await eventually(lambda: heard)

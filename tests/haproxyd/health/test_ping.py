@@ -116,8 +116,7 @@ async def test_haproxy_is_told_the_verdict_and_told_again_after_a_reload(quick: 
     checks = PingChecks(ObservedPartitions(keeper), send)
     checks.start()
     keeper.hold()
-    await eventually(lambda: "set server b/s health up" in keeper.cli.said)
-    assert checks.is_pinged("p", "b", "s")
+    await eventually(lambda: "set server b/s health up" in keeper.cli.said and checks.is_pinged("p", "b", "s"))
     assert not checks.is_pinged("p", "plain", "s")
     answers["192.0.2.1"] = False
     await eventually(lambda: keeper.cli.said[-1] == "set server b/s health down")
@@ -190,7 +189,7 @@ async def test_a_new_daemon_tells_nothing_that_haproxy_has_already(quick: None, 
 
     async with checking(send, keeper) as checks:
         await eventually(lambda: len(tried) > 1 and checks.is_pinged("p", "b", "s"))
-        assert keeper.cli.said == []
+        assert keeper.cli.said == []  # settled: nothing may ever be sent
         keeper.worker_pid = 2
         await eventually(lambda: keeper.cli.said == [f"set server b/s health {'up' if answers else 'down'}"])
 
@@ -204,7 +203,7 @@ async def test_a_new_daemon_goes_on_from_the_earlier_verdict(quick: None) -> Non
 
     async with checking(send, keeper):
         await eventually(lambda: keeper.cli.said == ["set server b/s health up"])
-        assert tried[: PING.rise] == [[]] * PING.rise
+        assert tried[: PING.rise] == [[]] * PING.rise  # settled: these pings came before what was said
 
 
 @pytest.mark.parametrize(("op", "admin"), [(0, 1), (2, 1)])
@@ -228,7 +227,7 @@ async def test_this_hosts_trouble_is_no_verdict_and_logged_once(quick: None) -> 
 
     with structlog.testing.capture_logs() as logs:
         async with checking(send, keeper) as checks:
-            await eventually(lambda: len(tried) > 3)
+            await eventually(lambda: len(tried) > 3)  # settled: neither may ever happen
             assert not checks.is_pinged("p", "b", "s")
             assert keeper.cli.said == []
     assert [line["reason"] for line in logs if line["log_level"] == "error"] == ["Too many open files"]

@@ -89,7 +89,7 @@ async def test_a_haproxy_that_dies_while_a_change_is_written_is_started_again(mo
             assert errors(await change) == {}
             assert supervisor.problem
         await eventually(lambda: not supervisor.problem)
-        assert await get(vip) == "a"
+        assert await get(vip) == "a"  # settled: its problem ends when it listens
 
 
 async def test_a_place_is_free_when_the_answer_says_so(monkeypatch):

@@ -144,6 +144,7 @@ async def test_a_haproxy_that_dies_is_started_from_what_is_on_disk(disk, number:
         await eventually(lambda: len(site.news) == 2)
         assert [event.up for event in site.news] == [False, True]
         await eventually(lambda: serves(site, vip))
+        # settled: the file is written before haproxy serves
         assert config_path(site.partitions.get("p")).read_text() == text
         disk.allow_writes()
 

@@ -83,7 +83,7 @@ async def test_a_haproxy_that_is_killed_comes_back_and_its_neighbour_notices_not
         async with Traffic(neighbour) as outside:
             os.kill(site.partitions.get("one").worker_pid, signal.SIGKILL)
             await eventually(lambda: len(site.news) == 2)
-            assert await get(mine) == "a"
+            assert await get(mine) == "a"  # settled: it is told to be up when it listens
             await outside.more(50)
         assert outside.failures == []
         assert [(news.partition, news.up) for news in site.news] == [("one", False), ("one", True)]

@@ -27,7 +27,7 @@ async def test_a_key_is_in_files_of_the_daemons_alone_and_nowhere_else():
         one, bad = file("c.pem", certificate("a.test")), file("bad.pem", certificate("b.test")[:-200])
         await site.put("p", tls("lb", vip, a, one))
         receipt = await site.patch("p", tls("bad", free_vip(), a, bad))  # asks haproxy -c, on a copy
-        await settled(site)
+        await settled(site)  # settled: the receipts came before
         assert await shown(vip) == ("a.test", 1)
         assert "bad.pem" in errors(receipt)["bad"] and not canary.is_in(errors(receipt)["bad"].encode())
         holding = [path for path in site.directory.rglob("*") if path.is_file() and canary.is_in(path.read_bytes())]
@@ -106,8 +106,12 @@ async def test_what_the_daemon_lost_is_left_out_when_nobody_sends_it():
         await site.partitions.close()
         shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         await site.restart()
-        await eventually(lambda: "its certificates were lost" in site.partitions.get("p").problem)
-        assert (await shown(vip), await get(plain)) == (None, "a")
+
+        async def without_certificates() -> bool:
+            problem = site.partitions.get("p").problem
+            return "its certificates were lost" in problem and (await shown(vip), await get(plain)) == (None, "a")
+
+        await eventually(without_certificates)
 
 
 async def test_a_host_that_began_anew_with_nothing_else_waits_for_the_key():
@@ -154,7 +158,7 @@ async def test_keys_that_are_taken_away_under_the_daemon_are_put_back():
         shutil.rmtree(files_of(site.partitions.get("p")).keys_dir.parent)
         await site.partitions.restore_missing()
         await settled(site)
-        assert len(key_files(site)) == before
+        assert len(key_files(site)) == before  # settled: files are removed before the task ends
         await site.restart()
         assert site.partitions.get("p").held["lb"].files[0] == one
         shutil.rmtree(files_of(site.partitions.get("p")).keys_dir)
@@ -170,6 +174,7 @@ async def test_what_nobody_names_any_more_is_removed_and_only_that():
         await site.put("p", tls("lb1", vips[0], a, one), tls("lb2", vips[1], a, two))
         await site.patch("p", removed=("lb1",))
         await settled(site)
+        # settled: files are removed before the task ends
         assert {path.read_text() for path in key_files(site)} == {two.content, "two.pem\n"}
         await site.put("p")
         await eventually(lambda: not site.partitions.get("p").runs)

@@ -71,8 +71,8 @@ async def test_a_peer_port_that_another_process_has_costs_the_peers_only():
                 == f"peers are left out: address {HERE} port {port} cannot be listened on: another process uses it"
             )
             assert errors(await site.put("p", load_balancer("lb", vip, a, revision=2))) == {}
-        await eventually(lambda: not site.partitions.get("p").problem)
-        assert f"{HERE}:{port}" in config_path(site.partitions.get("p")).read_text()
+        supervisor = site.partitions.get("p")
+        await eventually(lambda: not supervisor.problem and f"{HERE}:{port}" in config_path(supervisor).read_text())
 
 
 async def test_peers_may_be_introduced_to_partitions_that_serve_already():
@@ -94,6 +94,7 @@ async def test_an_empty_partition_gives_its_port_back():
         port = (await site.put("one", load_balancer("lb", vip, a))).peer.port
         await site.put("one")
         await eventually(lambda: site.partitions.get("one").peer is None)
+        # settled: the put is the action of which this is the outcome
         assert (await site.put("two", load_balancer("lb", vip, a))).peer.port == port
 
 
@@ -104,7 +105,7 @@ async def test_a_haproxy_that_is_killed_has_its_port_again():
         port = (await site.put("p", load_balancer("lb", vip, a))).peer.port
         supervisor = site.partitions.get("p")
         os.kill(supervisor.worker_pid, signal.SIGKILL)
-        await eventually(lambda: len(site.news) == 2)
+        await eventually(lambda: len(site.news) == 2)  # settled: the put is the action of which this is the outcome
         assert (await site.put("p", load_balancer("lb", vip, a))).peer.port == port
         assert supervisor.problem == ""
 

@@ -107,7 +107,7 @@ async def test_a_haproxy_that_ends_while_files_are_restored_before_its_owner_has
         await eventually(lambda: site.news and supervisor._timer is None)  # the restart was due, during the pass
         written.set()
         await eventually(lambda: len(site.news) == 2)
-        assert await get(vip) == "a"
+        assert await get(vip) == "a"  # settled: it is told to be up when it listens
 
 
 async def test_the_wait_for_the_owner_ends_while_files_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +164,7 @@ async def test_a_haproxy_that_is_started_anew_does_not_believe_what_was_known_of
         assert await get(vip) == "503", "what is known of servers survives a reload"
         os.kill(supervisor.master_pid, signal.SIGKILL)
         await eventually(lambda: len(site.news) == 2)
-        assert await get(vip) == "a"
+        assert await get(vip) == "a"  # settled: it is told to be up when it listens
 
 
 async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_when_there_is_one_again():
@@ -183,6 +183,7 @@ async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_w
         assert site.partitions.names() == ("ends", "goes_on")
         supervisor = site.partitions.get("ends")
         os.kill(supervisor.master_pid, signal.SIGKILL)
+        # settled: the neighbour may never be touched; the guard is an action
         await eventually(lambda: "no such program" in supervisor.problem)
         assert await get(vips["goes_on"]) == "a"
         assert (await site.guard("ends", 2)).epoch == 2
@@ -190,7 +191,7 @@ async def test_without_a_program_haproxys_go_on_and_those_that_end_are_started_w
         await site.partitions.maintain()
         assert site.partitions.problem == ""
         await eventually(lambda: not supervisor.problem)
-        assert await get(vips["ends"]) == "a"
+        assert await get(vips["ends"]) == "a"  # settled: it is told to be up when it listens
 
 
 async def test_changes_wait_until_the_daemon_has_looked_what_runs():
@@ -213,6 +214,7 @@ async def test_a_haproxy_whose_socket_was_removed_is_replaced():
         old = site.partitions.get("p").master_pid
         shutil.rmtree(site.settings.run_dir)
         await site.restart()
+        # settled: its problem ends when it listens
         await eventually(lambda: not site.partitions.get("p").problem)  # it may take more than one start
         assert await get(vip) == "a"
         assert site.partitions.get("p").master_pid != old
@@ -289,4 +291,4 @@ async def test_stick_tables_survive_reloads():
             return "used:1" in await supervisor.cli.command("show table lb_b")
 
         await eventually(taught)
-        assert {await get(vip) for _ in range(8)} == {chosen}
+        assert {await get(vip) for _ in range(8)} == {chosen}  # settled: the table that has it is the one that is used

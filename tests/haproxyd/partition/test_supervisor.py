@@ -44,6 +44,7 @@ async def test_every_kind_of_change_under_traffic_loses_nothing():
                 assert (receipt.how, errors(receipt)) == (how, {})
                 assert (await site.patch("p", wanted)).how == "nothing"
                 await traffic.more(100)
+            # settled: the put is the action of which this is the outcome
             assert (await site.put("p", steps[-1][0])).how == "nothing"
         assert traffic.failures == []
         assert set(traffic.answers) == {"a", "b"}
@@ -175,6 +176,7 @@ async def test_an_operators_reload_of_another_file_is_undone():
             return await get(vip) == "503"
 
         await eventually(empty)
+        # settled: the put is the action of which this is the outcome
         assert (await site.put("p", load_balancer("lb", vip, a))).how == "reload"
         assert await get(vip) == "a"
 
@@ -196,6 +198,7 @@ async def test_a_put_removes_what_it_does_not_name():
         await site.patch("p", removed=("two",))
         assert await get(two) == "refused"
         await eventually(lambda: not site.partitions.get("p").runs)
+        # settled: the answer to the removal came before
         assert site.partitions.show("p") == wire.PartitionConfig(name="p", epoch=1, session_id=session_of(1))
 
 

@@ -146,4 +146,4 @@ async def test_a_barbican_that_is_away_or_hangs_is_unavailable(
     with pytest.raises(KeyManagerUnavailable, match="out of reach"):
         await manager.certificate(reference, P1)
     server.start()
-    assert await manager.certificate(reference, P1) == BUNDLE
+    assert await manager.certificate(reference, P1) == BUNDLE  # settled: it is started when it answers

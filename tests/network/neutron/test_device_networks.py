@@ -247,6 +247,7 @@ async def test_a_vips_port_is_bound_where_the_devices_are_and_made_again_when_so
     again = (await world.root(served)).vip
     assert again is not None and again.port_id != root.vip.port_id and again.address == root.vip.address
     await eventually(lambda: bound(again.port_id), every_seconds=0.2)
+    # settled: nothing may ever change
     assert (await world.root(served)).revision == root.revision, "nothing has changed for the devices"
 
     await delete(world, served)
@@ -280,6 +281,7 @@ async def test_ports_follow_the_host_to_which_a_device_group_has_them_bound(worl
     for host in restarted:
         await world.start_agent(host)
     await becomes_empty(elsewhere, within_seconds=PATIENCE_SECONDS)
+    # settled: nothing may ever change
     assert (await world.root(served)).revision == 1, "nothing has changed for the devices"
 
 

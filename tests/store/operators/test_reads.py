@@ -198,6 +198,7 @@ async def test_place_in_line_counts_earlier_changes_that_wait_for_the_same_agent
     for _ in range(3):
         unplaced.append((await create(store, bare())).load_balancer)
         await next_moment(store)
+    # settled: all were created; the moments only part them
     assert [await store.operators.place_in_line(each.id) for each in unplaced] == [0, 1, 2]
     await placed(store)
     await add_shard(store, "s2", project_id="p2")
@@ -206,6 +207,7 @@ async def test_place_in_line_counts_earlier_changes_that_wait_for_the_same_agent
     for project in ("p2", PROJECT, "p3", "p2"):
         waiting.append((await create(store, bare(project_id=project))).load_balancer)
         await next_moment(store)
+    # settled: all were created; the moments only part them
     assert [await store.operators.place_in_line(each.id) for each in waiting] == [0, 1, 0, 2]
     await confirm(store, waiting[0].id)
     assert [await store.operators.place_in_line(each.id) for each in waiting] == [0, 0, 0, 1]

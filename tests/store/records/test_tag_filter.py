@@ -52,6 +52,7 @@ async def test_tags_select(store: SqlStore, wanted: dict[str, Any], indices: lis
         await create(store, bare(tags=tags))
         await next_moment(store)
 
+    # settled: all were created; the moments only part them
     assert await found(store, **wanted) == [TAGS[index] for index in indices]
 
 
@@ -62,7 +63,7 @@ async def test_tags_that_many_have_and_those_that_few_have_select_alike(
     monkeypatch.setattr(tag_filter, "FEW", few)
     for tags in (("a", "b"), ("a",), ("a", "c"), ("a", "b", "c"), ()):
         await create(store, bare(tags=tags))
-        await next_moment(store)
+        await next_moment(store)  # settled: all were created; the moments only part them
 
     assert await found(store, every=("a", "b")) == [("a", "b"), ("a", "b", "c")]
     assert await found(store, every=("a",), some=("b", "c"), none=("z",)) == [("a", "b"), ("a", "c"), ("a", "b", "c")]
