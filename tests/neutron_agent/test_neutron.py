@@ -11,9 +11,9 @@ from evenkeel.core.device import Attachments
 from evenkeel.neutron_agent.service import NeutronAgent
 from evenkeel.neutron_agent.settings import LB_AGENT, OVS_AGENT, NeutronAgentSettings
 from tests.network.conftest import NEEDS_NEUTRON
+from tests.network.neutron.patience import eventually
 from tests.neutron_agent.compute import FACTS, Compute, attachments
 from tests.neutron_agent.conftest import Site
-from tests.waiting import eventually
 
 pytestmark = NEEDS_NEUTRON
 
