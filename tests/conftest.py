@@ -55,6 +55,7 @@ SLOW = {
     "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",
     "devices/test_capabilities.py": "every value of every attribute, on every device type",
     "devices/test_largest.py": "the largest load balancers there may be",
+    "equivalence/test_histories.py": "daemons and real HAProxys",
     "fuzz": "hundreds of strangers",
     "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
     "haproxyd/partition": "real HAProxys for most tests",

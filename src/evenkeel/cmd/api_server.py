@@ -81,7 +81,6 @@ class ApiServer:
             identity=parts.admission.identity,
             policy=parts.admission.policy,
             rate_limit=parts.admission.rate_limit,
-            origins=parts.admission.origins,
             addresses=parts.addresses,
             certificates=certificates,
             key_manager=key_manager,
