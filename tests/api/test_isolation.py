@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import Subnet
 from evenkeel.core.ports import Store
 from tests.api import bodies
@@ -220,3 +221,22 @@ async def test_private_address_pools_are_seen_by_their_tenant_only(api: Client) 
         body = {"loadbalancer": {field: value}}
         assert "not found" in (await api.post("/loadbalancers", body, 400, headers=STRANGER.headers))["faultstring"]
     await api.get(f"/v2/subnets/{PRIVATE_SUBNET.id}", 404, headers=STRANGER.headers)
+
+
+async def test_reasons_that_devices_give_name_nothing_of_another_tenant(api: Client, store: Store) -> None:
+    hidden = await make(api, hidden_tree(1))
+    own = await make(api, bodies.populated(project_id=OTHER))
+    reason = (
+        f"address 192.0.2.7 is held by load balancer {hidden.load_balancer} in partition Project_{PROJECT};"
+        f" /Project_{PROJECT}/Project_{hidden.listener} is in use; {hidden.pool}"
+    )
+    await store.scheduling.explain_unplaced([LoadBalancerId(own.load_balancer)], reason)
+    for path in ("/v2/lbaas/loadbalancers", f"/v2/lbaas/loadbalancers/{own.load_balancer}"):
+        shown = str(await api.get(path, headers=STRANGER.headers))
+        assert "address 192.0.2.7 is held by another load balancer in another partition" in shown
+        assert not any(part in shown for part in (*hidden, f"Project_{PROJECT}") if len(part) > 8)
+    for prefix in ("/neutron/v2.0/lbaas/loadbalancers", "/neutron/v2.0/lb/vips", "/neutron/v2.0/lb/pools"):
+        answer = await api.http.get(prefix, headers=STRANGER.headers)
+        assert not any(part in answer.text for part in (*hidden, f"Project_{PROJECT}") if len(part) > 8), answer.text
+    operators = str(await api.get(f"/evenkeel/v1/loadbalancers/{own.load_balancer}/tree", headers=ADMIN.headers))
+    assert hidden.load_balancer in operators

@@ -20,7 +20,8 @@ from evenkeel.haproxyd.api.credentials import add_agent
 from evenkeel.haproxyd.api.tls import make_certificates
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from tests.devices.services import session_of
-from tests.haproxyd.world import Member, configured_binary
+from tests.haproxyd.world import Member
+from tests.services.haproxy import configured_binary
 from tests.waiting import eventually
 
 PASSWORD = "correct horse battery"

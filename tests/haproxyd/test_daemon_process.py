@@ -17,7 +17,8 @@ from evenkeel.haproxyd.disk.keys_dir import is_in_memory
 from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from tests.haproxyd.daemonworld import PASSWORD, Daemon, Traffic, balancer
 from tests.haproxyd.health.test_ping import may_ping
-from tests.haproxyd.world import Member, configured_binary
+from tests.haproxyd.world import Member
+from tests.services.haproxy import configured_binary
 from tests.services.process import free_port
 from tests.waiting import eventually
 

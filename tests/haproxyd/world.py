@@ -1,6 +1,6 @@
 """A daemon's core with real HAProxys in a folder of its own: members, clients and free addresses around it.
 
-``EVENKEEL_TEST_HAPROXY`` names another binary to run all of this with.
+``EVENKEEL_TEST_HAPROXY`` names another HAProxy to run all of this with (:mod:`tests.services.haproxy`).
 """
 
 import asyncio
@@ -26,16 +26,11 @@ from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
 from evenkeel.haproxyd.ports import PartitionEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.services import session_of
+from tests.services.haproxy import configured_binary
 from tests.waiting import eventually
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 VIP_PORT = 8080
-
-
-def configured_binary() -> Path | None:
-    """The HAProxy to test with; None: whichever is found."""
-    named = os.environ.get("EVENKEEL_TEST_HAPROXY")
-    return Path(named) if named else None
 
 
 def files_of(supervisor: PartitionSupervisor) -> PartitionStorage:

@@ -20,7 +20,7 @@ class NotInstallable(Exception):
 def environment(name: str, version: str, requirements: Sequence[str], *, alone: Sequence[str] = ()) -> Path:
     """The directory of the virtual environment, made if there is none; ``alone``: installed without what they require.
     Raises :class:`NotInstallable`."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel-tests"
+    cache = cache_directory()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     target = cache / f"{name}-{version}-python{python}"
     try:
@@ -31,6 +31,11 @@ def environment(name: str, version: str, requirements: Sequence[str], *, alone: 
     except (OSError, subprocess.SubprocessError) as error:
         raise NotInstallable(f"{name} {version} cannot be installed: {_told(error)}") from error
     return target
+
+
+def cache_directory() -> Path:
+    """Where what tests install is kept for later runs."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel-tests"
 
 
 @contextmanager

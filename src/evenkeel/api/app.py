@@ -31,6 +31,7 @@ from evenkeel.api.neutron.v1.routes import V1_ROUTES
 from evenkeel.api.octavia.routes import OCTAVIA_ROUTES
 from evenkeel.api.openapi import document_routes
 from evenkeel.api.operators.routes import OPERATOR_ROUTES
+from evenkeel.api.origins import OriginRule
 from evenkeel.api.pages.files import page_handlers
 from evenkeel.api.policy.names import PUBLIC
 from evenkeel.api.policy.policy import Policy, open_policy
@@ -105,6 +106,7 @@ def create_app(
     identity: Authenticator | None = None,
     policy: Policy | None = None,
     rate_limit: RateLimit = UNLIMITED,
+    origins: OriginRule | None = None,
     addresses: AddressRules = STRICT_ADDRESSES,
     certificates: CertificateStore | None = None,
     key_manager: KeyManager | None = None,
@@ -118,12 +120,13 @@ def create_app(
 
     ``default_provider``: the environment of load balancers without a provider; empty: they must name one.
     ``capabilities``: of each device driver; a driver without an entry counts as supporting everything. ``identity``:
-    authenticates; the default allows everything. ``policy``: authorizes; the default has no files. ``addresses``: the
-    addresses that tenants may use. ``certificates``: the key manager that operators add to; None: none.
-    ``key_manager``: reads references of listeners and pools; None: references are not read. ``tls``: the allowed
-    versions and ciphers. ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may
-    call it. ``traffic``: load balancers' traffic over time; None: no series are kept. ``activity``: what this
-    process did over time; None: nothing is counted. Raises :class:`ValueError` for a route without a policy rule.
+    authenticates; the default allows everything. ``policy``: authorizes; the default has no files. ``origins``: web
+    pages that may write; None: those of the API's own address. ``addresses``: the addresses that tenants may use.
+    ``certificates``: the key manager that operators add to; None: none. ``key_manager``: reads references of listeners
+    and pools; None: references are not read. ``tls``: the allowed versions and ciphers. ``broker_problem``: why this
+    process cannot send messages now; empty if it can; any thread may call it. ``traffic``: load balancers' traffic over
+    time; None: no series are kept. ``activity``: what this process did over time; None: nothing is counted. Raises
+    :class:`ValueError` for a route without a policy rule.
     """
     services = Services(
         store=store,
@@ -144,7 +147,7 @@ def create_app(
     routes = (*ROUTES, document_routes(ROUTES))
     gatekeeper = Gatekeeper(identity or NoAuthentication(), policy or open_policy(), rate_limit, routes)
     application = Application(
-        route_handlers=[*_route_handlers(routes, services, gatekeeper), *page_handlers()],
+        route_handlers=[*_route_handlers(routes, services, gatekeeper, origins or OriginRule()), *page_handlers()],
         exception_handlers={Exception: _error_handler(ApiStyles({route_map.style for route_map in routes}))},
         openapi_config=None,
         logging_config=None,
@@ -169,7 +172,7 @@ def _error_handler(styles: ApiStyles) -> ErrorHandler:
 
 
 def _route_handlers(
-    routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper
+    routes: Iterable[RouteMap], services: Services, gatekeeper: Gatekeeper, origins: OriginRule
 ) -> Iterable[HTTPRouteHandler]:
     """One Litestar handler per path, for all methods, so that every 405 lists the allowed methods."""
     in_error = services.changing_in_error()
@@ -185,11 +188,11 @@ def _route_handlers(
                 styles[path] = route_map.style
     for path, endpoints in paths.items():
         yield HTTPRouteHandler(path, http_method=METHODS, status_code=200, include_in_schema=False)(
-            _dispatch(path, endpoints, styles[path])
+            _dispatch(path, endpoints, styles[path], origins)
         )
 
 
-def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., Any]:
+def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle, origins: OriginRule) -> Callable[..., Any]:
     """The Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
     route = path.replace(":str}", "}")
     allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
@@ -202,6 +205,8 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Cal
         with _traced(scope, route) as span:
             request_log = RequestLog(scope, route)
             try:
+                # before credentials and body are looked at, so that it holds for each route alike
+                origins.check(scope["method"], dict(scope["headers"]))
                 answer = await endpoint(request, scope)
             except Exception as error:
                 answer = style.answer_to(error, scope["state"]["request_id"])

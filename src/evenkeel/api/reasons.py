@@ -1,9 +1,57 @@
-"""What tenants are told about why something is not ACTIVE."""
+"""Reasons that tenants read: why an object is not ACTIVE, in the words of devices and agents.
+
+Operators read reasons in full. A tenant's text names nothing of another project: a device's refusal may quote the load
+balancer or the partition that is in the way, so every id and every folder that is not known to be the tenant's own is
+replaced.
+"""
+
+import re
 
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.statuses import ProvisioningStatus
 
+_ID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?<![0-9a-fA-F])[0-9a-fA-F]{32}(?![0-9a-fA-F])"
+_OWN_KINDS = "member|health monitor|L7 policy|L7 rule|subnets?|networks?|port|certificate|secret"
+"""Kinds of which a reason names only objects that the load balancer refers to."""
+_REFERENCE = re.compile(
+    rf"(?P<own>\b(?:{_OWN_KINDS}) (?:{_ID})(?:, (?:{_ID}))*)"
+    r"|(?P<url>https?://\S+)"
+    r"|/(?P<folder>[\w.-]++)(?:/[\w.:%~-]++)++"
+    r"|\bpartition (?P<partition>[\w.-]++)"
+    rf"|(?P<kind>\bload balancer )?(?P<id>{_ID})"
+)
+
 
 def reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
-    """The reason of its load balancer; None for what is ACTIVE, or if there is no reason yet."""
+    """The reason of its load balancer for its tenant; None for what is ACTIVE, or if there is no reason yet."""
+    return None if full_reason_of(status, root) is None else tenant_reason(root)
+
+
+def full_reason_of(status: ProvisioningStatus, root: LoadBalancer) -> str | None:
+    """The reason for operators, with all that it names; None for what is ACTIVE, or if there is no reason yet."""
     return None if status is ProvisioningStatus.ACTIVE else root.status_reason or None
+
+
+def tenant_reason(root: LoadBalancer) -> str:
+    """The load balancer's reason without references to what may be another project's. A folder or partition is the
+    tenant's own if its name ends with the project's id; what stands in it is shown."""
+    own = {root.id, root.project_id, *root.listener_ids, *root.pool_ids}
+
+    def shown(found: re.Match[str]) -> str:
+        if folder := found["folder"]:
+            is_own, other = _is_of(folder, root.project_id), "another tenant's object"
+        elif partition := found["partition"]:
+            name = partition.rstrip(".")  # the end of a sentence
+            is_own, other = _is_of(name, root.project_id), f"another partition{partition[len(name) :]}"
+        elif id_ := found["id"]:
+            is_own, other = id_ in own, "another load balancer" if found["kind"] else "another object"
+        else:
+            return found[0]
+        return found[0] if is_own else other
+
+    return _REFERENCE.sub(shown, root.status_reason)
+
+
+def _is_of(folder: str, project_id: str) -> bool:
+    """True for the partition ``<prefix>_<project id>`` of the project, and for a word that is no partition's name."""
+    return folder.endswith(f"_{project_id}") or not ("_" in folder or re.search(_ID, folder))

@@ -13,6 +13,7 @@ from evenkeel.api.identity.headers import TrustedHeaders
 from evenkeel.api.identity.none import NoAuthentication
 from evenkeel.api.identity.password_file import PasswordFileIdentity
 from evenkeel.api.identity.users import watched_users
+from evenkeel.api.origins import OriginRule
 from evenkeel.api.policy.policy import Policy, open_policy
 from evenkeel.api.rate_limit import RateLimit
 from evenkeel.cmd.extras import pip_install
@@ -25,11 +26,12 @@ log = structlog.get_logger(__name__)
 
 
 class Admission(NamedTuple):
-    """Authentication, authorization and rate limit of requests."""
+    """Authentication, authorization, rate limit and allowed web pages of requests."""
 
     identity: Authenticator
     policy: Policy
     rate_limit: RateLimit
+    origins: OriginRule
 
 
 def open_admission(conf: cfg.ConfigOpts) -> Admission:
@@ -38,7 +40,8 @@ def open_admission(conf: cfg.ConfigOpts) -> Admission:
         problems.of(lambda: api_tls(conf))
         identity = problems.of(lambda: open_identity(conf))
         policy = problems.of(lambda: open_policy(conf))
-    return Admission(identity, policy, RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst))
+        origins = problems.of(lambda: OriginRule(conf.api.trusted_origins))
+    return Admission(identity, policy, RateLimit(conf.api.rate_limit, conf.api.rate_limit_burst), origins)
 
 
 def open_identity(conf: cfg.ConfigOpts) -> Authenticator:

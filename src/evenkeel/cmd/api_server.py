@@ -81,6 +81,7 @@ class ApiServer:
             identity=parts.admission.identity,
             policy=parts.admission.policy,
             rate_limit=parts.admission.rate_limit,
+            origins=parts.admission.origins,
             addresses=parts.addresses,
             certificates=certificates,
             key_manager=key_manager,

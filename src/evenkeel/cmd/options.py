@@ -143,6 +143,12 @@ API = [
         help="Addresses and networks of load balancers in front of the API: without a limit of "
         "connections per address; their X-Forwarded-For and X-Forwarded-Proto are trusted.",
     ),
+    cfg.ListOpt(
+        "trusted_origins",
+        default=[],
+        help="Origins (scheme://host[:port]) of web pages that may write, besides pages of the API's own address: of a "
+        "gateway that answers CORS requests, or of a plain HTTP proxy that changes the Host header.",
+    ),
 ]
 
 AGENT = [

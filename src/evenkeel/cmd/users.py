@@ -1,22 +1,28 @@
-"""``evenkeel-users``: writes the password file that controllers read with ``[identity] kind = password_file``.
+"""``evenkeel-users``: maintains the password file that controllers read with ``[identity] kind = password_file``.
 
-Passwords are read from the terminal or from standard input, never from the command line, which other users can see.
+Each command changes one thing of one user: ``add`` refuses an existing name, ``passwd`` keeps roles and project,
+``roles`` keeps the password. The last administrator stays unless ``--force`` is given, because without one nobody can
+administer the controllers over the API. Passwords are read from the terminal or from standard input, never from the
+command line, which other users can see.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evenkeel.api.identity.users import checked_user, line_of, read_users
-from evenkeel.api.policy.defaults import roles
+from msgspec.structs import replace
+
+from evenkeel.api.identity.users import User, checked_user, line_of, read_users
+from evenkeel.api.policy.defaults import ADMINISTRATOR_ROLES, roles
 from evenkeel.cmd.configuration.nearest import meant
 from evenkeel.cmd.passwords import new_password
 from evenkeel.core.errors import Invalid
-from evenkeel.serving.password_file import put_line, replace_line
+from evenkeel.serving.password_file import replace_line
 from evenkeel.serving.password_hash import PasswordHash, hash_password, new_salt
 
 DEFAULT_FILE = "/etc/evenkeel/users"
+_NO_PASSWORD = PasswordHash(salt=b"", key=b"")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,57 +40,128 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="evenkeel-users", description="Users of the password file.")
     parser.add_argument("--file", type=Path, default=Path(DEFAULT_FILE), help="default: %(default)s")
     commands = parser.add_subparsers(required=True, metavar="command")
-    add = commands.add_parser("add", help="add or change a user")
+    add = commands.add_parser("add", help="add a user; an existing name is refused")
     add.add_argument("name")
     add.add_argument("--project", required=True, help="the user's project")
     add.add_argument("--roles", default="member", help="with commas; default: %(default)s")
-    add.add_argument(
-        "--other-roles", action="store_true", help="accept roles that only the controllers' policy file knows"
-    )
-    add.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    _add_other_roles(add)
+    _add_password_stdin(add)
     add.set_defaults(run=_add)
+    passwd = commands.add_parser("passwd", help="change a user's password; project and roles stay")
+    passwd.add_argument("name")
+    _add_password_stdin(passwd)
+    passwd.set_defaults(run=_passwd)
+    change_roles = commands.add_parser("roles", help="replace a user's roles; project and password stay")
+    change_roles.add_argument("name")
+    change_roles.add_argument("roles", help="all roles of the user, with commas")
+    _add_other_roles(change_roles)
+    _add_force(change_roles)
+    change_roles.set_defaults(run=_roles)
     delete = commands.add_parser("delete", help="delete a user")
     delete.add_argument("name")
+    _add_force(delete)
     delete.set_defaults(run=_delete)
     commands.add_parser("list", help="list users, projects and roles").set_defaults(run=_list)
     return parser
 
 
-def _add(options: argparse.Namespace) -> None:
-    # check names before asking for the password
-    if not options.other_roles:
-        _check_roles(options.roles.split(","))
-    checked_user(options.name, options.project, options.roles.split(","), PasswordHash(salt=b"", key=b""))
-    password = new_password(options.name, from_stdin=options.password_stdin)
-    user = checked_user(
-        options.name,
-        options.project,
-        options.roles.split(","),
-        hash_password(password, new_salt()),
+def _add_other_roles(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--other-roles", action="store_true", help="accept roles that only the controllers' policy file knows"
     )
-    put_line(options.file, user.name, line_of(user), read_users)
 
 
-def _check_roles(named: Sequence[str]) -> None:
-    """Raises :class:`Invalid` for a role that no rule of the default policy names."""
-    known = roles()
-    for role in (each.strip() for each in named):
-        if role and role not in known:
-            raise Invalid(
-                f"roles: {role[:64]!r} is not one of {', '.join(sorted(known))} (--other-roles accepts those of a"
-                f" policy file){meant(role, known)}"
-            )
+def _add_password_stdin(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+
+
+def _add_force(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--force", action="store_true", help="also if no administrator is left then")
+
+
+def _add(options: argparse.Namespace) -> None:
+    named = _checked_roles(options)
+    # all but the password is checked before it is typed
+    user = checked_user(options.name, options.project, named, _NO_PASSWORD)
+    if user.name in (read_users(options.file) if options.file.exists() else {}):
+        raise Invalid(
+            f"user {user.name!r} exists. To change it: evenkeel-users passwd {user.name},"
+            f" evenkeel-users roles {user.name} …"
+        )
+    _write(options.file, _with_new_password(user, options))
+
+
+def _passwd(options: argparse.Namespace) -> None:
+    user = _existing(read_users(options.file), options.name)
+    _write(options.file, _with_new_password(user, options))
+
+
+def _roles(options: argparse.Namespace) -> None:
+    users = read_users(options.file)
+    user = _existing(users, options.name)
+    changed = checked_user(user.name, user.project_id, _checked_roles(options), user.hash)
+    _check_administrator_left(users, {**users, user.name: changed}, options)
+    _write(options.file, changed)
 
 
 def _delete(options: argparse.Namespace) -> None:
-    if options.name not in read_users(options.file):
-        raise Invalid(f"no user {options.name!r}.")
-    replace_line(options.file, options.name, None)
+    users = read_users(options.file)
+    user = _existing(users, options.name)
+    left = {name: other for name, other in users.items() if name != user.name}
+    _check_administrator_left(users, left, options)
+    replace_line(options.file, user.name, None)
 
 
 def _list(options: argparse.Namespace) -> None:
     for user in read_users(options.file).values():
         print(f"{user.name}\t{user.project_id}\t{','.join(user.roles)}")
+
+
+def _existing(users: Mapping[str, User], name: str) -> User:
+    """The user of that name. Raises :class:`Invalid` with the most similar name if there is none."""
+    if name not in users:
+        raise Invalid(f"no user {name[:64]!r}{meant(name, users)}.")
+    return users[name]
+
+
+def _with_new_password(user: User, options: argparse.Namespace) -> User:
+    password = new_password(user.name, from_stdin=options.password_stdin)
+    return replace(user, hash=hash_password(password, new_salt()))
+
+
+def _write(file: Path, user: User) -> None:
+    replace_line(file, user.name, line_of(user))
+
+
+def _checked_roles(options: argparse.Namespace) -> list[str]:
+    """Roles of the command line. Raises :class:`Invalid` for one that no rule of the default policy names, unless
+    ``--other-roles`` is given."""
+    named: list[str] = options.roles.split(",")
+    known = roles()
+    for role in (each.strip() for each in named):
+        if role and role not in known and not options.other_roles:
+            raise Invalid(
+                f"roles: {role[:64]!r} is not one of {', '.join(sorted(known))} (--other-roles accepts those of a"
+                f" policy file){meant(role, known)}"
+            )
+    return named
+
+
+def _check_administrator_left(
+    before: Mapping[str, User], after: Mapping[str, User], options: argparse.Namespace
+) -> None:
+    """Raises :class:`Invalid` if the change takes the last administrator away and ``--force`` is not given."""
+    if options.force or not any(map(_is_administrator, before.values())) or any(map(_is_administrator, after.values())):
+        return
+    raise Invalid(
+        f"user {options.name!r} is the last one with a role of an administrator"
+        f" ({', '.join(sorted(ADMINISTRATOR_ROLES))}); nobody could administer controllers"
+        " then (--force does it all the same)."
+    )
+
+
+def _is_administrator(user: User) -> bool:
+    return not ADMINISTRATOR_ROLES.isdisjoint(user.roles)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ class Front:
     def _check_token(self, request: web.Request) -> None:
         self._check(request)
         given = request.headers.get(TOKEN_HEADER, "")
-        if not hmac.compare_digest(given.encode(), self._token.encode()):
+        if not hmac.compare_digest(given.encode(errors="replace"), self._token.encode()):
             raise web.HTTPForbidden(text="the token is that of the URL that the demo has printed")
 
     async def _pass_on(self, request: web.Request) -> web.StreamResponse:

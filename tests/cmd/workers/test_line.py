@@ -54,6 +54,16 @@ async def test_a_header_cannot_ask_twice(pair: Pair) -> None:
     answering.cancel()
 
 
+@pytest.mark.parametrize("accept", ["\udcff\udcfe", "text/plain; q=\u00bd", "\x00", "\u2028"])
+async def test_header_that_is_not_ascii_is_answered_and_leaves_nothing_waiting(pair: Pair, accept: str) -> None:
+    line, parent = pair
+    parent.expose()
+    answering = asyncio.create_task(parent.answer())
+    assert b'worker="3"' in await line.exposition(accept, within_seconds=60)
+    assert line.waiting == 0
+    answering.cancel()
+
+
 async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(pair: Pair) -> None:
     line, parent = pair
     may_answer = asyncio.Event()

@@ -1,5 +1,8 @@
 """A parent with two workers: real processes, and signals."""
 
+import asyncio
+import contextlib
+import http.client
 import os
 import re
 import signal
@@ -98,7 +101,7 @@ async def test_one_port_one_configuration_and_workers_that_are_started_again(sys
         assert "READY=1" in systemd.heard()
         async with aiohttp.ClientSession() as http:
             await eventually(lambda: _both_are_seen(http, controller))
-            await eventually(lambda: _metrics_are_of_all(http, controller))
+            await eventually(lambda: _metrics_are_of_all(controller))
 
             os.kill(controller.serving(1)[0], signal.SIGKILL)
             await is_so("worker ended; it is started again", "worker=1", "code=-9", count=1)
@@ -135,9 +138,18 @@ async def _both_are_seen(http: aiohttp.ClientSession, controller: Controller) ->
     return [row["host"].rpartition(" worker ")[2] for row in seen if row["alive"]] == ["1", "2"]
 
 
-async def _metrics_are_of_all(http: aiohttp.ClientSession, controller: Controller) -> bool:
-    async with http.get(f"http://127.0.0.1:{controller.metrics_port}/metrics") as answer:
-        text = await answer.text()
+def _scrape(port: int, accept: bytes) -> str:
+    """The exposition for a scraper whose Accept header has these bytes, which no text encoding needs to have."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("GET", "/metrics", headers={"Accept": accept.decode("latin-1")})
+        answer = connection.getresponse()
+        assert answer.status == 200
+        return answer.read().decode()
+
+
+async def _metrics_are_of_all(controller: Controller) -> bool:
+    text = await asyncio.to_thread(_scrape, controller.metrics_port, b"\xff\xfe")
     assert text.count("# TYPE evenkeel_api_requests_total counter") == 1
     started = (f'process_start_time_seconds{{worker="{who}"}}' for who in ("parent", "1", "2"))
     up = (f'{name}{{worker="{number}"}} 1.0' for name in UP for number in (1, 2))

@@ -1,6 +1,5 @@
 """What HAProxy itself says of what was rendered."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -14,13 +13,14 @@ from evenkeel.core.certificates import CertificateContent
 from evenkeel.core.service import ServiceDefinition
 from evenkeel.devices.haproxy.render.load_balancer import render
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.binary import SEARCH_PATH
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, fragment
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.settings import DaemonSettings
-from tests.haproxyd.world import configured_binary
+from tests.services.haproxy import configured_binary
 
 HARMLESS = re.compile(r"^\[NOTICE\]")
-HAPROXY = configured_binary() or shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
+HAPROXY = configured_binary() or shutil.which("haproxy", path=SEARCH_PATH)
 
 
 def rendered(
@@ -71,11 +71,11 @@ def composed(load_balancers: Sequence[wire.LoadBalancerConfig]) -> Iterator[Path
         yield folder / "haproxy.cfg"
 
 
-def verdict(*load_balancers: wire.LoadBalancerConfig) -> str:
+def verdict(*load_balancers: wire.LoadBalancerConfig, program: Path | str | None = HAPROXY) -> str:
     """What ``haproxy -c`` finds wrong; empty if nothing is, not even a warning."""
-    assert HAPROXY is not None
+    assert program is not None
     with composed(load_balancers) as file:
-        command = [HAPROXY, "-c", "-f", file]
+        command = [program, "-c", "-dW", "-f", file]
         done = subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
     said = "\n".join(line for line in done.stderr.splitlines() if not HARMLESS.search(line))
     return said or ("" if done.returncode == 0 else f"exit code {done.returncode}")

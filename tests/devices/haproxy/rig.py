@@ -32,7 +32,7 @@ from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
 from evenkeel.haproxyd.settings import DaemonSettings
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT
-from tests.haproxyd.world import configured_binary
+from tests.services.haproxy import configured_binary
 from tests.services.process import free_port
 
 ENVIRONMENT = "dev"

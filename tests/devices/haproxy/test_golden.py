@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.devices.haproxy.configuration import HAPROXY, page, rendered, verdict
+from tests.devices.haproxy.configuration import page, rendered, verdict
 from tests.devices.haproxy.features import CONTENTS, FEATURES
+from tests.services.haproxy import binaries
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -18,10 +19,10 @@ def test_it_is_as_reviewed(name: str) -> None:
     assert page(rendered(FEATURES[name])) == (GOLDEN / f"{name}.cfg").read_text()
 
 
-@pytest.mark.skipif(HAPROXY is None, reason="no haproxy on this machine")
+@pytest.mark.parametrize("branch", binaries())
 @pytest.mark.parametrize("name", FEATURES)
-def test_haproxy_takes_it_without_a_warning(name: str) -> None:
-    assert verdict(rendered(FEATURES[name], CONTENTS)) == ""
+def test_haproxy_of_each_branch_takes_it_without_a_warning(name: str, branch: str) -> None:
+    assert verdict(rendered(FEATURES[name], CONTENTS), program=binaries()[branch]) == ""
 
 
 def test_there_is_no_golden_file_too_many() -> None:

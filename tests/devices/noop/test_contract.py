@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from evenkeel.core.errors import DeviceUnavailable
+from evenkeel.core.model import Vip
 from evenkeel.core.ports import Device
 from evenkeel.devices.noop import NoopGroup, NoopMemory, open_group
 from evenkeel.devices.noop.memory import Partition
@@ -65,13 +66,13 @@ async def test_an_address_is_taken_as_long_as_its_load_balancer_has_it_whoever_c
         return outcome.error
 
     await owner.apply(batch(service(1)))
-    assert await error() == f"address {vip(1).address} is held by lb-1"
+    assert await error() == f"address {vip(1).address} is held by load balancer lb-1"
     await owner.apply(batch(service(1, vip=vip(3))))
     assert await error() == ""
     await owner.apply(batch(gone(2)))
     memory.partitions[PROJECT].holds["by hand"] = service(4, load_balancer_id="by hand", vip=vip(1))
     memory.changed_by_hand()
-    assert await error() == f"address {vip(1).address} is held by by hand"
+    assert await error() == f"address {vip(1).address} is held by load balancer by hand"
     memory.partitions[PROJECT].holds.clear()
     assert await error() == ""
 
@@ -92,7 +93,7 @@ async def test_additional_vips_are_held_as_the_vip_is() -> None:
     assert not (await Owner(group).apply(batch(service(1, additional_vips=(vip(77),))))).outcomes[0].error
     for other in (service(2, vip=vip(77)), service(2, additional_vips=(vip(1),))):
         (outcome,) = (await Owner(group).apply(batch(other))).outcomes
-        assert "is held by lb-1" in outcome.error
+        assert "is held by load balancer lb-1" in outcome.error
     assert not (await Owner(group).apply(batch(service(1), service(2, vip=vip(77))))).outcomes[1].error
 
 
@@ -111,3 +112,10 @@ async def test_it_counts_tenants_and_nodes_and_tells_figures_that_were_set() -> 
     memory.reachable = False
     with pytest.raises(DeviceUnavailable):
         await group.capacity(["tenant_count"])
+
+
+async def test_one_address_in_two_networks_is_no_conflict() -> None:
+    group = NoopGroup(NoopMemory())
+    other = Vip(address=vip(1).address, subnet_id="other", network_id="other-network", port_id="p")
+    assert not (await Owner(group).apply(batch(service(1, vip=vip(1))))).outcomes[0].error
+    assert not (await Owner(group).apply(batch(service(2, vip=other)))).outcomes[0].error

@@ -22,7 +22,8 @@ from tests.haproxyd.tlsworld import (
     unsent,
     without_key,
 )
-from tests.haproxyd.world import VIP_PORT, World, configured_binary, errors, free_vip, load_balancer, world
+from tests.haproxyd.world import VIP_PORT, World, errors, free_vip, load_balancer, world
+from tests.services.haproxy import configured_binary
 
 
 @pytest.fixture

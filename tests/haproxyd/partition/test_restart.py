@@ -14,7 +14,8 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
-from tests.haproxyd.world import Traffic, World, configured_binary, errors, free_vip, get, load_balancer, server, world
+from tests.haproxyd.world import Traffic, World, errors, free_vip, get, load_balancer, server, world
+from tests.services.haproxy import configured_binary
 from tests.waiting import eventually
 
 CHANGER = """

@@ -18,7 +18,7 @@ from evenkeel.api.octavia.trees import (
     statuses_of,
 )
 from evenkeel.api.operators.query import options_of
-from evenkeel.api.reasons import reason_of
+from evenkeel.api.reasons import full_reason_of
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import L7Policy, L7Rule, Listener, LoadBalancerTree, Pool
 from evenkeel.core.values import Value
@@ -93,7 +93,7 @@ def tree_pieces(tree: LoadBalancerTree) -> Iterator[bytes]:
         yield CLOSED
 
     root = tree.load_balancer
-    reason = reason_of(root.provisioning_status, root)
+    reason = full_reason_of(root.provisioning_status, root)
     node = LoadBalancerNode(**statuses_of(root), status_reason=reason, listeners=[], pools=[])
     yield b'{"tree":' + encode(node).removesuffix(_EMPTY_LISTS) + b'"listeners":['
     yield from listed(listener(row) for row in tree.listeners)

@@ -15,10 +15,11 @@ _READ, _READ_GLOBAL, _WRITE = "load-balancer:read", "load-balancer:read-global",
 _READ_QUOTA, _READ_QUOTA_GLOBAL = "load-balancer:read-quota", "load-balancer:read-quota-global"
 _WRITE_QUOTA, _ADMIN = "load-balancer:write-quota", "load-balancer:admin"
 _ROLE = re.compile(r"role:([\w-]+)")
+_ADMINISTRATORS = "role:admin or role:load-balancer_admin"
 _OPERATOR, _WATCHER = own("roles", "operator"), own("roles", "watcher")
 
 _ROLES = (
-    ("context_is_admin", "role:admin or role:load-balancer_admin", "The administrator"),
+    ("context_is_admin", _ADMINISTRATORS, "The administrator"),
     ("load-balancer:owner", "project_id:%(project_id)s", "Login for the project that owns the object"),
     (_ADMIN, "is_admin:True or rule:context_is_admin", "Everything; is_admin: authentication is disabled"),
     (
@@ -50,6 +51,9 @@ _ROLES = (
     (_OPERATOR, "role:evenkeel_operator or rule:load-balancer:admin", "Operator of Even Keel"),
     (_WATCHER, "role:evenkeel_agent or rule:evenkeel:roles:operator", "Read agents, environments, shards and status"),
 )
+
+ADMINISTRATOR_ROLES = frozenset(_ROLE.findall(_ADMINISTRATORS))
+"""Roles whose users administer everything, whatever their project."""
 
 _TENANT_KINDS = {
     "loadbalancer": "load balancers",

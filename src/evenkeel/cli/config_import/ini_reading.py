@@ -10,8 +10,9 @@ Sections = Mapping[str, Mapping[str, list[str]]]
 """Section -> option -> values, one for each time it is given."""
 
 DEFAULT = "DEFAULT"
-_SECTION = re.compile(r"\[\s*([^\]]+?)\s*\]\s*$")
-_OPTION = re.compile(r"([^\s=:\[][^=:]*?)\s*[=:](.*)$")
+# possessive: a file is foreign, and a long line must not cost more than its length
+_SECTION = re.compile(r"\[([^\]]++)\]$")
+_OPTION = re.compile(r"([^\s=:\[][^=:]*+)[=:](.*)$")
 
 
 class BadIni(ValueError):
@@ -51,8 +52,8 @@ def _options(text: str) -> Iterator[tuple[str, str, list[str]]]:
         if option:
             yield section, option, lines
             option = ""
-        if heading := _SECTION.match(stripped):
-            section = heading[1]
+        if (heading := _SECTION.match(stripped)) and (name := heading[1].strip()):
+            section = name
         elif given := _OPTION.match(stripped):
             option, lines = given[1].strip(), [given[2].strip()]
         else:

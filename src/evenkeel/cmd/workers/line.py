@@ -47,15 +47,19 @@ class WorkerLine:
             return b""
         number = next(self._numbers)
         self._waiting[number] = asyncio.get_running_loop().create_future()
-        plain = " ".join(accept[:ACCEPT_MAX].split())
-        self._writer.write(f"{number} {plain}\n".encode())
         try:
+            self._writer.write(_question(number, accept))
             async with asyncio.timeout(within_seconds):
                 return await self._waiting[number]
         except TimeoutError:
             return b""
         finally:
             del self._waiting[number]
+
+    @property
+    def waiting(self) -> int:
+        """Number of expositions that the worker has not answered yet."""
+        return len(self._waiting)
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, OSError):
@@ -78,6 +82,11 @@ class WorkerLine:
             self._writer.close()
         else:
             self._connected.close()
+
+
+def _question(number: int, accept: str) -> bytes:
+    """The line that asks for metrics: one line of ASCII, whatever bytes the scraper's header has."""
+    return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
 
 
 async def _nothing() -> None:

@@ -132,8 +132,8 @@ class NoopGroup:
     def _taken(self, service: ServiceDefinition) -> str:
         """The conflict, if another load balancer has one of its addresses; else empty."""
         for vip in (service.vip, *service.additional_vips):
-            if (holder := self._memory.holder(vip.address)) not in (None, service.load_balancer_id):
-                return f"address {vip.address} is held by {holder}"
+            if (holder := self._memory.holder(vip)) not in (None, service.load_balancer_id):
+                return f"address {vip.address} is held by load balancer {holder}"
         return ""
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:

@@ -8,7 +8,11 @@ import msgspec
 from evenkeel.core.capacity import Metric
 from evenkeel.core.errors import GuardLost, StaleOwner
 from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId, ProjectId, SessionId
+from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
+
+NetworkAddress = tuple[str, str]
+"""Network id and address: networks of tenants may overlap, so one address in two networks is no conflict."""
 
 
 class Partition:
@@ -34,8 +38,8 @@ class NoopMemory:
         """See :attr:`evenkeel.core.messages.DeviceState.incarnation`; set by tests."""
         self.figures: dict[str, float] = {}
         """Utilization by capacity metric, in addition to what the partitions hold; set by tests."""
-        self._holders: dict[str, tuple[ProjectId, LoadBalancerId]] = {}
-        """Who got an address last. It may have left it since."""
+        self._holders: dict[NetworkAddress, tuple[ProjectId, LoadBalancerId]] = {}
+        """The load balancer that was given an address last. It may have left the address since."""
 
     def take_over(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> Partition:
         """Move the guard to this owner. Raises :class:`StaleOwner` if the guard is newer, or of the same epoch and
@@ -119,11 +123,12 @@ class NoopMemory:
         if project_id != COMMON_PROJECT:  # networks have no addresses of clients
             self._holders |= dict.fromkeys(_addresses(service), (project_id, service.load_balancer_id))
 
-    def holder(self, address: str) -> LoadBalancerId | None:
-        """The load balancer that has the address."""
-        project_id, load_balancer_id = self._holders.get(address, (ProjectId(""), LoadBalancerId("")))
+    def holder(self, vip: Vip) -> LoadBalancerId | None:
+        """The load balancer that has the VIP's address in the VIP's network."""
+        where = vip.network_id, vip.address
+        project_id, load_balancer_id = self._holders.get(where, (ProjectId(""), LoadBalancerId("")))
         service = self.partitions.get(project_id, Partition()).holds.get(load_balancer_id)
-        return load_balancer_id if service is not None and address in _addresses(service) else None
+        return load_balancer_id if service is not None and where in _addresses(service) else None
 
     def changed_by_hand(self) -> None:
         """A test changed what partitions hold: find the addresses again."""
@@ -135,8 +140,8 @@ class NoopMemory:
         }
 
 
-def _addresses(service: ServiceDefinition) -> set[str]:
-    return {service.vip.address, *(vip.address for vip in service.additional_vips)}
+def _addresses(service: ServiceDefinition) -> set[NetworkAddress]:
+    return {(vip.network_id, vip.address) for vip in (service.vip, *service.additional_vips)}
 
 
 def _subnets(service: ServiceDefinition) -> set[str]:

@@ -15,7 +15,7 @@ SCRYPT_COST_MAX = 1 << 20
 second."""
 _SEQUENCE, _INTEGER, _OCTETS, _OBJECT = 0x30, 0x02, 0x04, 0x06
 _DEPTH_MAX = 8
-_BODY = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----(.*)-----END ", re.DOTALL)
+_BODY = re.compile(rb"-----BEGIN [A-Z0-9 ]++-----((?:[^-]|-(?!----))*+)-----END ")
 _RSA = bytes.fromhex("2a864886f70d010101")
 _EC = bytes.fromhex("2a8648ce3d0201")
 """Algorithms of PKCS#8 (RFC 3279, 2.3)."""

@@ -13,7 +13,7 @@ from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.network.peer_keys import certificate_of, make_peer_key
 from evenkeel.haproxyd.settings import DaemonSettings
-from tests.haproxyd.world import configured_binary
+from tests.services.haproxy import configured_binary
 
 GOLDEN = Path(__file__).parent / "golden.cfg"
 FRONTEND = wire.Frontend(

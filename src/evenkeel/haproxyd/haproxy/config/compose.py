@@ -114,7 +114,6 @@ def compose(
 
 def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
     lines = [
-        "master-worker",
         f"hard-stop-after {settings.hard_stop_after_seconds}s",
         f"mworker-max-reloads {settings.worker_max_reloads}",
         "noreuseport",

@@ -17,7 +17,7 @@ from evenkeel.haproxyd.haproxy.runtime.file_changes import certificate_of, entri
 
 _SHOWN_BY = {"certificate": "cert", "ca": "ca-file", "crt_list": "crt-list"}
 _WORDS = {"certificate": "certificate", "ca": "authority"}
-_PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
 _FILE, _FINGERPRINT, _LIST = "Filename: ", "SHA1 FingerPrint: ", "# "
 
 
