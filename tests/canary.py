@@ -22,6 +22,11 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108
 PIECE_CHARACTERS = 20
 """Of base64: no other text has them by chance."""
 
+
+class KeyFound(Exception):
+    """The planted key is where it does not belong. Repeating the test would hide it."""
+
+
 findings: list[str] = []
 """Where it was found, for people."""
 _expected: set[Path] = set()

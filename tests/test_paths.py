@@ -6,6 +6,7 @@ A folder ``src/evenkeel/a/b`` is tested in ``tests/a/b/`` or by ``tests/a/test_b
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,13 @@ ACROSS = {
     "acceptance": "whole processes and real servers, killed and frozen",
     "cloud": "clients and suites of others, with a Keystone",
     "compat": "requests with the answers of stock servers",
-    "equivalence": "devices after random histories, compared with new ones",
     "fuzz": "strangers at every port",
     "model": "the model checker's specification",
     "packaging": "units, images and manifests",
     "services": "the servers that tests start",
     "sim": "everything under faults in simulated time",
     "system": "controllers and agents in one process",
+    "tiers": "the runner of all tests",
     "ui": "the dashboard in a browser, over whole processes",
 }
 """Tests of no folder in particular."""
@@ -73,8 +74,14 @@ def modules() -> Iterator[tuple[str, Path]]:
                 yield (Path(below) / file.relative_to(SOURCES / package)).as_posix(), file
 
 
-MODULES = dict(modules())
-FOLDERS = sorted({Path(path).parent.as_posix() for path in MODULES} - {"."})
+@cache
+def all_modules() -> dict[str, Path]:
+    """All of :func:`modules`; not at import, which would cost each pytest process two seconds."""
+    return dict(modules())
+
+
+def folders_with_logic() -> list[str]:
+    return sorted({Path(path).parent.as_posix() for path in all_modules()} - {"."})
 
 
 def has_tests(folder: str) -> bool:
@@ -95,7 +102,7 @@ def imported_by(room: str) -> set[str]:
 
 
 def test_every_folder_with_logic_has_tests_at_its_place() -> None:
-    assert [folder for folder in FOLDERS if not has_tests(folder) and folder not in ELSEWHERE] == []
+    assert [folder for folder in folders_with_logic() if not has_tests(folder) and folder not in ELSEWHERE] == []
 
 
 @pytest.mark.parametrize("room", RULES)
@@ -104,7 +111,7 @@ def test_every_module_of_rules_and_of_processes_parts_has_a_test(room: str) -> N
     named = {file.name for file in (TESTS / room).rglob("test_*.py")}
     missing = [
         path
-        for path, file in MODULES.items()
+        for path, file in all_modules().items()
         if path.startswith(f"{room}/")
         and path not in WITH_NEIGHBOURS
         and f"test_{file.name}" not in named
@@ -129,10 +136,10 @@ def _folders_of_code() -> Iterator[tuple[str, Path]]:
 def test_what_is_exempt_is_there_needs_it_and_its_test_exists(exempt: tuple[str, tuple[str, str]]) -> None:
     path, (test, reason) = exempt
     assert (TESTS / test).is_file() and reason
-    assert path in MODULES or (path in FOLDERS and not has_tests(path))
+    assert path in all_modules() or (path in folders_with_logic() and not has_tests(path))
 
 
 def test_slow_tests_are_there() -> None:
-    from tests.conftest import SLOW
+    from tests.tiers.places import SLOW
 
     assert [place for place in SLOW if not (TESTS / place).exists()] == []

@@ -1,7 +1,4 @@
-"""For each feature: made through the API, looked at with clients that nobody here wrote, used by clients, removed.
-
-In real time: clients of others in a process of their own, and traffic through the kernel's sockets.
-"""
+"""For each feature: made through the API, looked at with clients that nobody here wrote, used by clients, removed."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -20,7 +17,6 @@ from tests.system.bigip_features.actors import Body, Feature, Scene, actors
 from tests.system.bigip_features.matching import difference
 from tests.system.bigip_features.place import Made, Place, feature_place
 
-pytestmark = pytest.mark.real_time
 FEATURES: dict[str, Feature] = services.FEATURES | tls.FEATURES | l7.FEATURES
 
 

@@ -23,7 +23,7 @@ PROCESSES = """#<PID>          <type>          <reloads>       <uptime>        <
 def test_tells_the_worker_from_those_that_leave():
     seen = parse_processes(PROCESSES)
     assert (seen.master_pid, seen.reloads, seen.worker_pid) == (1088, 3, 1196)
-    assert seen.workers_leaving == (1127, 1101)
+    assert (seen.workers_leaving, seen.reloads_leaving) == ((1127, 1101), 3)
 
 
 @given(st.text(max_size=40))

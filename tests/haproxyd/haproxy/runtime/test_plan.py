@@ -87,8 +87,6 @@ def test_members_with_cookies_are_added_at_runtime_where_haproxy_can():
 def test_limits_lists_and_certificates_are_commands():
     frontend = (change(LB.frontends[0], maxconn=20),)
     assert texts(change(LB, frontends=frontend)) == ["set maxconn frontend f 20"]
-    unlimited = change(LB, frontends=(change(LB.frontends[0], maxconn=None),))
-    assert texts(LB, before=unlimited) == ["set maxconn frontend f 10"]
     files = (change(LB.files[0], content="11.0.0.0/8\n"), LB.files[1])
     assert texts(change(LB, files=files)) == ["add acl a.acl 11.0.0.0/8", "del acl a.acl 10.0.0.0/8"]
     files = (LB.files[0], change(LB.files[1], content="y\n\nz\n"))

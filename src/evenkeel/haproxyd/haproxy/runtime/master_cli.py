@@ -24,12 +24,14 @@ _NO_WORKER = ("Can't find the target", "Can't connect to the target")
 
 
 class Processes(Value):
-    """The processes in ``show proc``. ``workers_leaving``: old workers, which only finish their connections."""
+    """The processes in ``show proc``. ``workers_leaving``: old workers, which only finish their connections;
+    ``reloads_leaving``: the number of reloads since the oldest of them was replaced."""
 
     master_pid: int
     reloads: int
     worker_pid: int | None
     workers_leaving: tuple[int, ...] = ()
+    reloads_leaving: int = 0
 
 
 class MasterCli:
@@ -162,8 +164,8 @@ def requests_of(texts: Iterable[str]) -> Iterator[bytes]:
 def parse_processes(text: str) -> Processes:
     """Parse ``show proc``. Raises :class:`HaproxyDown` if it lists no processes."""
     master: tuple[int, int] | None = None
-    workers: list[int] = []
-    leaving: list[int] = []
+    workers: list[tuple[int, int]] = []
+    leaving: list[tuple[int, int]] = []
     section = workers
     for line in text.splitlines():
         if line.startswith("# old workers"):
@@ -174,12 +176,13 @@ def parse_processes(text: str) -> Processes:
         if len(fields) > 2 and fields[0].isdigit() and fields[1] == "master":
             master = (int(fields[0]), int(fields[2]))
         elif len(fields) > 2 and fields[0].isdigit() and fields[1] == "worker":
-            section.append(int(fields[0]))
+            section.append((int(fields[0]), int(fields[2])))
     if master is None:
         raise HaproxyDown("HAProxy's master does not say who is there")
     return Processes(
         master_pid=master[0],
         reloads=master[1],
-        worker_pid=workers[0] if workers else None,
-        workers_leaving=tuple(leaving),
+        worker_pid=workers[0][0] if workers else None,
+        workers_leaving=tuple(pid for pid, _ in leaving),
+        reloads_leaving=max((reloads for _, reloads in leaving), default=0),
     )

@@ -1,0 +1,62 @@
+"""Style, types, import contracts, and one collection that fills the bytecode cache: all at once, a process each."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+CHECKS: dict[str, tuple[str, ...]] = {
+    "mypy -p evenkeel -p icontrol_emulator": ("mypy", "-p", "evenkeel", "-p", "icontrol_emulator"),
+    "ruff check": ("ruff", "check", "."),
+    "ruff format": ("ruff", "format", "--check", "."),
+    "lint-imports": ("lint-imports",),
+    # rewriting a thousand test files costs each pytest process half a minute unless another has cached them
+    "collection": (sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"),
+}
+SECONDS = 1200
+SHOWN_LINES = 60
+
+
+class Done(NamedTuple):
+    """One check that has ended."""
+
+    name: str
+    exit_code: int
+    output: str
+
+    @property
+    def end(self) -> str:
+        """The output's last lines: a failing collection prints all tests too."""
+        return "\n".join(self.output.splitlines()[-SHOWN_LINES:])
+
+
+def run_all(environment: Mapping[str, str], checks: Mapping[str, tuple[str, ...]] = CHECKS) -> list[Done]:
+    """Run checks beside each other; a check that can't be started or takes longer than :data:`SECONDS` has failed."""
+    running = {name: _start(command, environment) for name, command in checks.items()}
+    return [_wait(name, process) for name, process in running.items()]
+
+
+def _start(command: tuple[str, ...], environment: Mapping[str, str]) -> subprocess.Popen[str] | OSError:
+    try:
+        return subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=dict(environment),
+        )
+    except OSError as error:
+        return error
+
+
+def _wait(name: str, process: subprocess.Popen[str] | OSError) -> Done:
+    if isinstance(process, OSError):
+        return Done(name, 127, str(process))
+    try:
+        output, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        return Done(name, 124, f"{output}\nended after {SECONDS} s")
+    return Done(name, process.returncode, output)

@@ -1,0 +1,126 @@
+"""Pytest hooks: marks tests ``slow``, ``servers`` and ``release`` by where they are, and makes collection cheap.
+
+A file of which ``-m`` can select no test is not imported: importing all files costs each process twice the time."""
+
+import gc
+from collections.abc import Generator, Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import pytest
+from _pytest.mark.expression import Expression
+
+from tests.tiers.changes import changed_files, is_any_in
+from tests.tiers.places import (
+    RELEASE,
+    is_slow,
+    may_be_acceptance,
+    may_need_services,
+    needs_servers,
+    release_place,
+)
+
+TESTS = Path(__file__).parents[1]
+MARKS = frozenset(("acceptance", "release", "services", "servers", "slow"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector, and keep it from all that collection made: none of that is garbage, and
+    each later pass over it would cost a second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a file that has no test ``-m`` selects, unless the command line names it."""
+    expression = config.getoption("markexpr", "")
+    if not expression or collection_path.suffix != ".py" or not collection_path.is_relative_to(TESTS):
+        return None
+    if _is_possible(expression, collection_path.relative_to(TESTS).as_posix()):
+        return None
+    named = any(Path(argument.partition("::")[0]).resolve() == collection_path for argument in config.args)
+    return None if named else True
+
+
+def _is_possible(expression: str, path: str) -> bool:
+    """Whether a test of a file can have marks that an expression selects. Other names in it, as those of a test's
+    own marks, may be true or false."""
+    return any(_selects(expression, marks) for marks in _possible_marks(path))
+
+
+@cache
+def _selects(expression: str, marks: frozenset[str]) -> bool:
+    compiled = Expression.compile(expression)
+    return any(
+        compiled.evaluate(lambda name, /, **_: name in marks if name in MARKS else other)  # noqa: B023
+        for other in (True, False)
+    )
+
+
+def _possible_marks(path: str) -> Iterator[frozenset[str]]:
+    place = release_place(path)
+    possible = {
+        "acceptance": (False, True) if may_be_acceptance(path) else (False,),
+        "release": (False, True) if place is None else (not is_changed(place),),
+        "services": (False, True) if may_need_services(path) else (False,),
+        "servers": (needs_servers(path),),
+        "slow": (is_slow(path),),
+    }
+    for held in product(*possible.values()):
+        yield frozenset(mark for mark, is_held in zip(possible, held, strict=True) if is_held)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Add the marks of each test's place. Raises UsageError for a mark that tests of this place may not have."""
+    marks: dict[Path, list[pytest.MarkDecorator]] = {}
+    for item in items:
+        path = item.path.relative_to(TESTS).as_posix()
+        if item.path not in marks:
+            marks[item.path] = list(_marks_of(path))
+        for mark in marks[item.path]:
+            item.add_marker(mark)
+        if _belongs_to_release(item.nodeid.removeprefix("tests/")):
+            item.add_marker(pytest.mark.release)
+        _check_marks(item, path)
+
+
+def _check_marks(item: pytest.Item, path: str) -> None:
+    if item.get_closest_marker("acceptance") and not may_be_acceptance(path):
+        raise pytest.UsageError(
+            f"{item.nodeid} is marked acceptance: add its place to ACCEPTANCE in tests/tiers/places.py"
+        )
+    if item.get_closest_marker("services") and not may_need_services(path):
+        raise pytest.UsageError(
+            f"{item.nodeid} is marked services: take its place out of WITHOUT_SERVERS in tests/tiers/places.py"
+        )
+
+
+def _marks_of(path: str) -> Iterator[pytest.MarkDecorator]:
+    if is_slow(path):
+        yield pytest.mark.slow
+    if needs_servers(path):
+        yield pytest.mark.servers
+
+
+def _belongs_to_release(node_id: str) -> bool:
+    place = release_place(node_id)
+    return place is not None and not is_changed(place)
+
+
+@cache
+def is_changed(place: str) -> bool:
+    """Whether a place of the release tier runs in every full run, for a path of its own has changed."""
+    changed = _changed_files()
+    return changed is not None and is_any_in(changed, RELEASE[place].paths)
+
+
+@cache
+def _changed_files() -> frozenset[str] | None:
+    return changed_files(TESTS.parent)

@@ -1,0 +1,201 @@
+"""Folders and files below ``tests`` that are slow, start servers, or belong to the release tier."""
+
+from typing import NamedTuple
+
+SLOW = {
+    "acceptance": "whole processes, killed for real",
+    "api/identity/test_real_keystone.py": "a Keystone",
+    "api/neutron/test_neutron_shell_v1.py": "a process for each command of the stock client",
+    "api/neutron/test_neutron_shell_v2.py": "the same",
+    "api/test_bad_input.py": "every attribute with every kind of bad value",
+    "api/test_clients.py": "stock clients in processes of their own",
+    "api/test_command_line_clients.py": "the same",
+    "api/test_horizon.py": "a Horizon and a Keystone",
+    "api/test_isolation.py": "every route, by strangers to a project",
+    "api/test_limits.py": "the largest requests there may be",
+    "api/test_openapi_stateful.py": "thousands of generated requests",
+    "api/test_personas.py": "every route, by every persona",
+    "api/test_query_counts.py": "every route, with little and much in the database",
+    "api/test_races.py": "many clients of two controllers",
+    "api/test_sdk_clients.py": "the SDK against a whole controller",
+    "api/test_status_trees.py": "the largest load balancers there may be",
+    "cloud": "a Keystone, a controller and an agent, and suites of others",
+    "cmd/test_certificates.py": "a controller's and an agent's processes",
+    "cmd/test_commands.py": "an interpreter for each command",
+    "compat": "thousands of requests, and a stock Octavia",
+    "demo": "the demo's processes",
+    "devices/bigip/test_reach.py": "time-outs of devices that are away",
+    "devices/haproxy/test_contract.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_lost_state.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_mozilla.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_pair.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_prometheus.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_tls.py": "a daemon and real HAProxys",
+    "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",
+    "devices/test_capabilities.py": "every value of every attribute, on every device type",
+    "devices/test_largest.py": "the largest load balancers there may be",
+    "fuzz": "hundreds of strangers",
+    "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
+    "haproxyd/partition": "real HAProxys for most tests",
+    "haproxyd/test_daemon.py": "a daemon and real HAProxys",
+    "haproxyd/test_daemon_process.py": "a daemon's process",
+    "haproxyd/test_own_addresses.py": "daemons' processes",
+    "haproxyd/test_unit.py": "a daemon's process, and systemd",
+    "icontrol_emulator/test_strangers.py": "clients in an environment of their own, hundreds of requests",
+    "key_managers/barbican/test_real_barbican.py": "a Barbican",
+    "key_managers/barbican/test_with_keystone.py": "a Barbican and a Keystone",
+    "key_managers/vault/test_key_manager.py": "an OpenBao",
+    "model": "a model checker",
+    "network/neutron": "a real Neutron for most tests",
+    "services": "the servers that tests start",
+    "sim": "thousands of simulated seconds",
+    "store/test_query_counts.py": "little and much in the database",
+    "system": "controllers and agents that wait for each other",
+}
+"""What ``scripts/test --quick`` leaves out, and what makes it slow."""
+
+SERVERS = (
+    "api/identity/test_stock_clients.py",
+    "api/neutron/test_neutron_bindings.py",
+    "api/neutron/test_neutron_shell_v1.py",
+    "api/neutron/test_neutron_shell_v2.py",
+    "api/test_clients.py",
+    "api/test_command_line_clients.py",
+    "api/test_openapi.py",
+    "api/test_openapi_stateful.py",
+    "api/test_races.py",
+    "api/test_sdk_clients.py",
+    "bus",
+    "cloud",
+    "cmd",
+    "compat/lbaas/test_old_clients.py",
+    "compat/octavia/test_stock.py",
+    "demo",
+    "devices/bigip",
+    "devices/haproxy",
+    "devices/test_package.py",
+    "fuzz",
+    "haproxyd",
+    "icontrol_emulator",
+    "key_managers/barbican",
+    "key_managers/vault",
+    "metrics",
+    "network/neutron",
+    "neutron_agent",
+    "packaging",
+    "serving",
+    "services",
+    "system",
+    "tracing",
+    "ui",
+)
+"""Tests that start processes or wait for sockets: a busy machine can make them fail. Tests marked ``services`` or
+``acceptance`` are such tests wherever they are."""
+
+PURE = (
+    "cmd/configuration",
+    "devices/bigip/observe",
+    "devices/bigip/reconcile",
+    "devices/bigip/render",
+    "devices/haproxy/observe",
+    "devices/haproxy/render",
+)
+"""Folders inside of :data:`SERVERS` that compute only."""
+
+
+ACCEPTANCE = ("acceptance", "demo", "fuzz", "packaging", "ui")
+"""The only places of tests marked ``acceptance``."""
+
+WITHOUT_SERVERS = (
+    *("agent", "cli", "config", "controller", "core", "model", "sealing", "sim", "tiers"),
+    *("api/events", "api/octavia", "api/operators", "api/pages", "api/policy"),
+    *("compat/octavia/test_ours.py", "devices/test_capabilities.py", "devices/test_largest.py"),
+)
+"""Places of no test marked ``services`` or ``acceptance``, which tiers of these need not import."""
+
+
+class ReleaseTests(NamedTuple):
+    """Tests of the release tier: when their own paths changed they run in every full run too."""
+
+    reason: str
+    paths: tuple[str, ...]
+    """Files and folders, below the repository's root, that the tests depend on and other tests do not cover."""
+
+
+# bugs.py and test files are other tests' own
+_MACHINERY = (
+    *("aftermath", "bigip", "broker", "bus", "chaos", "clients", "database", "device", "effects", "loop", "networks"),
+    *("pool_clients", "process", "run", "scenario", "verdict", "watch", "watchdog", "world"),
+)
+_SIMULATION = tuple(f"tests/sim/{module}.py" for module in _MACHINERY)
+_OCTAVIA = ("tests/compat/octavia", "tests/compat/compare.py", "tests/compat/table.py", "tests/compat/replay.py")
+_CLOUD = ("tests/cloud", "tests/services/installation.py", "tests/services/keystone.py", "tests/services/openstack.py")
+
+RELEASE = {
+    "api/test_horizon.py": ReleaseTests(
+        "a live Horizon", ("tests/api/test_horizon.py", "tests/services/horizon.py", "docs/how-to/use-horizon.md")
+    ),
+    "cloud/test_ansible.py": ReleaseTests("a live Ansible", (*_CLOUD, "tests/services/ansible.py")),
+    "cloud/test_heat.py": ReleaseTests("a live Heat", (*_CLOUD, "tests/services/heat.py")),
+    "cloud/test_sdk_functional.py": ReleaseTests("the SDK's own functional tests", _CLOUD),
+    "compat/octavia/test_stock.py": ReleaseTests("a live stock Octavia", _OCTAVIA),
+    "devices/haproxy/test_mozilla.py": ReleaseTests(
+        "a live sslyze", ("tests/devices/haproxy/test_mozilla.py", "src/evenkeel/devices/haproxy/render/tls.py")
+    ),
+    "icontrol_emulator": ReleaseTests("the emulator alone", ("tests/icontrol_emulator", "src/icontrol_emulator")),
+    "packaging/test_alerts_fire.py": ReleaseTests(
+        "every alert, in a live Prometheus",
+        ("tests/packaging/test_alerts_fire.py", "tests/services/prometheus.py", "packaging/prometheus"),
+    ),
+    "packaging/test_install_on_debian.py": ReleaseTests(
+        "seven hosts, installed as documented",
+        (
+            "tests/packaging/test_install_on_debian.py",
+            "tests/packaging/debian_hosts.py",
+            "docs/how-to/install-on-debian.md",
+            "packaging/systemd",
+            "scripts/build",
+        ),
+    ),
+    "sim/test_every_effect.py": ReleaseTests(
+        "a crash at every effect", ("tests/sim/test_every_effect.py", "tests/sim/effects.py", "tests/sim/story.py")
+    ),
+    "sim/test_loss_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
+    "sim/test_pool_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
+    "sim/test_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
+}
+"""Files, folders or beginnings of node ids of tests that only ``scripts/test --release`` always runs."""
+
+
+def is_in(path: str, place: str) -> bool:
+    """Whether a path is a place or below it."""
+    return path == place or path.startswith(f"{place}/")
+
+
+def is_slow(path: str) -> bool:
+    """Whether quick runs leave a file out."""
+    return any(is_in(path, place) for place in SLOW)
+
+
+def needs_servers(path: str) -> bool:
+    """Whether tests of a file start processes or wait for sockets."""
+    return any(is_in(path, place) for place in SERVERS) and not any(is_in(path, place) for place in PURE)
+
+
+def may_need_services(path: str) -> bool:
+    """Whether a file may have tests marked ``services``."""
+    return not any(is_in(path, place) for place in WITHOUT_SERVERS)
+
+
+def may_be_acceptance(path: str) -> bool:
+    """Whether a file may have tests marked ``acceptance``."""
+    return any(is_in(path, place) for place in ACCEPTANCE)
+
+
+def release_place(node_id: str) -> str | None:
+    """The key of :data:`RELEASE` that a node id (below ``tests``) belongs to; None if every full run has the test."""
+    path = node_id.partition("::")[0]
+    for place in RELEASE:
+        if node_id.startswith(place) if "::" in place else is_in(path, place):
+            return place
+    return None

@@ -1,0 +1,70 @@
+"""Which tiers a run has, and what its outcomes mean: pure."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from tests.tiers.outcomes import Outcome, Run
+
+Mode = Literal["full", "quick", "release"]
+RERUN_AT_MOST = 10
+"""When more tests fail, something is broken, and no repetition makes that clearer."""
+NO_TESTS = 5
+"""Exit code of pytest when no test was selected."""
+
+_SERVERS = "(services or servers)"
+
+
+class Tier(NamedTuple):
+    """One pytest process of a run, with workers of its own."""
+
+    name: str
+    marks: str
+    """Expression for ``-m``."""
+    distribution: str
+    """``--dist`` of pytest-xdist. Modules with costly fixtures stay on one worker by their mark ``xdist_group``; tests
+    without servers run wherever a worker is free."""
+
+
+def tiers(mode: Mode, marks: str = "") -> list[Tier]:
+    """The tiers of a run in their order; ``marks``: a further expression that all tests have to fulfil."""
+    only = [f"({marks})"] if marks else []
+    if mode != "release":
+        only.append("not release")
+    if mode == "quick":
+        only.append("not slow")
+        return [Tier("quick tests", _all("not services and not acceptance", *only), "worksteal")]
+    return [
+        Tier("tests without servers", _all(f"not {_SERVERS} and not acceptance", *only), "worksteal"),
+        Tier("tests with servers", _all(f"{_SERVERS} and not acceptance", *only), "loadgroup"),
+        Tier("acceptance", _all("acceptance", *only), "loadgroup"),
+    ]
+
+
+def _all(*expressions: str) -> str:
+    return " and ".join(expressions)
+
+
+class Verdict(NamedTuple):
+    """What a run's failures are."""
+
+    broken: list[str]
+    """Node ids that failed and are not repeated."""
+    repeated: list[str]
+    """Node ids to repeat alone."""
+
+
+def verdict(failed: Mapping[str, Outcome]) -> Verdict:
+    """Split failures into those that may come from a busy machine and those that can't."""
+    may_flake = [name for name, test in failed.items() if test.may_flake]
+    if len(may_flake) > RERUN_AT_MOST:
+        return Verdict(list(failed), [])
+    return Verdict([name for name in failed if name not in may_flake], may_flake)
+
+
+def is_incomplete(run: Run | None) -> bool:
+    """Whether a pytest process ended otherwise than its tests' outcomes explain."""
+    if run is None:
+        return True
+    if run.exit_code == NO_TESTS:
+        return bool(run.tests)
+    return run.exit_code not in (0, 1) or (run.exit_code == 1 and not run.failed)

@@ -1,0 +1,79 @@
+"""Tiers cover every test once, and failures are repeated only where a busy machine may be the reason."""
+
+from itertools import product
+
+import pytest
+from _pytest.mark.expression import Expression
+
+from tests.tiers.outcomes import Outcome, Run
+from tests.tiers.plan import NO_TESTS, RERUN_AT_MOST, Mode, is_incomplete, tiers, verdict
+
+MARKS = ("services", "servers", "acceptance", "slow", "release")
+FAILED, PASSED = Outcome("failed"), Outcome("passed")
+DELAYED = Outcome("failed", may_flake=True)
+
+
+def selecting(mode: Mode, marks: set[str], only: str = "") -> list[str]:
+    """Names of the tiers that run a test with these marks."""
+    return [
+        tier.name
+        for tier in tiers(mode, only)
+        if Expression.compile(tier.marks).evaluate(lambda name, /, **_: name in marks)
+    ]
+
+
+@pytest.mark.parametrize("held", list(product((False, True), repeat=len(MARKS))))
+def test_every_test_is_in_one_tier_of_a_release_run_and_in_one_or_none_of_the_others(held: tuple[bool, ...]) -> None:
+    marks = {mark for mark, is_held in zip(MARKS, held, strict=True) if is_held}
+    assert len(selecting("release", marks)) == 1
+    assert len(selecting("full", marks)) == ("release" not in marks)
+    assert len(selecting("quick", marks)) == (marks <= {"servers"})
+
+
+@pytest.mark.parametrize(
+    ("marks", "tier"),
+    [
+        (set(), "tests without servers"),
+        ({"slow"}, "tests without servers"),
+        ({"servers"}, "tests with servers"),
+        ({"services", "slow"}, "tests with servers"),
+        ({"services", "acceptance"}, "acceptance"),
+    ],
+)
+def test_tier_follows_from_marks(marks: set[str], tier: str) -> None:
+    assert selecting("full", marks) == [tier]
+
+
+def test_marks_of_the_command_line_restrict_every_tier() -> None:
+    assert selecting("full", {"services"}, "slow or acceptance") == []
+    assert selecting("full", {"services", "slow"}, "slow or acceptance") == ["tests with servers"]
+
+
+def test_failure_without_servers_is_broken_and_one_with_servers_is_repeated() -> None:
+    assert verdict({"pure": FAILED, "delayed": DELAYED}) == (["pure"], ["delayed"])
+
+
+def test_more_failures_than_the_limit_are_broken_and_not_repeated() -> None:
+    most = {str(number): DELAYED for number in range(RERUN_AT_MOST)}
+    assert verdict(most) == ([], list(most))
+    more = {**most, "one more": DELAYED}
+    assert verdict(more) == (list(more), [])
+
+
+@pytest.mark.parametrize(
+    ("run", "incomplete"),
+    [
+        (None, True),  # ended before it could write
+        (Run(0, {"a": PASSED}), False),
+        (Run(1, {"a": FAILED}), False),
+        (Run(1, {"a": PASSED}), True),  # something else failed
+        (Run(2, {"a": FAILED}), True),  # interrupted
+        (Run(3, {"a": PASSED}), True),  # internal error
+        (Run(4, {}), True),  # usage
+        (Run(NO_TESTS, {}), False),
+    ],
+)
+def test_a_pytest_process_is_incomplete_if_outcomes_do_not_explain_its_exit_code(
+    run: Run | None, incomplete: bool
+) -> None:
+    assert is_incomplete(run) is incomplete
