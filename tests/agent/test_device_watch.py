@@ -55,16 +55,45 @@ async def test_devices_that_stay_unfit_are_named_in_the_end() -> None:
         await watched.wait_until_fit()
 
 
-async def test_they_are_looked_at_before_a_report_unless_they_are_observed_anyway() -> None:
+async def test_devices_in_doubt_are_checked_at_once_though_this_agent_observes_them() -> None:
     watched, devices, told = watch((FIT,))
-    await watched.look(observed=True)
+    running = asyncio.create_task(watched.run(lambda: (FIT,)))
+    await eventually(lambda: watched._clock.now > 60.0)
     assert devices.asked == 0
-    await watched.look(observed=False)
-    assert devices.asked == 1
     watched.doubt()
-    await watched.look(observed=True)
-    await watched.look(observed=True)
-    assert devices.asked == 2 and told == [1]
+    await eventually(lambda: devices.asked == 1)
+    running.cancel()
+    assert told[:1] == [1]
+
+
+class ProbedDevices(Devices):
+    """Devices whose silence is known apart from their checks."""
+
+    def __init__(self, *checks: tuple[DeviceState, ...] | Exception) -> None:
+        super().__init__(*checks)
+        self.away: dict[str, str] = {}
+
+    async def silent(self) -> dict[str, str]:
+        await asyncio.sleep(0)
+        return dict(self.away)
+
+
+async def test_device_that_falls_silent_is_unreachable_without_a_check_and_whatever_was_observed() -> None:
+    devices: Any = ProbedDevices((FIT, AWAY))
+    told: list[int] = []
+    watched = DeviceWatch(devices, HandClock(), SETTINGS, on_change=lambda: told.append(1), on_renewed=lambda: None)
+    await watched.wait_until_fit()
+    checking = asyncio.Event()
+    devices.check = checking.wait  # a check that never ends holds nothing up
+    running = asyncio.create_task(watched.run(lambda: None))
+    devices.away = {"a": "silent for 3 s"}
+    await eventually(lambda: told)
+    assert [one.reachable for one in watched.states] == [False, False]
+    (state,) = watched.current((FIT,))
+    assert not state.reachable and state.problem == "device a: silent for 3 s"
+    devices.away = {}
+    await eventually(lambda: watched.states[0].reachable)
+    running.cancel()
 
 
 async def test_a_device_that_goes_or_comes_back_is_told_once() -> None:

@@ -45,14 +45,25 @@ class CapacityGauge:
         """The last measured figures."""
         return self._figures
 
+    async def run(self) -> None:
+        """Measure once per interval, until cancelled."""
+        while self._policy:
+            await self.measure()
+            await self._clock.sleep(self._interval_seconds)
+
     async def measure(self) -> Measured:
         """The figures; measured now unless the last measurement is less than an interval old. Never raises."""
-        if not self._policy:
-            return Measured()
         now = self._clock.monotonic()  # before the devices are read: later changes may be missing
-        if self._looked_at is None or now - self._looked_at >= self._interval_seconds * 0.9:
+        if self._policy and (self._looked_at is None or now - self._looked_at >= self._interval_seconds * 0.9):
             self._looked_at = now
             await self._look(now)
+        return self.measured
+
+    @property
+    def measured(self) -> Measured:
+        """The last figures, with their age now. Without a policy there are none."""
+        if not self._policy:
+            return Measured()
         return Measured(
             figures=self._figures,
             score=capacity.score(self._figures),
@@ -62,7 +73,7 @@ class CapacityGauge:
 
     async def _look(self, now: float) -> None:
         try:
-            async with asyncio.timeout(self._interval_seconds):  # the state report waits for this
+            async with asyncio.timeout(self._interval_seconds):
                 found = capacity.figures(self._policy, await self._device.capacity(tuple(self._policy)))
         except (DeviceUnavailable, DeviceRejected, TimeoutError) as error:
             if not self._failing:

@@ -1,6 +1,7 @@
 """The agent's own view of its devices: whether they meet the requirements at start, and which of them it reaches."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 from msgspec.structs import replace
@@ -10,8 +11,12 @@ from evenkeel.agent.settings import AgentSettings
 from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import EvenKeelError
 from evenkeel.core.ports import Clock, Device
+from evenkeel.core.ports.device import Probed
 
 log = structlog.get_logger(__name__)
+
+PROBE_INTERVAL_SECONDS = 1.0
+"""Between two probes of devices that nothing was heard from."""
 
 
 class DevicesUnfit(EvenKeelError):
@@ -19,9 +24,11 @@ class DevicesUnfit(EvenKeelError):
 
 
 class DeviceWatch:
-    """The states of the devices at the last check. ``on_change``: called when the reachable devices changed, or may
-    have. ``on_renewed``: called when the configuration of a device may have been lost. The observer of the group
-    reports that to all agents, but only for events while it observed.
+    """The states of the devices at the last check, and which of them do not answer at this moment. ``on_change``:
+    called when the reachable devices changed, or may have. ``on_renewed``: called when the configuration of a device
+    may have been lost. The observer of the group reports that to all agents, but only for events while it observed.
+
+    Nothing that reports waits for a device: checks and probes run in loops of their own.
     """
 
     def __init__(
@@ -38,8 +45,24 @@ class DeviceWatch:
         self._on_change = on_change
         self._on_renewed = on_renewed
         self.incarnations = Incarnations()
-        self._in_doubt = False
-        self.states: tuple[DeviceState, ...] = ()
+        self._in_doubt = asyncio.Event()
+        self._silent: Mapping[str, str] = {}
+        self._checked: tuple[DeviceState, ...] = ()
+
+    @property
+    def states(self) -> tuple[DeviceState, ...]:
+        """The states of the last check; a device that is silent now is not reachable."""
+        return self.current(None)
+
+    def current(self, observed: tuple[DeviceState, ...] | None) -> tuple[DeviceState, ...]:
+        """The states for a report. ``observed``: those that this agent read as the observer, which are newer than its
+        last check; None: another agent observes."""
+        return tuple(
+            replace(state, reachable=False, problem=f"device {state.name}: {self._silent[state.name]}")
+            if state.reachable and state.name in self._silent
+            else state
+            for state in observed or self._checked
+        )
 
     async def wait_until_fit(self) -> None:
         """Return when at least one device answers and all that answer meet the requirements. Raises
@@ -60,40 +83,63 @@ class DeviceWatch:
             await self._clock.sleep(self._settings.keepalive_interval_seconds * 2)
 
     def doubt(self) -> None:
-        """Check them again, and report without waiting for the next interval: other agents may reach them."""
-        self._in_doubt = True
+        """Check the devices again, and report without waiting for the next interval: other agents may reach them."""
+        self._in_doubt.set()
         self._on_change()
 
-    async def look(self, *, observed: bool) -> None:
-        """Check the devices before a report, unless this agent has ``observed`` them: one agent may reach a device that
-        another cannot.
-        """
-        if self._in_doubt or not observed:
-            self._in_doubt = False
-            await self._check()
-
     async def run(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:
-        """Check the devices as often as the group's observer: a device counts as unreachable only if all agents report
-        it. ``observed``: the states that this agent read as the observer; None: another agent observes.
+        """Probe devices that are quiet, and check all of them as often as the group's observer, until cancelled: a
+        device counts as unreachable only if all agents report it. ``observed``: the states that this agent read as the
+        observer; None: another agent observes.
         """
+        await asyncio.gather(self._probe_repeatedly(), self._check_repeatedly(observed))
+
+    async def _probe_repeatedly(self) -> None:
+        device = self._device
+        while isinstance(device, Probed):
+            try:
+                silent = await device.silent()
+            except Exception:  # one unexpected answer of a device must not end the agent
+                log.exception("devices not probed because of an unexpected error")
+                silent = self._silent
+            before, self._silent = self._silent, silent
+            if before.keys() != silent.keys():
+                self.doubt()
+            await self._clock.sleep(min(PROBE_INTERVAL_SECONDS, self._settings.status_interval_seconds))
+
+    async def _check_repeatedly(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:
         while True:
-            await self._clock.sleep(self._settings.status_interval_seconds)
-            if (states := observed()) is not None:
+            await self._until_due()
+            states = observed()
+            if states is not None and not self._in_doubt.is_set():
                 self.incarnations.renewed(states)
                 continue
+            self._in_doubt.clear()
             before = _reached(self.states)
             await self._check()
             if _reached(self.states) != before:
                 self._on_change()
 
+    async def _until_due(self) -> None:
+        """Return after the interval between checks, or as soon as the devices are in doubt."""
+        reasons = {
+            asyncio.ensure_future(self._clock.sleep(self._settings.status_interval_seconds)),
+            asyncio.create_task(self._in_doubt.wait()),
+        }
+        try:
+            await asyncio.wait(reasons, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for reason in reasons:
+                reason.cancel()
+
     async def _check(self) -> None:
         try:
-            self.states = await self._device.check()
+            self._checked = await self._device.check()
         except Exception as error:  # one unexpected answer of a device must not end the agent
             log.exception("devices not checked because of an unexpected error")
-            self.states = tuple(replace(state, problem=_unexpected(error)) for state in self._known_states())
+            self._checked = tuple(replace(state, problem=_unexpected(error)) for state in self._known_states())
             return
-        renewed = self.incarnations.renewed(self.states)
+        renewed = self.incarnations.renewed(self._checked)
         if renewed:
             log.warning("devices may have lost their configuration; checking everything", devices=sorted(renewed))
             self._on_renewed()
@@ -101,7 +147,7 @@ class DeviceWatch:
     def _known_states(self) -> tuple[DeviceState, ...]:
         """Those of the last check. Before the first one no device counts as reachable."""
         endpoints = self._device.facts.endpoints
-        return self.states or tuple(DeviceState(name=each, reachable=False) for each in endpoints)
+        return self._checked or tuple(DeviceState(name=each, reachable=False) for each in endpoints)
 
 
 def _unexpected(error: Exception) -> str:

@@ -22,6 +22,7 @@ from evenkeel.agent.settings import AgentSettings, interval_problem
 from evenkeel.agent.state_reports import FULL_EVERY, StateReports
 from evenkeel.core import messages as m
 from evenkeel.core.backoff import spread
+from evenkeel.core.device import DeviceState
 from evenkeel.core.errors import BusUnavailable, CallRefused, EvenKeelError, SessionLost
 from evenkeel.core.ids import SessionId
 from evenkeel.core.ports import Bus, Clock, Device, Subscription, Will
@@ -99,14 +100,22 @@ class AgentService:
             return
         queue = m.agent_queue(self._settings.environment, self._settings.group_number, self._settings.host)
         subscriptions: list[Subscription] = []
+        # between sessions, too: the first report of the next one says what the devices are like then
+        watching = asyncio.gather(self._devices.run(self._observed_devices), self._gauge.run())
         try:
             if not await self._unless_stopped(self._subscribe(queue, subscriptions)):
                 return
             while not self._stop.is_set():
                 await self._live()
         finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
             for subscription in subscriptions:
                 await subscription.close()
+
+    def _observed_devices(self) -> tuple[DeviceState, ...] | None:
+        """The states that this agent read last as the group's observer; None: it does not observe."""
+        return self._ownership.observed_devices if self._ownership is not None else None
 
     async def _subscribe(self, queue: str, subscriptions: list[Subscription]) -> None:
         """Consume hints, as soon as the bus is reachable."""
@@ -185,7 +194,6 @@ class AgentService:
                 group.create_task(self._keep_alive(session, ownership, group))
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
-                group.create_task(self._devices.run(lambda: ownership.observed_devices))
                 group.create_task(self._enhanced.run(ownership.apply_again))
         except* SessionLost as lost:
             log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
@@ -265,7 +273,7 @@ class AgentService:
         SHARDS.set(len(ownership.serving) if ownership else 0)
         LEASE_REMAINING.set(session.writable_seconds if session else -1.0)
         KEEPALIVE_AGE.set(session.keepalive_age_seconds if session else -1.0)
-        for device in (ownership.observed_devices if ownership else None) or self._devices.states:
+        for device in self._devices.current(self._observed_devices()):
             DEVICE_REACHABLE.labels(device.name).set(device.reachable)
 
     @property
@@ -349,8 +357,7 @@ class AgentService:
 
     async def _report(self, session: Session, ownership: Ownership) -> None:
         while True:
-            await self._devices.look(observed=ownership.observed_devices is not None)
-            report = await self._state(session, ownership)
+            report = self._state(session, ownership)
             if session.hints_are_repeated and self._state_reports.says_the_same(report):
                 self._state_reports.confirmed()
                 session.confirm_report()
@@ -364,13 +371,14 @@ class AgentService:
                 pass
             self._tell.clear()
 
-    async def _state(self, session: Session, ownership: Ownership) -> m.ReportState:
-        capacity = await self._gauge.measure()
+    def _state(self, session: Session, ownership: Ownership) -> m.ReportState:
+        """The report, of what is known already: it must not wait for a device."""
+        capacity = self._gauge.measured
         return m.ReportState(
             agent_id=self._settings.agent_id,
             session_id=session.id,
             configurations=self._configurations,
-            devices=ownership.observed_devices or self._devices.states,
+            devices=self._devices.current(ownership.observed_devices),
             queue_depth=ownership.queue_depth,
             capacity_score=capacity.score,
             capacity=capacity.figures,

@@ -7,6 +7,9 @@ from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 
+_OPTIONAL = ("attachments", "found_networks", "reloaded_options", "reload", "silent")
+"""Members of the ports that a device group may have besides :class:`~evenkeel.core.ports.Device`."""
+
 
 class WatchedDevice:
     """Everything of the device; ``on_ports`` hears the ids of the ports that it serves after a change: of
@@ -15,6 +18,10 @@ class WatchedDevice:
     def __init__(self, device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> None:
         self._device = device
         self._on_ports = on_ports
+        for name in _OPTIONAL:
+            if hasattr(device, name):
+                # from Python 3.12 on isinstance() of a protocol does not see what __getattr__ would give
+                setattr(self, name, getattr(device, name))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._device, name)

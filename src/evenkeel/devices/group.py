@@ -75,6 +75,14 @@ class GroupDevice(ABC, Generic[R]):
             self.lost(error)
             raise
 
+    async def silence(self) -> str:
+        """Why the device does not answer now, marking it as doubted; empty if it does answer. Never raises."""
+        error = await self.reach.silence()
+        if error is None:
+            return ""
+        self.lost(error)
+        return error.reason
+
     @asynccontextmanager
     async def reached(self) -> AsyncIterator[None]:
         """Require that the device is trusted or responds; mark it as doubted if it fails inside.
@@ -127,6 +135,11 @@ class DeviceGroup(ABC, Generic[D, R]):
     async def check(self) -> tuple[DeviceState, ...]:
         """The current state of each device."""
         return tuple(await asyncio.gather(*map(_checked, self._devices)))
+
+    async def silent(self) -> Mapping[str, str]:
+        """Why a device does not answer now, by host; without those that answer."""
+        reasons = await asyncio.gather(*(device.silence() for device in self._devices))
+        return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}
 
     async def observe(self) -> Observation:
         """Statuses and statistics of all reachable devices."""
@@ -210,7 +223,10 @@ async def on_all(
 
 async def _checked(device: GroupDevice[Any]) -> DeviceState:
     try:
-        return await device.check()
+        # under the liveness probe: a check of a silent device must not last as long as its request's time-out
+        return await device.watched(device.check())
+    except DeviceUnavailable as error:
+        return DeviceState(name=device.host, reachable=False, problem=str(error))
     except Exception as error:  # one unexpected answer of a device must not end the agent
         log.exception("device not checked because of an unexpected error", device=device.host)
         return DeviceState(name=device.host, reachable=device.reach.doubt is None, problem=_unexpected(error))

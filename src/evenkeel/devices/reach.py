@@ -3,8 +3,10 @@
 - A device that failed is *doubted*: before it gets a request with a long time-out again, it must answer a small probe,
   which all waiting callers share.
 - While a request waits, a liveness probe on a separate connection checks the device. A slow device passes it, however
-  long a commit takes; a disconnected one does not, and the request is abandoned after two short time-outs instead of
-  its own long one.
+  long a commit takes; a disconnected one does not, and the request is abandoned after a few seconds instead of its own
+  long time-out.
+- The agent's watch probes a device that nothing was heard from for a second, so that silence is noticed between two
+  requests, too.
 """
 
 import asyncio
@@ -19,6 +21,10 @@ from evenkeel.devices.waiting import ended
 T = TypeVar("T")
 
 PROBE_SECONDS = 3.0
+QUIET_SECONDS = 1.0
+"""Silence after which a device is probed: while a request waits for it, and by the agent's watch."""
+LIVENESS_SECONDS = 2.0
+"""Limit of a liveness probe, a small request on a connection of its own: a device that is only slow answers it."""
 PATIENCE_SECONDS = 0.5
 """How long the group waits for the probe of a doubted device when the other devices are done."""
 
@@ -52,6 +58,7 @@ class DeviceReach:
         self.doubt: DeviceUnavailable | None = None
         self._client = client
         self._short_seconds = min(PROBE_SECONDS, connect_timeout_seconds)
+        self._liveness_seconds = min(LIVENESS_SECONDS, connect_timeout_seconds)
         self._question: asyncio.Task[DeviceUnavailable | None] | None = None
         self._asked_at_seconds = 0.0
         self._look: asyncio.Task[bool] | None = None
@@ -78,16 +85,28 @@ class DeviceReach:
         task = asyncio.create_task(work)
         try:
             while True:
-                await asyncio.wait({task}, timeout=self._short_seconds)
+                await asyncio.wait({task}, timeout=QUIET_SECONDS)
                 if task.done():
                     return task.result()
-                if self._client.seconds_since_answer >= self._short_seconds:
+                if self._client.seconds_since_answer >= QUIET_SECONDS:
                     look = self._begin_look()
                     await asyncio.wait({task, look}, return_when=asyncio.FIRST_COMPLETED)
                     if not task.done() and not look.result():
-                        raise NoAnswer(self._client.host, f"silent for {2 * self._short_seconds:g} s")
+                        raise self._no_answer()
         finally:
             await ended(task)
+
+    async def silence(self) -> DeviceUnavailable | None:
+        """Why the device does not answer now; None if it does, or was heard from a moment ago."""
+        if self.doubt is not None:
+            try:
+                await self.confirm()
+            except DeviceUnavailable as error:
+                return error
+            return None
+        if self._client.seconds_since_answer < QUIET_SECONDS or await asyncio.shield(self._begin_look()):
+            return None
+        return self._no_answer()
 
     async def close(self) -> None:
         """Cancel all probes."""
@@ -101,8 +120,11 @@ class DeviceReach:
         self.doubt = None
         return None
 
+    def _no_answer(self) -> NoAnswer:
+        return NoAnswer(self._client.host, f"silent for {max(QUIET_SECONDS, self._client.seconds_since_answer):.0f} s")
+
     def _begin_look(self) -> asyncio.Task[bool]:
         """The current liveness probe, shared by all callers."""
         if self._look is None or self._look.done():
-            self._look = asyncio.create_task(self._client.is_alive(self._short_seconds))
+            self._look = asyncio.create_task(self._client.is_alive(self._liveness_seconds))
         return self._look

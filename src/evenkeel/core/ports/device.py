@@ -119,6 +119,16 @@ class Device(Protocol):
 
 
 @runtime_checkable
+class Probed(Protocol):
+    """A device group whose devices are probed every second, apart from all other work on them."""
+
+    async def silent(self) -> Mapping[str, str]:
+        """Why a device does not answer now, by endpoint; without those that answer. One that was heard from within the
+        last second is not probed. Takes a few seconds at most, and never raises because of a device."""
+        ...
+
+
+@runtime_checkable
 class Attachable(Protocol):
     """A device group that can be attached to tenants' networks."""
 
