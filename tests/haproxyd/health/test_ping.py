@@ -20,7 +20,7 @@ from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.health import ping as module
 from evenkeel.haproxyd.health.health_state import HealthState
-from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, SendPing
+from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
 from evenkeel.haproxyd.health.ping import PingChecks
 from tests.waiting import eventually
 
@@ -71,7 +71,7 @@ class FakeKeeper:
         self.worker_pid: int | None = 1
         self.held: Mapping[str, wire.LoadBalancerConfig] = {}
 
-    def hold(self, *, count: int = 1, ping: wire.Ping = PING, **server: object) -> None:
+    def hold(self, *, count: int = 1, ping: wire.Ping | None = PING, **server: object) -> None:
         servers = tuple(
             wire.BackendServer(**{"name": f"s{number or ''}", "address": "192.0.2.1", "port": 80 + number, **server})
             for number in range(count)
@@ -166,9 +166,9 @@ async def test_a_server_that_is_gone_or_in_maintenance_is_pinged_no_more(quick: 
 
 
 STATES = """1
-# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_check_state srv_port
-3 b 1 s 192.0.2.1 {op} {admin} 1 0 80
-"""
+# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_check_state srv_port srv_use_ssl srv_check_port srv_check_addr
+3 b 1 s 192.0.2.1 {op} {admin} 1 0 80 0 0 -
+"""  # noqa: E501
 
 
 def held(op: int, admin: int = 0) -> FakeKeeper:
@@ -231,6 +231,52 @@ async def test_this_hosts_trouble_is_no_verdict_and_logged_once(quick: None) -> 
             assert not checks.is_pinged("p", "b", "s")
             assert keeper.cli.said == []
     assert [line["reason"] for line in logs if line["log_level"] == "error"] == ["Too many open files"]
+
+
+@pytest.mark.parametrize("begun", ["by this daemon", "by an earlier one"])
+async def test_a_server_that_was_set_down_is_set_up_when_its_monitor_is_removed(quick: None, begun: str) -> None:
+    keeper = held(0) if begun == "by an earlier one" else FakeKeeper()
+    keeper.hold()
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        return False
+
+    async with checking(send, keeper) as checks:
+        await eventually(lambda: checks.is_pinged("p", "b", "s"))
+        keeper.cli.down = True
+        keeper.hold(ping=None)
+        assert checks.is_pinged("p", "b", "s"), "until it is set up"
+        keeper.cli.down = False
+        await eventually(lambda: not checks.is_pinged("p", "b", "s"))
+        assert keeper.cli.said[-1] == "set server b/s health up"
+
+
+@pytest.mark.parametrize("changes", [{"arguments": ("check",)}, {"admin_up": False}, {"name": "other"}])
+async def test_a_server_that_another_judges_is_left_alone_when_its_ping_monitor_is_removed(
+    quick: None, changes: dict
+) -> None:
+    keeper = FakeKeeper()
+    keeper.hold()
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        return False
+
+    async with checking(send, keeper) as checks:
+        await eventually(lambda: keeper.cli.said == ["set server b/s health down"])
+        keeper.hold(ping=None, **changes)
+        await eventually(lambda: not checks.is_pinged("p", "b", "s"))
+        assert keeper.cli.said == ["set server b/s health down"]
+
+
+async def test_no_server_stays_down_where_the_host_allows_no_ping(quick: None) -> None:
+    keeper = held(0)
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        raise PingNotPermitted("no socket permitted")
+
+    async with checking(send, keeper) as checks:
+        await eventually(lambda: keeper.cli.said == ["set server b/s health up"])
+        await eventually(lambda: not checks.is_pinged("p", "b", "s"))
 
 
 async def test_a_tenants_silent_servers_hold_up_no_other_tenant(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@
 ``worker.json``           the user that its workers run as (:mod:`haproxy.worker_users`)
 ``local.cfg``             the operator's own configuration; never written by the daemon
 ``running.json``          what the running process last read; not synced, because the process does not survive either
-``states``                server states from before the last reload
+``states``                server states that the last reload loaded (:mod:`haproxy.runtime.state_file`)
 ``counters/``             totals of its frontends
 ``haproxy.log``           HAProxy's standard output and error; ``haproxy.log.1``: before the last rotation
 ========================  ============================================================================================

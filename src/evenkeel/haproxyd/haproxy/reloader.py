@@ -21,8 +21,8 @@ from evenkeel.haproxyd.haproxy.config.local_config import LocalConfig
 from evenkeel.haproxyd.haproxy.process import HaproxyProcess
 from evenkeel.haproxyd.haproxy.running_state import RunningState
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload
-from evenkeel.haproxyd.haproxy.runtime.drift import kept_states
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
+from evenkeel.haproxyd.haproxy.runtime.state_file import kept_states
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE
 from evenkeel.haproxyd.ports import FrontendCounters
 from evenkeel.metrics.haproxyd import RELOAD_DURATION

@@ -27,6 +27,10 @@ class PingImpossible(Exception):
     """This host cannot send a ping now; the text gives the reason. The server's health is unknown."""
 
 
+class PingNotPermitted(PingImpossible):
+    """The host allows no ICMP socket, until an operator changes that."""
+
+
 class IcmpPing:
     """Sends one echo request. Remembers which kind of socket the host allows."""
 
@@ -48,7 +52,7 @@ class IcmpPing:
             except icmplib.ICMPLibError as error:
                 _raise_if_local(error)
                 return False
-        raise PingImpossible(NOT_PERMITTED)
+        raise PingNotPermitted(NOT_PERMITTED)
 
 
 class EchoSocket(icmplib.AsyncSocket):  # type: ignore[misc]  # icmplib has no types

@@ -113,7 +113,8 @@ class Observer:
         )
         states = server_states(answer)
         if settled is not None and settled == partition.settled:
-            found = deviations(held, states, totals)
+            pinged = {server for server in states if self._is_pinged(partition.name, *server)}
+            found = deviations(held, states, totals, pinged=pinged)
             if found:
                 partition.repair_drift(found)
         servers = ServerStatuses(partition.name, states, server_connections(connections), self._is_pinged)

@@ -2,8 +2,9 @@
 
 Health is set by ``set server … health up|down``, which HAProxy logs as any other change. It is set again in every new
 worker and whenever a server leaves maintenance, because HAProxy then assumes that it is up. While the daemon does not
-run, the last health remains, and the next daemon continues from it. Where the host allows no ICMP socket, no server is
-checked, and the log reports that.
+run, the last health remains, and the next daemon continues from it. A server that was set down is set up again when its
+monitor is removed, because nothing else would. Where the host allows no ICMP socket, no server is checked, none stays
+down, and the log reports that.
 
 Each partition has a limit of concurrent pings, and no answer is waited for longer than :data:`ANSWER_SECONDS_MAX`, so
 that one tenant's unreachable servers do not delay another's checks.
@@ -14,16 +15,17 @@ import contextlib
 import resource
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import structlog
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionUnknown
+from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 from evenkeel.haproxyd.haproxy.runtime.worker_state import SERVERS_STATE, server_states
 from evenkeel.haproxyd.health.health_state import HealthState
-from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, SendPing
+from evenkeel.haproxyd.health.icmp import IcmpPing, PingImpossible, PingNotPermitted, SendPing
 from evenkeel.haproxyd.health.observed_partition import ObservedPartition, ObservedPartitions
 
 log = structlog.get_logger(__name__)
@@ -69,6 +71,11 @@ class PingChecks:
         self._send = send or IcmpPing()
         self._checks: dict[PingTarget, asyncio.Task[None]] = {}
         self._with_result: set[ServerOf] = set()
+        self._permitted = True
+        """Whether the host allows ICMP sockets, as far as is known."""
+        self._set_down: set[ServerOf] = set()
+        """Servers that this daemon or an earlier one has set down in HAProxy."""
+        self._lifting: dict[ServerOf, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(_sockets_max())
         self._slots_of: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(CONCURRENT_PER_PARTITION_MAX)
@@ -82,23 +89,29 @@ class PingChecks:
 
     async def close(self) -> None:
         """Stop the checks; HAProxy keeps the last results."""
-        tasks = [*self._checks.values(), *([self._loop_task] if self._loop_task else [])]
+        tasks = [*self._checks.values(), *self._lifting.values(), *([self._loop_task] if self._loop_task else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._checks.clear()
 
     def is_pinged(self, partition: str, backend: str, server: str) -> bool:
-        """Whether there is a result."""
-        return (partition, backend, server) in self._with_result
+        """Whether there is a result, or an earlier one that still holds the server down in HAProxy."""
+        key = (partition, backend, server)
+        return key in self._with_result or key in self._set_down
 
     async def _run(self) -> None:
         known = await self._known_states()
+        self._set_down = {key for key, (_, up) in known.items() if not up}
         while True:
             wanted = set(self._targets())
-            for target in self._checks.keys() - wanted:
-                self._checks.pop(target).cancel()
-                self._with_result.discard(target.key)
+            ended = [self._checks.pop(target) for target in self._checks.keys() - wanted]
+            for task in ended:
+                task.cancel()
+            await asyncio.gather(*ended, return_exceptions=True)  # no command of theirs follows that of a lift
+            pinged = {target.key for target in wanted}
+            self._with_result &= pinged
+            self._lift(self._set_down - pinged)
             for target in wanted - self._checks.keys():
                 self._checks[target] = asyncio.create_task(self._check(target, known.get(target.key)))
             for name in self._slots_of.keys() - {target.partition for target in wanted}:
@@ -130,6 +143,31 @@ class PingChecks:
         # HAProxy assumes that a server that leaves maintenance is up, whatever its health was before
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
+    def _lift(self, keys: Collection[ServerOf]) -> None:
+        """Set servers up that are no longer pinged; those whose HAProxy does not answer are tried again."""
+        for key in keys:
+            if key not in self._lifting:
+                self._lifting[key] = asyncio.create_task(self._set_up(key))
+
+    async def _set_up(self, key: ServerOf) -> None:
+        try:
+            await self._try_to_set_up(key)
+        finally:
+            del self._lifting[key]
+
+    async def _try_to_set_up(self, key: ServerOf) -> None:
+        name, backend, server = key
+        try:
+            partition = self._partitions.get(name)
+            if partition.worker_pid is not None and _is_unjudged(partition, backend, server):
+                await partition.cli.command(f"set server {backend}/{server} health up")
+        except PartitionUnknown:
+            pass
+        except HaproxyDown as error:
+            log.debug("health not set in haproxy", partition=name, server=server, reason=str(error))
+            return
+        self._set_down.discard(key)
+
     def _targets(self) -> Iterator[PingTarget]:
         for name in self._partitions.names():
             with contextlib.suppress(PartitionUnknown):
@@ -141,6 +179,8 @@ class PingChecks:
         while True:
             due = asyncio.get_running_loop().time() + ping.delay
             answered = await self._ask(target)
+            if answered is None and not self._permitted and target.key in self._set_down:
+                health, reported = HealthState(), await self._report(target, True, reported)
             if answered is not None:
                 health = health.after(answered, rise=ping.rise, fall=ping.fall)
                 self._with_result.add(target.key)
@@ -156,6 +196,7 @@ class PingChecks:
             try:
                 return await self._send(target.address, min(target.ping.timeout, ANSWER_SECONDS_MAX))
             except PingImpossible as error:
+                self._permitted = not isinstance(error, PingNotPermitted)
                 self._log_impossible(str(error))
         return None
 
@@ -173,12 +214,16 @@ class PingChecks:
             if partition.worker_pid is None or (partition.worker_pid, up) == reported:
                 return reported
             pid = partition.worker_pid
+            if not up:
+                self._set_down.add(target.key)
             said = await partition.cli.command(
                 f"set server {target.backend}/{target.server} health {'up' if up else 'down'}"
             )
         except (HaproxyDown, PartitionUnknown) as error:
             log.debug("health not set in haproxy", partition=target.partition, server=target.server, reason=str(error))
             return (None, up)
+        if up:
+            self._set_down.discard(target.key)
         # any answer is a refusal: the server does not exist yet
         return (None if said.strip() else pid, up)
 
@@ -187,6 +232,18 @@ def _sockets_max() -> int:
     """A quarter of the limit of open files: the rest is for agents and HAProxys."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return CONCURRENT_MAX if soft == resource.RLIM_INFINITY else max(1, min(CONCURRENT_MAX, soft // 4))
+
+
+def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> bool:
+    """Whether this server is in service and nothing may raise it if it is down."""
+    return any(
+        server.admin_up and not is_judged(backend, server)
+        for balancer in partition.held.values()
+        for backend in balancer.backends
+        if backend.name == backend_name
+        for server in backend.servers
+        if server.name == name
+    )
 
 
 def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:

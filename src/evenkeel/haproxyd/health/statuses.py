@@ -1,6 +1,6 @@
 """Statuses of a partition's servers and frontends, and manual changes, from the worker's answers. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
@@ -58,12 +58,14 @@ def deviations(
     held: Mapping[str, wire.LoadBalancerConfig],
     states: Mapping[ServerKey, ServerState],
     totals: Mapping[str, FrontendCounts],
+    *,
+    pinged: Container[ServerKey] = frozenset(),
 ) -> tuple[str, ...]:
-    """Manual changes in a worker. ``states``: of its servers."""
+    """Manual changes in a worker. ``states``: of its servers; ``pinged``: those that are checked by ICMP and have a
+    result."""
     try:
-        servers = tuple(
-            finding.command.text for finding in server_drift(HaproxyConfig(load_balancers=held), states).findings
-        )
+        drift = server_drift(HaproxyConfig(load_balancers=held), states, pinged=pinged)
+        servers = tuple(finding.command.text for finding in drift.findings)
     except NeedsReload as reason:
         servers = (str(reason),)
     closed = (one.name for one in frontend_statuses(held.values(), totals) if not one.listening)

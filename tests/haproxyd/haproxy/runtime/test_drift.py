@@ -1,11 +1,12 @@
 """Manual changes of a running HAProxy: what is found of which load balancer, and what undoes it."""
 
+import msgspec
 import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload
-from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, kept_states, server_drift
+from evenkeel.haproxyd.haproxy.runtime.drift import acl_drift, frontend_drift, server_drift
 from evenkeel.haproxyd.haproxy.runtime.worker_state import server_states
 
 HEAD = """1
@@ -14,19 +15,32 @@ HEAD = """1
 SERVER = wire.BackendServer(name="s1", address="10.0.0.1", port=80)
 
 
-def row(backend: str, name: str, *, address: str = "10.0.0.1", admin: int = 0, weight: int = 1, port: int = 80) -> str:
-    """As 2.6.12 has it."""
-    return f"3 {backend} 1 {name} {address} 2 {admin} {weight} 1 5 6 3 4 6 0 0 0 - {port} - 0 0 - - 0\n"
+def row(
+    backend: str,
+    name: str,
+    *,
+    address: str = "10.0.0.1",
+    health: int = 2,
+    admin: int = 0,
+    weight: int = 1,
+    checks: int = 6,
+    port: int = 80,
+    more: str = "0 0 -",
+) -> str:
+    """As 2.6.12 has it. ``more``: TLS, port and address of checks."""
+    rest = f"5 6 3 4 {checks} 0 0 0 - {port} - {more} - 0"
+    return f"3 {backend} 1 {name} {address} {health} {admin} {weight} 1 {rest}\n"
 
 
-def config(*names: str) -> HaproxyConfig:
+def config(*names: str, arguments: tuple[str, ...] = (), ping: wire.Ping | None = None) -> HaproxyConfig:
+    server = msgspec.structs.replace(SERVER, arguments=arguments)
     return HaproxyConfig(
         load_balancers={
             name: wire.LoadBalancerConfig(
                 id=name,
                 revision=1,
                 frontends=(wire.Frontend(name=f"{name}-f", binds=(), maxconn=10),),
-                backends=(wire.Backend(name=f"{name}-b", servers=(SERVER,)),),
+                backends=(wire.Backend(name=f"{name}-b", servers=(server,), ping=ping),),
                 files=(wire.File(name=f"{name}.acl", kind="acl", content="10.0.0.0/8\n"),),
             )
             for name in names
@@ -47,6 +61,9 @@ def test_servers_as_they_should_be_are_not_found() -> None:
         ({"admin": 8}, "state", "set server b-b/s1 state ready"),
         ({"address": "10.9.9.9"}, "address", "set server b-b/s1 addr 10.0.0.1 port 80"),
         ({"port": 81}, "address", "set server b-b/s1 addr 10.0.0.1 port 80"),
+        ({"health": 0}, "health", "set server b-b/s1 health up"),
+        ({"health": 0, "admin": 1}, "state", "set server b-b/s1 state ready"),
+        ({"more": "1 0 -"}, "TLS", "set server b-b/s1 ssl off"),
     ],
 )
 def test_a_changed_server_is_its_load_balancers(changed: dict, what: str, command: str) -> None:
@@ -55,6 +72,46 @@ def test_a_changed_server_is_its_load_balancers(changed: dict, what: str, comman
     ).findings
     assert found.load_balancer_id == "b"
     assert (found.text, found.command.text) == (f"server s1 of backend b-b was changed ({what})", command)
+
+
+@pytest.mark.parametrize(
+    ("changed", "what", "command"),
+    [
+        ({"more": "0 77 10.0.0.7"}, "TLS", "set server a-b/s1 ssl on"),
+        ({"more": "1 78 10.0.0.7"}, "port of checks", "set server a-b/s1 check-port 77"),
+        ({"more": "1 0 10.0.0.7"}, "port of checks", "set server a-b/s1 check-port 77"),
+        ({"more": "1 77 10.0.0.8"}, "address of checks", "set server a-b/s1 check-addr 10.0.0.7"),
+        ({"checks": 2}, "checks", "enable health a-b/s1"),
+    ],
+)
+def test_checks_and_tls_are_compared_with_the_arguments(changed: dict, what: str, command: str) -> None:
+    arguments = ("ssl", "verify", "none", "check", "addr", "10.0.0.7", "port", "77")
+    as_shown = {"more": "1 77 10.0.0.7", **changed}
+    (found,) = server_drift(
+        config("a", arguments=arguments), server_states(HEAD + row("a-b", "s1", **as_shown))
+    ).findings
+    assert (found.text, found.command.text) == (f"server s1 of backend a-b was changed ({what})", command)
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        {"arguments": ("check", "inter", "5s")},
+        {"arguments": ("track", "b/s")},
+        {"ping": wire.Ping(delay=1, timeout=1, rise=1, fall=1)},
+    ],
+)
+def test_a_server_that_is_down_is_left_to_what_judges_it(judge: dict) -> None:
+    seen = server_states(HEAD + row("a-b", "s1", health=0))
+    assert server_drift(config("a", **judge), seen).findings == ()
+    assert server_drift(config("a"), seen, pinged={("a-b", "s1")}).findings == ()
+    assert server_drift(config("a"), seen).findings
+
+
+def test_a_server_that_was_disabled_at_its_start_and_put_up_is_in_service() -> None:
+    seen = server_states(HEAD + row("a-b", "s1", admin=4))
+    assert (seen["a-b", "s1"].admin_up, seen["a-b", "s1"].up) == (True, True)
+    assert server_drift(config("a"), seen).findings == ()
 
 
 def test_a_server_that_was_added_is_taken_out_and_deleted() -> None:
@@ -90,15 +147,14 @@ def test_a_list_that_was_changed_is_found() -> None:
 
 
 def test_columns_are_found_by_name() -> None:
-    text = "1\n# srv_port be_name srv_name srv_addr srv_new srv_op_state srv_admin_state srv_uweight srv_check_state\n"
-    text += "80 a-b s1 10.0.0.1 x 2 0 1 6\n"
+    text = (
+        "1\n# srv_port be_name srv_name srv_addr srv_new srv_op_state srv_admin_state srv_uweight srv_check_state "
+        "srv_check_addr srv_check_port srv_use_ssl\n80 a-b s1 10.0.0.1 x 2 0 1 6 - 0 0\n"
+    )
     drift = server_drift(config("a"), server_states(text))
     assert (drift.findings, drift.to_delete) == ((), frozenset())
-    assert kept_states(config("a"), text) == text
 
 
-def test_states_of_servers_that_have_moved_are_not_kept() -> None:
-    stays, moved, cut = row("a-b", "s1"), row("b-b", "s1", address="10.0.0.9"), "3 b-b 1 s1 10.0.0.1\n"
-    text = HEAD + stays + moved + cut
-    assert kept_states(config("a", "b"), text) == HEAD + stays + cut
-    assert list(server_states(text)) == [("a-b", "s1"), ("b-b", "s1")]
+def test_lines_that_lack_columns_are_ignored() -> None:
+    text = HEAD + row("a-b", "s1") + "3 b-b 1 s1 10.0.0.1\n"
+    assert list(server_states(text)) == [("a-b", "s1")]

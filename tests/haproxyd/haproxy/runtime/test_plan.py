@@ -177,3 +177,9 @@ def test_what_is_sent_is_in_no_text():
 )
 def test_everything_else_is_a_reload(after):
     assert planned(after).reason
+
+
+def test_servers_of_a_ping_monitor_that_is_removed_are_set_up():
+    pinged = pool(A, B, change(B, name="off", admin_up=False), ping=wire.Ping(delay=1, timeout=1, rise=1, fall=1))
+    assert texts(pool(A, B, change(B, name="off", admin_up=False)), before=pinged) == ["set server p/b health up"]
+    assert texts(pinged, before=pool(A, B, change(B, name="off", admin_up=False))) == []

@@ -1,26 +1,27 @@
 """Drift: differences between a running HAProxy and its configuration, from the runtime API's answers. Pure.
 
-Compared after a reload, because loaded server states restore what was set at runtime, and when everything is verified,
-because an operator may have used the runtime API by hand.
+Compared after a reload, when everything is verified, and at each observation: an operator may have used the runtime API
+by hand, and what it sets lasts over reloads of other programs. Each column of ``show servers state`` that a
+configuration decides is compared; a server that is down although nothing may raise it again is drift, too.
 """
 
-import functools
-import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, arguments_of
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import acl_changes, entries
-from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, set_state, set_weight
+from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, set_state, set_up, set_weight
+from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FORCED_DRAIN,
     FORCED_MAINTENANCE,
     ServerKey,
     ServerState,
+    canonical,
     frontend_rows,
-    lines_with_columns,
 )
 
 
@@ -31,8 +32,11 @@ class ServerDrift(Value):
     to_delete: ServersToDelete = frozenset()
 
 
-def server_drift(config: HaproxyConfig, seen: Mapping[ServerKey, ServerState]) -> ServerDrift:
-    """The drift of all servers. Raises :class:`NeedsReload` if a server is missing."""
+def server_drift(
+    config: HaproxyConfig, seen: Mapping[ServerKey, ServerState], *, pinged: Container[ServerKey] = frozenset()
+) -> ServerDrift:
+    """The drift of all servers. ``pinged``: those whose health the daemon still has to set, whether or not their
+    backend is pinged from now on. Raises :class:`NeedsReload` if a server is missing."""
     findings: list[Finding] = []
     wanted: set[ServerKey] = set()
     owners: dict[str, str] = {}
@@ -40,11 +44,13 @@ def server_drift(config: HaproxyConfig, seen: Mapping[ServerKey, ServerState]) -
         for backend in one.backends:
             owners[backend.name] = one.id
             for server in backend.servers:
-                wanted.add((backend.name, server.name))
-                found = seen.get((backend.name, server.name))
+                key = backend.name, server.name
+                wanted.add(key)
+                found = seen.get(key)
                 if found is None:
                     raise NeedsReload(f"server {backend.name}/{server.name} is not there", one.id)
-                for what, command in _server_repairs(backend, server, found):
+                judged = is_judged(backend, server) or key in pinged
+                for what, command in _server_repairs(backend, server, found, is_judged=judged):
                     changed = f"server {server.name} of backend {backend.name} was changed ({what})"
                     findings.append(Finding(load_balancer_id=one.id, text=changed, command=command))
     extra = frozenset(key for key in seen.keys() - wanted if key[0] in owners)
@@ -57,17 +63,36 @@ def server_drift(config: HaproxyConfig, seen: Mapping[ServerKey, ServerState]) -
 
 
 def _server_repairs(
-    backend: wire.Backend, server: wire.BackendServer, found: ServerState
+    backend: wire.Backend, server: wire.BackendServer, found: ServerState, *, is_judged: bool
 ) -> Iterator[tuple[str, RuntimeCommand]]:
-    """What was changed, and the commands that undo it."""
-    if (_same(found.address), found.port) != (_same(server.address), server.port):
-        text = f"set server {backend.name}/{server.name} addr {server.address} port {server.port}"
+    """What was changed, and the commands that undo it. ``is_judged``: something may raise it if it is down."""
+    name = f"{backend.name}/{server.name}"
+    if (canonical(found.address), found.port) != (canonical(server.address), server.port):
+        text = f"set server {name} addr {server.address} port {server.port}"
         yield "address", RuntimeCommand(text=text, expects="changed")
     if found.weight != server.weight:
         yield "weight", set_weight(backend.name, server)
+    yield from _argument_repairs(name, arguments_of(server), found)
     forced = found.admin & (FORCED_MAINTENANCE | FORCED_DRAIN)
     if forced != (0 if server.admin_up else FORCED_MAINTENANCE):
         yield "state", set_state(backend.name, server)
+    elif not found.up and found.admin_up and not is_judged:
+        yield "health", set_up(backend.name, server)
+
+
+def _argument_repairs(name: str, wanted: ServerArguments, found: ServerState) -> Iterator[tuple[str, RuntimeCommand]]:
+    if found.tls != wanted.tls:
+        text = f"set server {name} ssl {'on' if wanted.tls else 'off'}"
+        yield "TLS", RuntimeCommand(text=text, expects="ssl setting updated")
+    if not wanted.checked:
+        return
+    if not found.checked:
+        yield "checks", RuntimeCommand(text=f"enable health {name}")
+    if canonical(found.check_address) != canonical(wanted.check_address):
+        # HAProxy refuses to set OWN_ADDRESS, so that one is repaired by a reload
+        yield "address of checks", RuntimeCommand(text=f"set server {name} check-addr {wanted.check_address}")
+    if found.check_port != wanted.check_port:
+        yield "port of checks", RuntimeCommand(text=f"set server {name} check-port {wanted.check_port}")
 
 
 def _added_server(load_balancer_id: str, backend: str, name: str) -> Finding:
@@ -76,30 +101,6 @@ def _added_server(load_balancer_id: str, backend: str, name: str) -> Finding:
         text=f"server {name} of backend {backend} was added",
         command=RuntimeCommand(text=f"set server {backend}/{name} state maint"),
     )
-
-
-@functools.lru_cache(maxsize=8192)
-def _same(address: str) -> str:
-    try:
-        return str(ipaddress.ip_address(address))
-    except ValueError:
-        return address
-
-
-def kept_states(config: HaproxyConfig, text: str) -> str:
-    """The server states for the next worker, from :data:`SERVERS_STATE`: without servers whose address has changed,
-    because loading their state would restore the old address."""
-    wanted = {
-        (backend.name, server.name): (_same(server.address), str(server.port))
-        for one in config.load_balancers.values()
-        for backend in one.backends
-        for server in backend.servers
-    }
-    kept = []
-    for line, row in lines_with_columns(text.strip()):
-        if not row or wanted.get((row["be_name"], row["srv_name"])) == (_same(row["srv_addr"]), row["srv_port"]):
-            kept.append(line)
-    return "\n".join((*kept, ""))
 
 
 def frontend_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:

@@ -11,9 +11,11 @@ from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words
+from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import file_changes
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
+from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 
 COMMANDS_MAX = 2000
 
@@ -89,6 +91,8 @@ class _Step:
         for name, server in after.items():
             if name in before:
                 yield from _server(new.name, before[name], server)
+                if old.ping is not None and server.admin_up and not is_judged(new, server):
+                    yield set_up(new.name, server)  # the daemon's last ping may have set it down
             else:
                 yield from self._added(new, server)
 
@@ -104,7 +108,7 @@ class _Step:
         yield RuntimeCommand(
             text=f"add server {name} {address_of(server)} {' '.join(words)}", expects="New server registered"
         )
-        if "check" in words:
+        if arguments_of(server).checked:
             yield RuntimeCommand(text=f"enable health {name}")
         if server.admin_up:
             yield RuntimeCommand(text=f"enable server {name}")
@@ -137,6 +141,11 @@ def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
 def set_state(backend: str, server: wire.BackendServer) -> RuntimeCommand:
     """Put a server into service or into maintenance."""
     return RuntimeCommand(text=f"set server {backend}/{server.name} state {'ready' if server.admin_up else 'maint'}")
+
+
+def set_up(backend: str, server: wire.BackendServer) -> RuntimeCommand:
+    """End the state down of a server that nothing checks."""
+    return RuntimeCommand(text=f"set server {backend}/{server.name} health up")
 
 
 def _pairs(what: str, before: tuple[_Named, ...], after: tuple[_Named, ...]) -> Iterable[tuple[_Named, _Named]]:

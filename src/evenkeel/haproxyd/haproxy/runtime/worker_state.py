@@ -4,9 +4,12 @@ Formats: HAProxy management guide, "show servers state", "show servers conn" and
 """
 
 import csv
+import functools
+import ipaddress
 from collections.abc import Iterator, Mapping
 
 from evenkeel.core.values import Value
+from evenkeel.haproxyd.haproxy.config.server_arguments import OWN_ADDRESS, OWN_PORT
 
 SERVERS_STATE = "show servers state"
 SERVERS_CONNECTIONS = "show servers conn"
@@ -16,17 +19,19 @@ FRONTENDS = "show stat -1 1 -1"
 FORCED_MAINTENANCE = 0x01
 FORCED_DRAIN = 0x08
 """Bits of srv_admin_state that the runtime API or ``disabled`` sets; HAProxy sets the others itself."""
-MAINTENANCE = FORCED_MAINTENANCE | 0x02 | 0x04 | 0x20 | 0x40
-"""Bits of srv_admin_state: forced, inherited, configured, by name resolution, by host name."""
-CHECK_ENABLED = 0x04
-"""Bit of srv_check_state."""
+MAINTENANCE = FORCED_MAINTENANCE | 0x02 | 0x20 | 0x40
+"""Bits of srv_admin_state: forced, inherited, by name resolution, by host name. The bit 0x04, of a server that is
+``disabled`` in the configuration, is not among them: it stays after ``set server … state ready``."""
+CHECK_CONFIGURED, CHECK_ENABLED = 0x02, 0x04
+"""Bits of srv_check_state."""
 
 ServerKey = tuple[str, str]
 """Backend and server."""
 
 
 class ServerState(Value):
-    """One server as the worker reports it. ``admin``: bits of srv_admin_state."""
+    """One server as the worker reports it. ``admin``: bits of srv_admin_state. ``check_address``, ``check_port``: the
+    target of its checks, as in :mod:`~evenkeel.haproxyd.haproxy.config.server_arguments`."""
 
     up: bool
     checked: bool
@@ -34,6 +39,9 @@ class ServerState(Value):
     weight: int
     address: str
     port: int
+    tls: bool = False
+    check_address: str = OWN_ADDRESS
+    check_port: int = OWN_PORT
 
     @property
     def admin_up(self) -> bool:
@@ -55,7 +63,7 @@ class FrontendCounts(Value):
 def server_states(text: str) -> dict[ServerKey, ServerState]:
     """Parse :data:`SERVERS_STATE`."""
     found = {}
-    for row in _table(text):
+    for row in table(text):
         admin = int(row["srv_admin_state"])
         found[row["be_name"], row["srv_name"]] = ServerState(
             up=row["srv_op_state"] != "0" and not admin & MAINTENANCE,
@@ -64,14 +72,26 @@ def server_states(text: str) -> dict[ServerKey, ServerState]:
             weight=int(row["srv_uweight"]),
             address=row["srv_addr"],
             port=int(row["srv_port"]),
+            tls=row["srv_use_ssl"] != "0",
+            check_address=row["srv_check_addr"],
+            check_port=int(row["srv_check_port"]),
         )
     return found
+
+
+@functools.lru_cache(maxsize=8192)
+def canonical(address: str) -> str:
+    """An address in the one notation in which equal addresses are equal; any other text as it is."""
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return address
 
 
 def server_connections(text: str) -> dict[ServerKey, int]:
     """Connections in use, from :data:`SERVERS_CONNECTIONS`."""
     found = {}
-    for row in _table(text):
+    for row in table(text):
         backend, _, server = row["bkname/svname"].partition("/")
         found[backend, server] = int(row["used_cur"])
     return found
@@ -98,22 +118,16 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
     }
 
 
-def lines_with_columns(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Each line of a table with its columns by name; the line that starts with ``#`` names them. Other lines, and those
-    that lack columns, have none."""
+def table(text: str) -> Iterator[Mapping[str, str]]:
+    """The rows of a table, by the names of their columns; the line that starts with ``#`` names them. Other lines, and
+    those that lack columns, are ignored."""
     columns: list[str] = []
     for line in text.splitlines():
         fields = line.split()
         if line.startswith("# "):
             columns = fields[1:]
-            yield line, {}
-        else:
-            whole = columns and len(fields) >= len(columns)
-            yield line, dict(zip(columns, fields, strict=False)) if whole else {}
-
-
-def _table(text: str) -> Iterator[Mapping[str, str]]:
-    return (row for _, row in lines_with_columns(text) if row)
+        elif columns and len(fields) >= len(columns):
+            yield dict(zip(columns, fields, strict=False))
 
 
 def _count(row: Mapping[str, str], column: str) -> int:

@@ -1,0 +1,65 @@
+"""What the arguments of a ``server`` line mean for its health checks and its TLS. Pure.
+
+Words: HAProxy configuration manual, 5.2.
+"""
+
+import functools
+from collections.abc import Iterator
+
+from evenkeel.core.values import Value
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.network.destinations import words_of
+
+OWN_ADDRESS = "-"
+"""The check address of a server that is checked at its own address, as the runtime API shows it."""
+OWN_PORT = 0
+"""The check port of a server that is checked at its own port, as the runtime API shows it."""
+_WITH_VALUE = frozenset(
+    (
+        "addr", "agent-addr", "agent-inter", "agent-port", "agent-send", "alpn", "ca-file", "check-alpn",
+        "check-pool-conn-name", "check-proto", "check-sni", "ciphers", "ciphersuites", "client-sigalgs", "cookie",
+        "crl-file", "crt", "curves", "downinter", "ech", "error-limit", "fall", "fastinter", "guid", "hash-key", "id",
+        "init-addr", "init-state", "inter", "log-bufsize", "log-proto", "max-reuse", "maxconn", "maxqueue", "minconn",
+        "namespace", "npn", "observe", "on-error", "on-marked-down", "on-marked-up", "pool-conn-name",
+        "pool-low-conn", "pool-max-conn", "pool-purge-delay", "port", "proto", "proxy-v2-options", "redir",
+        "resolve-net", "resolve-opts", "resolve-prefer", "resolvers", "rise", "shard", "sigalgs", "slowstart", "sni",
+        "socks4", "source", "ssl-max-ver", "ssl-min-ver", "tcp-ut", "track", "usesrc", "verify", "verifyhost",
+        "weight", "ws",
+    )
+)  # fmt: skip
+"""Arguments followed by a value, which may be spelled as another argument: ``check-sni ssl`` checks a host ``ssl``."""
+
+
+class ServerArguments(Value):
+    """``tracks``: whether its health is another server's."""
+
+    tls: bool = False
+    checked: bool = False
+    tracks: bool = False
+    check_address: str = OWN_ADDRESS
+    check_port: int = OWN_PORT
+
+
+def arguments_of(server: wire.BackendServer) -> ServerArguments:
+    """The meaning of a server's arguments."""
+    return _parsed(words_of(server))
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(words: tuple[str, ...]) -> ServerArguments:
+    found = dict(_pairs(words))
+    port = found.get("port", "")
+    return ServerArguments(
+        tls="ssl" in found,
+        checked="check" in found,
+        tracks="track" in found,
+        check_address=found.get("addr", OWN_ADDRESS).removeprefix("[").removesuffix("]"),
+        check_port=int(port) if port.isascii() and port.isdigit() else OWN_PORT,
+    )
+
+
+def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Each argument with its value; an empty value where it has none."""
+    rest = iter(words)
+    for word in rest:
+        yield word, next(rest, "") if word in _WITH_VALUE else ""

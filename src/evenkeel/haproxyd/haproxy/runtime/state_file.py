@@ -1,0 +1,95 @@
+"""The server states that the next worker loads, from those of the worker that it replaces. Pure.
+
+HAProxy lets the loaded file decide about port, TLS, target and state of health checks, and health itself, whatever the
+new configuration says, and through all further reloads. So the file carries over only what a configuration does not
+say: whether a server is up. Measured with HAProxy 2.6, 2.8, 3.0, 3.2 and 3.4:
+
+- Only the first 20 columns are written: TLS, and addresses and ports of checks are then the configuration's.
+- Port, weight, admin state and state of checks are written as the new configuration has them.
+- A server that is down stays down if something can raise it again: HAProxy's checks, the daemon's pings, or the server
+  whose health it tracks. Otherwise it would be down for ever, so it is up.
+- A server whose address or port changed is another target, of which nothing is known: it is down until its checks have
+  succeeded, and used at once only if it has none.
+- A server that was in maintenance, or is to be, has no line: it begins as in a new HAProxy, and in the same state as
+  after ``set server … state ready`` or ``maint``.
+- A new server has no line. HAProxy uses it until its first failed check, as it does one that is added at runtime.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of
+from evenkeel.haproxyd.haproxy.runtime.worker_state import (
+    CHECK_CONFIGURED,
+    CHECK_ENABLED,
+    MAINTENANCE,
+    canonical,
+    table,
+)
+
+VERSION = "1"
+COLUMNS = (
+    "be_id", "be_name", "srv_id", "srv_name", "srv_addr", "srv_op_state", "srv_admin_state", "srv_uweight",
+    "srv_iweight", "srv_time_since_last_change", "srv_check_status", "srv_check_result", "srv_check_health",
+    "srv_check_state", "srv_agent_state", "bk_f_forced_id", "srv_f_forced_id", "srv_fqdn", "srv_port", "srvrecord",
+)  # fmt: skip
+"""The columns that are written; HAProxy accepts 20 or more."""
+DOWN, UP = "0", "2"
+"""Values of srv_op_state."""
+_IN_SERVICE = "0"
+"""Value of srv_admin_state."""
+
+
+def kept_states(config: HaproxyConfig, shown: str) -> str:
+    """The file for a worker with this configuration. ``shown``: the replaced worker's answer to ``show servers state``;
+    of a server that it names twice, the first line counts, as it does for HAProxy."""
+    lines = [VERSION, " ".join(("#", *COLUMNS))]
+    wanted = dict(_servers_in_service(config))
+    for row in table(shown):
+        found = wanted.pop((row["be_name"], row["srv_name"]), None)
+        if found is not None and not int(row["srv_admin_state"]) & MAINTENANCE:
+            lines.append(_line(*found, row))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def is_judged(backend: wire.Backend, server: wire.BackendServer) -> bool:
+    """Whether something may raise a server that is down: without it, such a server gets no traffic ever again."""
+    arguments = arguments_of(server)
+    return arguments.checked or arguments.tracks or backend.ping is not None
+
+
+def _servers_in_service(
+    config: HaproxyConfig,
+) -> Iterator[tuple[tuple[str, str], tuple[wire.Backend, wire.BackendServer]]]:
+    for one in config.load_balancers.values():
+        for backend in one.backends:
+            for server in backend.servers:
+                if server.admin_up:
+                    yield (backend.name, server.name), (backend, server)
+
+
+def _line(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
+    weight = str(server.weight)
+    checked = arguments_of(server).checked
+    changed = {
+        "srv_op_state": _health(backend, server, row),
+        "srv_admin_state": _IN_SERVICE,
+        "srv_uweight": weight,
+        "srv_iweight": weight,
+        "srv_check_state": str(CHECK_CONFIGURED | CHECK_ENABLED if checked else 0),
+        "srv_agent_state": "0",
+        "srv_fqdn": "-",
+        "srv_port": str(server.port),
+        "srvrecord": "-",
+    }
+    return " ".join(changed.get(column) or row[column] for column in COLUMNS)
+
+
+def _health(backend: wire.Backend, server: wire.BackendServer, row: Mapping[str, str]) -> str:
+    if not is_judged(backend, server):
+        return UP
+    if (canonical(row["srv_addr"]), row["srv_port"]) != (canonical(server.address), str(server.port)):
+        # pings do not tell a port from another; they judge a new address by their first result
+        return DOWN if arguments_of(server).checked else UP
+    return DOWN if row["srv_op_state"] == DOWN else UP

@@ -1,0 +1,152 @@
+"""The states that the next worker loads: what is known of health, and nothing that the configuration says."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
+from evenkeel.haproxyd.haproxy.runtime.state_file import COLUMNS, DOWN, UP, is_judged, kept_states
+from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, table
+
+MORE_COLUMNS = ("srv_use_ssl", "srv_check_port", "srv_check_addr", "srv_agent_addr", "srv_agent_port")
+PING = wire.Ping(delay=1, timeout=1, rise=1, fall=1)
+CHECKED = ("check", "inter", "5s")
+ADDRESSES = ("10.0.0.1", "10.0.0.2", "fd00::1")
+NAMES = ("s1", "s2", "s3")
+
+rows = st.fixed_dictionaries(
+    {
+        "be_name": st.sampled_from(["b1", "b2", "gone"]),
+        "srv_name": st.sampled_from([*NAMES, "gone"]),
+        "srv_addr": st.sampled_from(ADDRESSES),
+        "srv_op_state": st.sampled_from(["0", "1", "2", "3"]),
+        "srv_admin_state": st.sampled_from(["0", "1", "4", "5", "8", "12", "32"]),
+        "srv_uweight": st.sampled_from(["0", "1", "256"]),
+        "srv_iweight": st.sampled_from(["0", "1", "256"]),
+        "srv_check_state": st.sampled_from(["0", "2", "6", "14"]),
+        "srv_port": st.sampled_from(["80", "81"]),
+        "srv_use_ssl": st.sampled_from(["0", "1"]),
+        "srv_check_port": st.sampled_from(["0", "99"]),
+        "srv_check_addr": st.sampled_from(["-", "10.9.9.9"]),
+    }
+)
+servers = st.builds(
+    wire.BackendServer,
+    name=st.sampled_from(NAMES),
+    address=st.sampled_from(ADDRESSES),
+    port=st.sampled_from([80, 81]),
+    weight=st.sampled_from([0, 1, 256]),
+    admin_up=st.booleans(),
+    arguments=st.sampled_from([(), CHECKED, ("ssl", "verify", "none"), (*CHECKED, "port", "77"), ("track", "b2/s1")]),
+)
+backends = st.builds(
+    wire.Backend,
+    name=st.just("b1"),
+    servers=st.lists(servers, unique_by=lambda server: server.name, max_size=3).map(tuple),
+    ping=st.sampled_from([None, PING]),
+)
+Row = dict[str, str]
+
+
+def shown(*rows: Row) -> str:
+    """What a worker answers about these servers."""
+    lines = ["1", " ".join(("#", *COLUMNS, *MORE_COLUMNS))]
+    defaults = {"srv_fqdn": "-", "srvrecord": "-", "srv_check_addr": "-", "srv_agent_addr": "-"}
+    lines += [" ".join({**defaults, **row}.get(name, "0") for name in (*COLUMNS, *MORE_COLUMNS)) for row in rows]
+    return "\n".join((*lines, "", ""))
+
+
+def config(*backends: wire.Backend) -> HaproxyConfig:
+    return HaproxyConfig(load_balancers={"lb": wire.LoadBalancerConfig(id="lb", revision=1, backends=backends)})
+
+
+@given(backends, st.lists(rows, max_size=6))
+def test_a_file_has_one_whole_line_of_20_columns_for_each_server_in_service_before_and_after(
+    backend: wire.Backend, rows: list[Row]
+) -> None:
+    text = kept_states(config(backend), shown(*rows))
+    version, head, *lines = text.removesuffix("\n").split("\n")
+    assert (version, head, text[-1]) == ("1", "# " + " ".join(COLUMNS), "\n")
+    assert {len(line.split()) for line in lines} <= {20}
+    first: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        first.setdefault((row["be_name"], row["srv_name"]), row)
+    expected = {
+        ("b1", server.name)
+        for server in backend.servers
+        if server.admin_up
+        and ("b1", server.name) in first
+        and not int(first["b1", server.name]["srv_admin_state"]) & MAINTENANCE
+    }
+    found = [(row["be_name"], row["srv_name"]) for row in table(text)]
+    assert sorted(found) == sorted(expected)
+
+
+@given(backends, st.lists(rows, max_size=6))
+def test_what_a_configuration_says_is_written_as_it_says_it(backend: wire.Backend, rows: list[Row]) -> None:
+    by_name = {server.name: server for server in backend.servers}
+    for row in table(kept_states(config(backend), shown(*rows))):
+        server = by_name[row["srv_name"]]
+        assert (row["srv_port"], row["srv_admin_state"]) == (str(server.port), "0")
+        assert row["srv_uweight"] == row["srv_iweight"] == str(server.weight)
+        assert row["srv_check_state"] == ("6" if "check" in server.arguments else "0")
+
+
+@given(backends, st.lists(rows, max_size=6))
+def test_a_server_is_down_only_if_something_may_raise_it(backend: wire.Backend, rows: list[Row]) -> None:
+    by_name = {server.name: server for server in backend.servers}
+    for row in table(kept_states(config(backend), shown(*rows))):
+        assert row["srv_op_state"] in (DOWN, UP)
+        assert row["srv_op_state"] == UP or is_judged(backend, by_name[row["srv_name"]])
+
+
+@given(backends, st.lists(rows, max_size=6))
+def test_a_file_that_is_read_again_stays_the_same_for_servers_that_do_not_move(
+    backend: wire.Backend, rows: list[Row]
+) -> None:
+    here = tuple(msgspec.structs.replace(server, address=ADDRESSES[0], port=80) for server in backend.servers)
+    there = [{**row, "srv_addr": ADDRESSES[0], "srv_port": "80"} for row in rows]
+    once = kept_states(config(msgspec.structs.replace(backend, servers=here)), shown(*there))
+    assert kept_states(config(msgspec.structs.replace(backend, servers=here)), once) == once
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ping", "before", "after"),
+    [
+        (CHECKED, None, "0", DOWN),
+        (CHECKED, None, "2", UP),
+        (CHECKED, None, "1", UP),
+        ((), None, "0", UP),
+        ((), PING, "0", DOWN),
+        ((), PING, "2", UP),
+        (("track", "b2/s1"), None, "0", DOWN),
+    ],
+)
+def test_health_of_an_unchanged_target_is_kept_where_it_is_judged(
+    arguments: tuple[str, ...], ping: wire.Ping | None, before: str, after: str
+) -> None:
+    server = wire.BackendServer(name="s1", address="fd00:0::1", port=80, arguments=arguments)
+    row = {"be_name": "b1", "srv_name": "s1", "srv_addr": "fd00::1", "srv_port": "80", "srv_op_state": before}
+    text = kept_states(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
+    assert [row["srv_op_state"] for row in table(text)] == [after]
+
+
+@pytest.mark.parametrize("place", [{"srv_addr": "10.0.0.2", "srv_port": "80"}, {"srv_port": "81"}])
+@pytest.mark.parametrize("before", ["0", "2"])
+@pytest.mark.parametrize(("arguments", "ping", "after"), [(CHECKED, None, DOWN), ((), None, UP), ((), PING, UP)])
+def test_a_new_target_is_down_until_its_checks_have_succeeded(
+    place: Row, before: str, arguments: tuple[str, ...], ping: wire.Ping | None, after: str
+) -> None:
+    server = wire.BackendServer(name="s1", address="10.0.0.1", port=80, arguments=arguments)
+    row = {"be_name": "b1", "srv_name": "s1", "srv_addr": "10.0.0.1", "srv_op_state": before, **place}
+    text = kept_states(config(wire.Backend(name="b1", servers=(server,), ping=ping)), shown(row))
+    assert [row["srv_op_state"] for row in table(text)] == [after]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "1\n", "Unknown command\n", "1\n# be_id be_name srv_name\n3 b1\n"])
+def test_an_answer_without_servers_gives_a_file_without_lines(text: str) -> None:
+    server = wire.BackendServer(name="s1", address="10.0.0.1", port=80)
+    written = kept_states(config(wire.Backend(name="b1", servers=(server,))), text)
+    assert written == f"1\n# {' '.join(COLUMNS)}\n"
