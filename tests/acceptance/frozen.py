@@ -1,15 +1,20 @@
 """An agent that is frozen while a write of its is under way, and wakes up after another took over. For any device."""
 
+import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
+from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster, agent_name
 from tests.acceptance.tenant import LBAAS, LIMIT_SECONDS, Tenant, acting, settled
 from tests.freezing import freeze
 from tests.waiting import eventually
 
 ROUNDS = 20
+SILENT_ROUNDS = 4
+"""Rounds in which the frozen agent's session runs out; in the others an operator declares its host dead, so that they
+do not take as long as a session."""
 HOSTS = ("host-1", "host-2")
 # home is never settled: the shard stays where the last takeover put it
 CONTROLLER = {"DEFAULT": {"session_ttl": 5.0, "settle_time": 3600.0, "schedule_interval": 0.1}}
@@ -68,6 +73,9 @@ async def late_write(cluster: Cluster, tenant: Tenant, catch: Catch, number: int
     await settled(tenant)
     frozen = await eventually(lambda: acting(cluster, tenant), within_seconds=LIMIT_SECONDS)
     position = await freeze_in_a_write(cluster, tenant, catch, frozen, number)
+    is_declared = number >= SILENT_ROUNDS
+    if is_declared:
+        await force_down(cluster, frozen, True)
 
     async def taken_over() -> bool:
         return await acting(cluster, tenant) not in ("", frozen)
@@ -82,7 +90,15 @@ async def late_write(cluster: Cluster, tenant: Tenant, catch: Catch, number: int
     refused = await _some(lambda: catch.refused(frozen, position))
     # settled: it may never happen, and a refusal has shown that it was tried
     assert not await catch.committed(frozen, woken)
+    if is_declared:
+        await force_down(cluster, frozen, False)
     return refused[0]
+
+
+async def force_down(cluster: Cluster, host: str, down: bool) -> None:
+    """Declare the host of an agent dead, or take that back."""
+    (agent,) = [each for each in (await cluster.ask("/agents"))["agents"] if each["host"] == host]
+    await asyncio.to_thread(cluster.client().put, f"{API}/agents/{agent['id']}/force-down", {"down": down})
 
 
 async def _some(found: Callable[[], Awaitable[Sequence[Any]]]) -> Sequence[Any]:

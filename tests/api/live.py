@@ -19,6 +19,7 @@ from evenkeel.core.ports import Store
 from evenkeel.core.statuses import HaType
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import open_store
+from tests.api.stores import new_file
 from tests.api.subnet import SUBNET
 
 START_SECONDS = 60.0
@@ -115,7 +116,7 @@ class LiveServer:
             self._failure = error
 
     async def _serve(self) -> None:
-        store = open_store(f"sqlite:///{self._folder / 'live.db'}")
+        store = open_store(f"sqlite:///{await new_file(self._folder)}")
         await store.start()
         await store.operators.add_environment(Environment(name="dev", device_driver="noop"))
         await store.operators.add_subnet(SUBNET)

@@ -18,6 +18,7 @@ from evenkeel.cmd.serving import Server, server_of
 from evenkeel.network.builtin import BuiltinNetwork
 from evenkeel.store.sql_store import open_store
 from tests.api.client import Sink
+from tests.api.stores import new_file
 from tests.waiting import eventually
 
 
@@ -52,7 +53,7 @@ class Certificates:
 async def serving(folder: Path, text: str) -> AsyncIterator[tuple[str, Server]]:
     """A server as configured, and its host and port."""
     conf = load(folder, text)
-    store = open_store(f"sqlite:///{folder / 'api.db'}")
+    store = open_store(f"sqlite:///{await new_file(folder)}")
     await store.start()
     admission = open_admission(conf)
     app = create_app(

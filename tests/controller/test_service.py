@@ -17,6 +17,7 @@ from evenkeel.core.control import Environment
 from evenkeel.core.errors import Conflict, StoreUnavailable
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
+from tests.api.stores import new_file
 from tests.waiting import eventually
 
 QUICK = ControllerSettings(
@@ -53,7 +54,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    store = open_store(f"sqlite:///{tmp_path}/controller.db", StoreOptions())
+    store = open_store(f"sqlite:///{await new_file(tmp_path)}", StoreOptions())
     await store.start()
     await store.operators.add_environment(Environment(name="lab", device_driver="noop"))
     made = World(store)
