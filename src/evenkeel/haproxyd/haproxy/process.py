@@ -28,6 +28,9 @@ from evenkeel.haproxyd.settings import DaemonSettings
 log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.005
+FIRST_ANSWER_SECONDS, LAST_ANSWER_SECONDS = 0.1, 5.0
+"""How long a worker that may be reading its configuration is given to answer: at first, and at most. HAProxy 3.2 never
+answers a command that arrives at the wrong moment."""
 OLD_WORKERS_TIMEOUT_SECONDS = 10.0
 """How long a reload waits for an old worker that the reload would terminate."""
 OLD_WORKERS_POLL_SECONDS = 0.1
@@ -164,12 +167,16 @@ class HaproxyProcess:
         )
 
     async def _wait_for(self, right: Callable[[Processes], bool], limit_seconds: float) -> Processes:
-        """The processes, once the condition holds. Raises :class:`HaproxyDown`."""
+        """The processes, once the condition holds and the worker answers: from HAProxy 3.1 on the master lists a worker
+        before that has read its configuration, which it may refuse. Raises :class:`HaproxyDown`."""
         deadline = time.monotonic() + limit_seconds
+        answer_seconds = FIRST_ANSWER_SECONDS
         while self.up and time.monotonic() < deadline:
             with contextlib.suppress(HaproxyDown):  # it is starting, or re-executing itself
                 seen = await self.cli.processes()
                 if right(seen):
+                    answer_seconds = min(2 * answer_seconds, LAST_ANSWER_SECONDS)
+                    await self.cli.ask(f"@!{seen.worker_pid} show info", timeout_seconds=answer_seconds)
                     return seen
             await asyncio.sleep(POLL_SECONDS)
         raise HaproxyDown(f"HAProxy's master did not say within {limit_seconds:g} s that its worker serves")

@@ -179,6 +179,9 @@ def parse_processes(text: str) -> Processes:
             section.append((int(fields[0]), int(fields[2])))
     if master is None:
         raise HaproxyDown("HAProxy's master does not say who is there")
+    if not workers and leaving:  # from 3.1 on, after a reload that failed: the one that goes on is listed as old
+        workers = [min(leaving, key=lambda worker: worker[1])]
+        leaving.remove(workers[0])
     return Processes(
         master_pid=master[0],
         reloads=master[1],
