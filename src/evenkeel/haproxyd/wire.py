@@ -209,7 +209,7 @@ class GuardState(Wire):
 
 class About(Wire):
     """The daemon and its HAProxy. ``problem``: why no HAProxy can be started or reloaded, for operators; empty when it
-    can. ``note``: what is less secure than possible."""
+    can. ``note``: what is less secure than possible, and what this HAProxy needs to be done otherwise."""
 
     name: str
     daemon_version: str

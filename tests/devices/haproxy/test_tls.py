@@ -12,7 +12,7 @@ from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition
 from tests.certificates import authority, by_sha256, certificate, referring, revocations
 from tests.devices.haproxy.rig import PARTITION, HaproxyRig
-from tests.devices.services import batch, policy, rule, service
+from tests.devices.services import batch, monitor, policy, rule, service
 from tests.devices.tls_behaviour import (
     CLIENT,
     MEMBER,
@@ -32,6 +32,7 @@ from tests.devices.tls_behaviour import (
     verified,
 )
 from tests.key_managers.authority import INTERMEDIATE, ROOT, Issued, ec_key
+from tests.waiting import eventually
 
 
 class HaproxySite:
@@ -182,3 +183,31 @@ class _Place:
     def place(self, port: int) -> tuple[str, int]:
         assert port == PORT
         return self._place
+
+
+async def test_a_check_without_a_name_asks_members_for_none_and_requires_none(
+    site: HaproxySite, clients: Clients
+) -> None:
+    check = monitor(type="HTTPS", http_version=1.1, delay=1, timeout=10, max_retries=1, max_retries_down=1)
+    settings = {"ca_tls_container_ref": "root", "monitor": check}
+    async with (
+        running(clients.member("one", MEMBER)) as one,
+        running(clients.member("added", MEMBER)) as added,
+    ):
+        listeners = (tls_listener(),)
+        await site.serve(listeners=listeners, pools=(tls_pool_of(one, **settings),))
+        await _until_online(site, "member-1-1")
+        worker = await site.worker()
+        await site.serve(2, listeners=listeners, pools=(tls_pool_of(one, added, **settings),))
+        await eventually(lambda: min(len(one.asked_for), len(added.asked_for)) > 1)  # each had a first result
+        await _until_online(site, "member-1-1", "member-1-2")
+        assert await site.worker() == worker
+        assert {*one.asked_for, *added.asked_for} == {""}
+
+
+async def _until_online(site: HaproxySite, *members: str) -> None:
+    async def told() -> bool:
+        found = {one.id: one.status.value for one in (await site.observe()).statuses}
+        return {found.get(name) for name in members} == {"ONLINE"}
+
+    await eventually(told)

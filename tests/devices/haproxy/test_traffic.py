@@ -42,6 +42,14 @@ class HaproxySite:
         return self.rig.box.moved(address, port)
 
 
+class SlowServer(Server):
+    """Answers after 2 seconds: after a check's time-out of 1 s, and before the next check."""
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(2)
+        await super()._serve(reader, writer)
+
+
 class TestHaproxyServices(ServiceBehaviour):
     @pytest.fixture
     def site(self, rig: HaproxyRig) -> HaproxySite:
@@ -72,6 +80,18 @@ class TestHaproxyServices(ServiceBehaviour):
             await site.owner.changed()
         # what changed first may have been another one, that was checked while this process was slow
         await clients.until(member_1_1="ERROR", pool_1="DEGRADED", lb_1="DEGRADED")
+
+    async def test_a_member_that_answers_checks_after_their_timeout_is_in_error_beside_others(
+        self, clients: Clients, servers: tuple[Server, ...]
+    ) -> None:
+        slow = SlowServer("slow")
+        await slow.start()
+        try:
+            each = members((*servers, slow))
+            await clients.apply(service(pools=(pool(members=each, monitor=checked(delay=3, timeout=1)),)))
+            await clients.until(member_1_4="ERROR")
+        finally:
+            await slow.stop()
 
     async def test_connections_are_counted(
         self, site: HaproxySite, clients: Clients, servers: tuple[Server, ...]

@@ -30,6 +30,28 @@ def test_says_what_a_release_can_do(text, release, cookies, answers):
     assert (found.release, found.cookies_at_runtime, found.reload_answers) == (release, cookies, answers)
 
 
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("2.6.12-1+deb12u4", ["HTTP_COOKIE", "revocation lists", "health monitor's timeout"]),
+        ("2.8.15", ["revocation lists", "health monitor's timeout"]),
+        ("2.8.25-5cf5d0683", []),
+        ("3.0.11-1+deb13u4", ["revocation lists", "health monitor's timeout"]),
+        ("3.2.0", ["revocation lists", "health monitor's timeout"]),
+        ("3.2.26-1", ["revocation lists"]),
+        ("3.3.2", ["checked over TLS"]),
+        ("3.4.7-1", []),
+        ("3.5-dev3", []),
+    ],
+)
+async def test_what_is_done_otherwise_with_a_release_is_told(version, told, tmp_path):
+    finder = BinaryFinder(script(tmp_path, f"HAProxy version {version} 2026/10/14"))
+    assert finder.note == ""
+    await finder.find()
+    assert [words in one for one, words in zip(finder.note.split("; "), told, strict=bool(told))] == [True] * len(told)
+    assert finder.note.startswith(f"with HAProxy {version} ") == bool(told)
+
+
 async def test_a_release_that_is_too_old_is_refused_with_words(tmp_path):
     with pytest.raises(BinaryUnusable, match=r"2\.5\.14 is too old; 2\.6 or newer"):
         await find_binary(script(tmp_path, "HAProxy version 2.5.14 2023/01/01"))

@@ -9,7 +9,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import structlog
@@ -24,6 +24,8 @@ OLDEST = (2, 6)
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
 """Where the system's HAProxy is looked for: a daemon's PATH often lacks the sbin directories."""
 VERSION_TIMEOUT_SECONDS = 20.0
+WITHOUT_NAME = "no-check-sni-auto"
+"""Argument of a server whose checks send no name but that of ``check-sni``."""
 
 _VERSION = re.compile(r"HAProxy version (\S+)")
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
@@ -52,13 +54,45 @@ class Binary(Value):
         """Whether CA and CRL files can be changed at runtime. Releases before the end of 2025 then present old
         certificates, or crash, when certificates are changed too (haproxy/haproxy issue 3165); 2.8.25 does not
         (tested)."""
-        found = _PATCH.match(self.version)
-        return self.release > (3, 2) or (self.release == (2, 8) and found is not None and int(found[1]) >= 25)
+        return self.release > (3, 2) or self._is_since(2, 8, 25)
+
+    @property
+    def names_in_checks(self) -> bool:
+        """Whether a check over TLS sends its Host header as the name (SNI), unless a server has
+        :data:`WITHOUT_NAME`."""
+        return self.release >= (3, 3)
+
+    @property
+    def without_name_at_runtime(self) -> bool:
+        """Whether a server added at runtime may have :data:`WITHOUT_NAME`: 3.3 refuses it (its source), 3.4 accepts it
+        (tested)."""
+        return self.release >= (3, 4)
+
+    @property
+    def check_timeout_kept(self) -> bool:
+        """Whether a check ends at its own time-out (:mod:`.config.check_timeouts`)."""
+        return self.release > (3, 2) or self._is_since(3, 2, 1) or self._is_since(2, 8, 16)
 
     @property
     def reload_answers(self) -> bool:
         """Whether the master's ``reload`` command returns the result of the reload."""
         return self.release >= (2, 7)
+
+    def differences(self) -> Iterator[str]:
+        """What is done otherwise than with the HAProxy that can do most, for operators."""
+        if not self.cookies_at_runtime:
+            yield "a member added to a pool with HTTP_COOKIE needs a reload"
+        if not self.authorities_at_runtime:
+            yield "changed CA certificates and revocation lists need a reload"
+        if not self.check_timeout_kept:
+            yield "connections to members are given up at their health monitor's timeout if that is the shorter one"
+        if self.names_in_checks and not self.without_name_at_runtime:
+            yield "an added member that is checked over TLS needs a reload"
+
+    def _is_since(self, major: int, minor: int, patch: int) -> bool:
+        """Whether it is of this branch, and not older."""
+        found = _PATCH.match(self.version)
+        return self.release == (major, minor) and found is not None and int(found[1]) >= patch
 
 
 FindBinary = Callable[[], Awaitable[Binary]]
@@ -79,6 +113,12 @@ class BinaryFinder:
     def version(self) -> str:
         """HAProxy's version; empty when there is no usable HAProxy."""
         return self._binary.version if self._binary else ""
+
+    @property
+    def note(self) -> str:
+        """What is done otherwise with this HAProxy; empty: nothing, or there is no usable HAProxy."""
+        differences = "; ".join(self._binary.differences()) if self._binary else ""
+        return f"with HAProxy {self.version} {differences}" if differences else ""
 
     async def find(self) -> Binary:
         """The HAProxy to run. Raises :class:`~evenkeel.haproxyd.errors.HaproxyDown`."""

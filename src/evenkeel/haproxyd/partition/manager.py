@@ -82,6 +82,8 @@ class PartitionManager:
             yield f"HAProxy's workers run as the daemon's user, because it is {reason}"
         if not keys_dir.is_in_memory(self._keys_dir):
             yield f"private keys are on disk, because {self._keys_dir.parent} is not in memory (tmpfs)"
+        if self._binary.note:
+            yield self._binary.note
 
     @property
     def separate_worker_users(self) -> bool:

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.haproxy.binary import find_binary
-from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, server_ids
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, compose, fragment, server_ids
 from evenkeel.haproxyd.haproxy.config.config_bisect import bisect_refused, check_config
 from evenkeel.haproxyd.haproxy.config.config_files import files_of
 from evenkeel.haproxyd.haproxy.config.layout import Layout
@@ -94,6 +95,20 @@ async def test_haproxy_takes_it(tmp_path):
             (layout.files_dir / name).write_text(content)
         layout.config.write_text(compose("tenant_1", config, layout, settings))
         assert await check_config(binary, layout.config_dir, layout.files_dir, 60) == ""
+
+
+@pytest.mark.parametrize(
+    ("check", "connect", "replaced"),
+    [("3s", "5000ms", "3000ms"), ("5s", "5000ms", None), ("10s", "5000ms", None), ("3s", None, None)],
+)
+def test_connections_end_with_a_shorter_check_where_haproxy_needs_it(check, connect, replaced):
+    limits = {"check": check, "connect": connect}
+    lines = tuple(f"timeout {name} {limit}" for name, limit in limits.items() if limit)
+    pool = wire.Backend(name="pool", lines=("balance roundrobin", *lines))
+    text = fragment(wire.LoadBalancerConfig(id="lb-1", revision=1, backends=(pool,)))
+    assert "timeout connect" in text or not connect
+    found = [line.strip() for line in text.partition(".else\n")[2].splitlines()][:1]
+    assert found == ([f"timeout connect {replaced}"] if replaced else [])
 
 
 async def test_culprits_are_found_among_many():

@@ -14,7 +14,10 @@ from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, a
         (("ssl", "verify", "none", "sni", "ssl_fc_sni"), ServerArguments(tls=True)),
         (("track", "check/ssl"), ServerArguments(tracks=True)),
         (("cookie", "ssl", "check-sni", "track", "check"), ServerArguments(checked=True)),
-        (("send-proxy-v2", "check-ssl", "check-sni", "port", "check"), ServerArguments(checked=True)),
+        (
+            ("send-proxy-v2", "check-ssl", "check-sni", "port", "check"),
+            ServerArguments(checked=True, checked_over_tls=True),
+        ),
     ],
 )
 def test_arguments_are_told_from_their_values(arguments: tuple[str, ...], meaning: ServerArguments) -> None:

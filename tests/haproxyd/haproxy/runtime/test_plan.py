@@ -84,6 +84,16 @@ def test_members_with_cookies_are_added_at_runtime_where_haproxy_can():
     assert not planned(with_cookie, before=pool(B), binary=NEW).reason
 
 
+@pytest.mark.parametrize("arguments", [("ssl", "verify", "none", "check"), ("check", "check-ssl", "verify", "none")])
+def test_members_checked_over_tls_are_added_without_a_name_of_haproxys_own_where_haproxy_can(arguments):
+    checked = pool(change(A, arguments=arguments), B)
+    in_3_3, in_3_4 = (Binary(path=Path("/x"), version=f"3.{minor}.7", release=(3, minor)) for minor in (3, 4))
+    assert "no-check-sni-auto" not in planned(checked, before=pool(B), binary=NEW).commands[0].text
+    assert planned(checked, before=pool(B), binary=in_3_3).reason
+    assert planned(checked, before=pool(B), binary=in_3_4).commands[0].text.endswith(" no-check-sni-auto")
+    assert "no-check-sni-auto" not in planned(LB, before=pool(B), binary=in_3_4).commands[0].text
+
+
 def test_limits_lists_and_certificates_are_commands():
     frontend = (change(LB.frontends[0], maxconn=20),)
     assert texts(change(LB, frontends=frontend)) == ["set maxconn frontend f 20"]

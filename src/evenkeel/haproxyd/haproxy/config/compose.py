@@ -17,6 +17,9 @@ Reasons for what is not obvious; all of it was tested:
 - ``cachesize 0`` where a listener verifies client certificates: HAProxy resumes a session at any listener of the
   process, so a session from a listener without verification would bypass it.
 - server states and the local peer: states of servers and stick tables survive a reload.
+- ``no-check-sni-auto``: from 3.3 on a check over TLS would send its Host header as the name (SNI) and verify the
+  member's certificate against it; without a ``domain_name`` that is the VIP's address.
+- ``timeout connect`` not over ``timeout check`` where HAProxy ends a check at the former (:mod:`.check_timeouts`).
 - ``id``: hashing algorithms place servers by it, so it must not depend on the other servers of the backend.
 """
 
@@ -27,6 +30,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME
+from evenkeel.haproxyd.haproxy.config.check_timeouts import with_kept_check_timeout
 from evenkeel.haproxyd.haproxy.config.layout import Layout
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUser
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -65,7 +70,7 @@ TLS = (
     "tune.ssl.default-dh-param 2048",
 )
 """For the whole process (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
-DEFAULTS = """
+DEFAULTS = f"""
 defaults
     mode http
     option log-health-checks
@@ -74,6 +79,9 @@ defaults
     timeout client 50s
     timeout server 50s
     timeout http-keep-alive 15s
+.if version_atleast(3.3)
+    default-server {WITHOUT_NAME}
+.endif
 """
 
 
@@ -249,7 +257,7 @@ def _traffic_log(address: str, mode: str) -> Iterable[str]:
 def _backend(backend: wire.Backend) -> str:
     lines = ["log global"]
     lines.extend(["http-reuse never"] if _connections_are_personal(backend) else [])
-    lines.extend(backend.lines)
+    lines.extend(with_kept_check_timeout(backend.lines))
     ids = server_ids(tuple(server.name for server in backend.servers))
     lines.extend(_server(server, ids[server.name]) for server in backend.servers)
     return _section(f"backend {backend.name}", lines)

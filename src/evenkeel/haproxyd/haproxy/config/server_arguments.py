@@ -35,6 +35,7 @@ class ServerArguments(Value):
 
     tls: bool = False
     checked: bool = False
+    checked_over_tls: bool = False
     tracks: bool = False
     check_address: str = OWN_ADDRESS
     check_port: int = OWN_PORT
@@ -52,6 +53,7 @@ def _parsed(words: tuple[str, ...]) -> ServerArguments:
     return ServerArguments(
         tls="ssl" in found,
         checked="check" in found,
+        checked_over_tls="check" in found and ("ssl" in found or "check-ssl" in found),
         tracks="track" in found,
         check_address=found.get("addr", OWN_ADDRESS).removeprefix("[").removesuffix("]"),
         check_port=int(port) if port.isascii() and port.isdigit() else OWN_PORT,

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.haproxy.binary import Binary
+from evenkeel.haproxyd.haproxy.binary import WITHOUT_NAME, Binary
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig, address_of, server_ids, server_words
 from evenkeel.haproxyd.haproxy.config.server_arguments import arguments_of
 from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeCommand
@@ -105,13 +105,21 @@ class _Step:
         name = f"{backend.name}/{server.name}"
         if (backend.name, server.name) in self._to_delete:
             raise NeedsReload(f"server {server.name} is still there")
-        yield RuntimeCommand(
-            text=f"add server {name} {address_of(server)} {' '.join(words)}", expects="New server registered"
-        )
+        text = " ".join(("add server", name, address_of(server), *words, *self._words_of_defaults(server)))
+        yield RuntimeCommand(text=text, expects="New server registered")
         if arguments_of(server).checked:
             yield RuntimeCommand(text=f"enable health {name}")
         if server.admin_up:
             yield RuntimeCommand(text=f"enable server {name}")
+
+    def _words_of_defaults(self, server: wire.BackendServer) -> tuple[str, ...]:
+        """Arguments that the file has in its defaults, which do not apply to a server added at runtime. Raises
+        :class:`NeedsReload`."""
+        if not arguments_of(server).checked_over_tls or not self._binary.names_in_checks:
+            return ()
+        if not self._binary.without_name_at_runtime:
+            raise NeedsReload(f"server {server.name} is checked over TLS")
+        return (WITHOUT_NAME,)
 
 
 def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:

@@ -1,0 +1,33 @@
+"""Time-outs of health checks on every HAProxy. Pure.
+
+HAProxy 2.6.12 and 3.0.11 end a check without an answer at the shorter of ``inter`` and ``timeout connect``, not at
+``timeout check``, once they check other servers too (tested): what is set when the member has accepted the connection
+does not reach the timer. 2.8.25, 3.2.26 and 3.4.7 end it in time; by the changelogs 2.8.16 and 3.2.1 corrected it
+("Requeue healthchecks on I/O events"). With the others ``timeout connect`` is the check's time-out where that is less.
+It applies to clients' connections too: HAProxy has no separate one for checks.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+KEPT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
+"""HAProxy's condition for those that end a check in time; :attr:`Binary.check_timeout_kept` is the same one."""
+_TIMEOUT = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
+_MILLISECONDS = {"ms": 1, "s": 1000}
+
+
+def with_kept_check_timeout(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a backend, with a ``timeout connect`` for either kind of HAProxy where it exceeds ``timeout
+    check``."""
+    lines = tuple(lines)
+    found = {match[1]: match for match in map(_TIMEOUT.fullmatch, lines) if match}
+    check, connect = (_milliseconds(found.get(name)) for name in ("check", "connect"))
+    for line in lines:
+        if check is not None and connect is not None and check < connect and line == found["connect"][0]:
+            yield from (f".if {KEPT}", line, ".else", f"timeout connect {check}ms", ".endif")
+        else:
+            yield line
+
+
+def _milliseconds(found: re.Match[str] | None) -> int | None:
+    return int(found[2]) * _MILLISECONDS[found[3]] if found else None
