@@ -287,5 +287,12 @@ FEATURES: dict[str, ServiceDefinition] = {
         )
     ),
     "proxy_v1": one_pool(protocol="PROXY"),
+    "proxy_v2_tls": referring(
+        service(
+            listeners=(tls_listener(1), tcp(2, default_pool_id="pool-1", protocol_port=81)),
+            pools=(pool(protocol="PROXYV2"),),
+        ),
+        NAMED,
+    ),
     "proxy_v2_tcp": service(listeners=(tcp(),), pools=(pool(protocol="PROXYV2", monitor=monitor(type="TCP")),)),
 }

@@ -1,5 +1,7 @@
 """TLS through real HAProxys: what every device does, and what is HAProxy's own."""
 
+import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -12,8 +14,10 @@ from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition
 from tests.certificates import authority, by_sha256, certificate, referring, revocations
 from tests.devices.haproxy.rig import PARTITION, HaproxyRig
-from tests.devices.services import batch, monitor, policy, rule, service
+from tests.devices.proxy_protocol import IS_TLS, SHOWED_CERTIFICATE, Tls, read_header
+from tests.devices.services import batch, listener, member, monitor, policy, pool, rule, service
 from tests.devices.tls_behaviour import (
+    CLEAR_PORT,
     CLIENT,
     MEMBER,
     NAMED,
@@ -203,6 +207,39 @@ async def test_a_check_without_a_name_asks_members_for_none_and_requires_none(
         await _until_online(site, "member-1-1", "member-1-2")
         assert await site.worker() == worker
         assert {*one.asked_for, *added.asked_for} == {""}
+
+
+async def test_members_are_told_about_the_clients_tls_by_the_proxy_protocol(
+    site: HaproxySite, clients: Clients
+) -> None:
+    told, checks = [], []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            header = await read_header(reader)
+            (checks if header.local else told).append(header.tls)
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        checked = monitor(type="HTTP", delay=1, timeout=10, max_retries=1, max_retries_down=1)
+        at = member(place=1, address="127.0.0.1", protocol_port=server.sockets[0].getsockname()[1])
+        wanted = verified(client_authentication="OPTIONAL")
+        listeners = (tls_listener(**wanted), listener(2, protocol_port=CLEAR_PORT, default_pool_id="pool-1"))
+        pools = (pool(protocol="PROXYV2", members=(at,), monitor=checked),)
+        await site.serve(listeners=listeners, pools=pools)
+        for shows in (CLIENT, None):
+            tls = clients.context(shows, maximum_version=ssl.TLSVersion.TLSv1_2)
+            assert (await clients.ask(tls=tls)).status == 200
+        assert (await clients.ask(port=CLEAR_PORT)).status == 200
+        assert told[0] == Tls(IS_TLS | SHOWED_CERTIFICATE | told[0].flags, 0, "TLSv1.2", "client")
+        assert (told[1].flags, told[1].version, told[1].common_name) == (IS_TLS, "TLSv1.2", "")
+        assert told[2].flags & IS_TLS == 0
+        await eventually(lambda: checks)
+        await _until_online(site, "member-1-1")
 
 
 async def _until_online(site: HaproxySite, *members: str) -> None:

@@ -15,6 +15,7 @@ gets the longest, so that no connection ends earlier than configured.
 import ipaddress
 from collections.abc import Collection
 
+from evenkeel.core.model import TLS_PROTOCOL
 from evenkeel.core.service import ServiceListener, ServiceMember, ServicePool
 from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import object_name
@@ -27,6 +28,8 @@ from evenkeel.devices.haproxy.render.reencryption import server_arguments
 from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
+PROXY_WITH_TLS = {"PROXYV2": ("send-proxy-v2-ssl-cn",)}
+"""The same where clients use TLS: version 2 can tell TLS version, whether a certificate was shown, and its CN."""
 WEIGHT_MAX = 256
 RETRIES = 3
 _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)
@@ -64,7 +67,9 @@ def _backend(
             *how.lines,
             *(["option allbackups"] if any(member.backup for member in pool.members) else []),
         ),
-        servers=tuple(_server(pool, member, how, tls) for member in pool.members),
+        servers=tuple(
+            _server(pool, member, how, (*_proxy_arguments(pool, mode, listeners), *tls)) for member in pool.members
+        ),
         ping=how.ping,
     )
 
@@ -77,6 +82,13 @@ def retry_lines(pool: ServicePool) -> tuple[str, ...]:
     """
     every = "" if pool.session_persistence else " 1"
     return (f"retries {RETRIES}", f"option redispatch{every}")
+
+
+def _proxy_arguments(pool: ServicePool, mode: str, listeners: Collection[ServiceListener]) -> tuple[str, ...]:
+    told = PROXY_ARGUMENTS.get(pool.protocol, ())
+    if mode == "http" and any(listener.protocol == TLS_PROTOCOL for listener in listeners):
+        return PROXY_WITH_TLS.get(pool.protocol, told)
+    return told
 
 
 def _timeouts(listeners: Collection[ServiceListener]) -> list[str]:
@@ -100,7 +112,8 @@ def _refuse_twins(pool: ServicePool) -> None:
         seen.add(place)
 
 
-def _server(pool: ServicePool, member: ServiceMember, how: Checks, tls: tuple[str, ...]) -> wire.BackendServer:
+def _server(pool: ServicePool, member: ServiceMember, how: Checks, connection: tuple[str, ...]) -> wire.BackendServer:
+    """``connection``: arguments of how each connection to a member begins."""
     if not 0 <= member.weight <= WEIGHT_MAX:
         raise Unrenderable(f"member {member.id}: weight {member.weight}: 0 to {WEIGHT_MAX} are possible")
     return wire.BackendServer(
@@ -112,8 +125,7 @@ def _server(pool: ServicePool, member: ServiceMember, how: Checks, tls: tuple[st
         backup=member.backup,
         ping_address=_pinged_at(member) if how.ping is not None else None,
         arguments=(
-            *PROXY_ARGUMENTS.get(pool.protocol, ()),
-            *tls,
+            *connection,
             *cookie_arguments(pool, member),
             *(how.arguments + _checked_at(member) if how.arguments else ()),
         ),
