@@ -1,14 +1,29 @@
 """What the daemon needs is taken away under it, while it and its HAProxys run: it is put back, and traffic goes on."""
 
+import asyncio
+import os
+import select
 import shutil
+import signal
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from evenkeel.core.errors import StaleOwner
+from evenkeel.haproxyd.disk import storage as storage_module
 from evenkeel.haproxyd.partition.guard import NotGuarded
-from tests.haproxyd.world import Traffic, World, errors, files_of, free_vip, get, load_balancer, world
+from tests.haproxyd.world import (
+    Traffic,
+    World,
+    configured_binary,
+    errors,
+    files_of,
+    free_vip,
+    get,
+    load_balancer,
+    world,
+)
 from tests.waiting import eventually
 
 
@@ -201,3 +216,78 @@ async def test_what_cannot_be_put_right_is_not_tried_again_at_once() -> None:
         assert supervisor.settled == before + 1  # settled: a pass counts when it ends, and there may be only one
         supervisor.repair_drift(("another",))
         await eventually(lambda: supervisor.settled == before + 2)
+
+
+@pytest.fixture
+def slow_haproxy(tmp_path: Path) -> tuple[Path, Path]:
+    """A HAProxy that begins only once a file exists, and that file. It has no sockets before."""
+    real, program, begins = configured_binary() or shutil.which("haproxy"), tmp_path / "haproxy", tmp_path / "begins"
+    if real is None:
+        pytest.skip("no haproxy on this machine")
+    wait = f'case "$*" in *" -S "*) while [ ! -e {begins} ]; do sleep 0.01; done;; esac'
+    program.write_text(f'#!/bin/sh\n{wait}\nexec {real} "$@"\n')
+    program.chmod(0o700)
+    return program, begins
+
+
+async def test_a_haproxy_that_is_being_started_has_lost_nothing(slow_haproxy: tuple[Path, Path]) -> None:
+    program, begins = slow_haproxy
+    async with world(haproxy=program) as site:
+        a, vip = await site.member("a"), free_vip()
+        await site.guard("p", 1)
+        first = asyncio.create_task(site.put("p", load_balancer("lb", vip, a)))
+        supervisor = site.partitions.get("p")
+        await eventually(lambda: supervisor.runs)
+        site.news.clear()
+        await site.partitions.restore_missing()
+        begins.touch()
+        receipt = await first
+        await eventually(lambda: supervisor._task.done())
+        assert (errors(receipt), await get(vip), site.news) == ({}, "a", [])
+        changed = await site.put("p", load_balancer("lb", vip, a, revision=2))
+        assert changed.repaired == {}
+
+
+async def test_a_haproxy_that_has_just_ended_has_lost_nothing() -> None:
+    async with world() as site:
+        a, vip = await site.member("a"), free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        process = site.partitions.get("p")._runner.process
+        descriptor = os.pidfd_open(process.master_pid)
+        os.kill(process.master_pid, signal.SIGTERM)
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        assert ended.poll(60_000)  # the event loop, which this blocks, does not know it yet
+        os.close(descriptor)
+        process._master_socket.unlink(missing_ok=True)
+        assert (process.up, process.reload_obstacle()) == (True, "")
+
+
+async def test_a_guard_that_is_being_written_is_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world() as site:
+        await site.guard("p", 1)
+        files, write, found = files_of(site.partitions.get("p")), storage_module.write_file, []
+
+        def write_slowly(*details: object, **how: object) -> None:
+            write(*details, **how)
+            found.append(files.find_missing())
+
+        monkeypatch.setattr(storage_module, "write_file", write_slowly)
+        await site.guard("p", 2)
+        assert set(found) == {""}
+        assert files.find_missing() == ""
+
+
+async def test_nothing_is_reported_as_put_back_before_a_partition_has_begun() -> None:
+    async with world() as site:
+        await site.guard("p", 1)
+        supervisor = site.partitions.get("p")
+        await eventually(lambda: supervisor._task is None or supervisor._task.done())
+        site.news.clear()
+        supervisor._started = False
+        files_of(supervisor).config_dir.rmdir()
+        await site.partitions.restore_missing()
+        assert site.news == []
+        supervisor._started = True
+        await mended(site, "p")
+        assert [event.text for event in site.news] == ["something was taken away, and is put back"]

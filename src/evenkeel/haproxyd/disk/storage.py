@@ -28,6 +28,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -116,6 +117,8 @@ class PartitionStorage:
         self._guard = directory / "guard.json"
         self._running = directory / "running.json"
         self._guard_version: FileVersion | None = None
+        self._guard_lock = threading.Lock()
+        """Held while the guard file and its version differ, because it is being written."""
 
     def prepare(self) -> None:
         """Create the directories, and move keys from where the previous version stored them."""
@@ -150,14 +153,16 @@ class PartitionStorage:
 
     def read_guard(self) -> GuardFile | None:
         """None: the partition was never guarded. Raises :class:`StorageBroken`."""
-        found = read_value(self._guard, GuardFile)
-        self._guard_version = _file_version(self._guard)
+        with self._guard_lock:
+            found = read_value(self._guard, GuardFile)
+            self._guard_version = _file_version(self._guard)
         return found
 
     def write_guard(self, guard: GuardFile) -> None:
         """Durable when this returns."""
-        write_file(self._guard, msgspec.json.encode(guard), sync=True)
-        self._guard_version = _file_version(self._guard)
+        with self._guard_lock:
+            write_file(self._guard, msgspec.json.encode(guard), sync=True)
+            self._guard_version = _file_version(self._guard)
 
     def find_missing(self) -> str:
         """What was removed or replaced since it was read or written, for operators; empty: nothing. Checks only a few
@@ -165,9 +170,17 @@ class PartitionStorage:
         for folder in (self.config_dir, self.counters_dir, *self._key_folders):
             if not folder.is_dir():
                 return f"{folder.name} is gone"
-        if _file_version(self._guard) != self._guard_version:
+        if self._guard_was_replaced():
             return f"{self._guard.name} was removed or replaced"
         return "" if self.change_log.exists else "held.log is gone"
+
+    def _guard_was_replaced(self) -> bool:
+        if not self._guard_lock.acquire(blocking=False):
+            return False
+        try:
+            return _file_version(self._guard) != self._guard_version
+        finally:
+            self._guard_lock.release()
 
     def read_peer_key(self) -> str:
         """Its HAProxy's certificate and key for peers; empty if there is none, or if it cannot be used."""

@@ -7,9 +7,10 @@ Their exit is detected through a pidfd, which works for processes that are not c
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import structlog
@@ -61,6 +62,8 @@ class HaproxyProcess:
         self._pidfd: int | None = None
         self._privileges = privileges_of(os.getpid())
         self._starting = False
+        self._transitions = 0
+        """Starts and reloads in progress: the process may not have its sockets yet."""
         self._log = log.bind(partition=partition)
         self.master_pid = 0
         self.worker_pid: int | None = None
@@ -131,9 +134,18 @@ class HaproxyProcess:
         """Returns when the worker serves. Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
         self._starting = True
         try:
-            await self._start(arguments)
+            with self._transition():
+                await self._start(arguments)
         finally:
             self._starting = False
+
+    @contextlib.contextmanager
+    def _transition(self) -> Iterator[None]:
+        self._transitions += 1
+        try:
+            yield
+        finally:
+            self._transitions -= 1
 
     async def _start(self, arguments: Sequence[str]) -> None:
         await asyncio.to_thread(run_dir.prepare, self._settings)
@@ -190,14 +202,15 @@ class HaproxyProcess:
         position = self._output.position()
         binary = await self._binary()
         async with self.cli.exclusive():
-            before = await self.cli.processes()
-            answer = ""
-            with contextlib.suppress(HaproxyDown):  # before 2.7 the connection just closes
-                answer = await self.cli.ask("reload", timeout_seconds=self._settings.reload_timeout_seconds)
-            after = await self._wait_for(
-                lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
-                self._settings.reload_timeout_seconds,
-            )
+            with self._transition():
+                before = await self.cli.processes()
+                answer = ""
+                with contextlib.suppress(HaproxyDown):  # before 2.7 the connection just closes
+                    answer = await self.cli.ask("reload", timeout_seconds=self._settings.reload_timeout_seconds)
+                after = await self._wait_for(
+                    lambda seen: seen.reloads != before.reloads and seen.worker_pid is not None,
+                    self._settings.reload_timeout_seconds,
+                )
         self._set_workers(after)
         refused = binary.reload_answers and answer.startswith("Success=0")
         if refused or after.worker_pid == before.worker_pid:
@@ -216,15 +229,31 @@ class HaproxyProcess:
 
     def reload_obstacle(self) -> str:
         """Why this process cannot be reloaded: its socket or working directory was removed, or it was started by a
-        daemon with other privileges or of another version; empty if it can be reloaded. Blocks shortly."""
-        if not self.up:
+        daemon with other privileges or of another version; empty if it can be reloaded, and while it is not known, as
+        during a start. Blocks shortly; may be called from any thread."""
+        pid = self.master_pid
+        if not self._is_settled(pid):
             return ""
+        obstacle = self._obstacle(pid)
+        # a start may have begun meanwhile, or the process may have ended and taken its socket with it
+        return obstacle if self._is_settled(pid) else ""
+
+    def _is_settled(self, pid: int) -> bool:
+        """Whether the master with this pid runs, and is neither being started nor reloaded."""
+        descriptor = self._pidfd
+        if descriptor is None or self._transitions or self.master_pid != pid:
+            return False
+        exited = select.poll()
+        exited.register(descriptor, select.POLLIN)
+        return not exited.poll(0)
+
+    def _obstacle(self, pid: int) -> str:
         if not self._master_socket.exists():
             return "HAProxy's socket is gone"
         with contextlib.suppress(OSError):  # it has just ended
-            if privileges_of(self.master_pid) != self._privileges:
+            if privileges_of(pid) != self._privileges:
                 return "HAProxy was started by a daemon of another user or with other capabilities"
-            if Path(f"/proc/{self.master_pid:d}/cwd").readlink() != self._directory.resolve():
+            if Path(f"/proc/{pid:d}/cwd").readlink() != self._directory.resolve():
                 return "HAProxy's working directory is gone, or is that of a daemon of another version"
         return ""
 

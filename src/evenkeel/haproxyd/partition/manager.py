@@ -149,8 +149,8 @@ class PartitionManager:
             await asyncio.to_thread(self.identity.renew)
         supervisors = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
         for supervisor, missing in await asyncio.to_thread(_find_missing, supervisors):
-            if gone or missing:
-                supervisor.restore(missing or "the state directory was removed or replaced")
+            lost = missing or ("the state directory was removed or replaced" if gone else "")
+            if lost and supervisor.restore(lost):
                 text = "something was taken away, and is put back"
                 self._on_event(PartitionEvent(partition=supervisor.name, text=text))
 

@@ -203,14 +203,15 @@ class PartitionSupervisor:
         missing = self._storage.find_missing()
         return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
 
-    def restore(self, missing: str) -> None:
-        """Write missing files again, from memory."""
+    def restore(self, missing: str) -> bool:
+        """Write missing files again, from memory. False: not now, because the partition begins or ends."""
         if self._closing or not self._started:
-            return
+            return False
         self._log.error("partition lost what it needs; restoring it", reason=missing)
         self._repairs.add_to_all(missing, self.held)
         self._files_missing = self._verify_next = self._pass_due = True
         self._run_passes()
+        return True
 
     @property
     def settled(self) -> int | None:
