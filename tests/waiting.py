@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -18,13 +17,14 @@ async def eventually(
     condition: Callable[[], T | Awaitable[T]], *, within_seconds: float = 60.0, every_seconds: float = 0.01
 ) -> T:
     """The first true answer of ``condition``; fails with its last answer when the limit is over."""
-    deadline = time.monotonic() + within_seconds
+    now = asyncio.get_running_loop().time  # which is virtual for some tests
+    deadline = now() + within_seconds
     while True:
         answer = condition()
         value: T = await answer if inspect.isawaitable(answer) else answer
         if value:
             return value
-        assert time.monotonic() < deadline, f"not so within {within_seconds} s: {condition}, last answer {value!r}"
+        assert now() < deadline, f"not so within {within_seconds} s: {condition}, last answer {value!r}"
         await asyncio.sleep(every_seconds)
 
 

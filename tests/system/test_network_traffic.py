@@ -1,4 +1,7 @@
-"""Traffic of tenants in networks of their own, through the active device of a pair, from the API's rows on."""
+"""Traffic of tenants in networks of their own, through the active device of a pair, from the API's rows on.
+
+In real time: frames between network namespaces and the emulator's data plane, and the kernel's TCP at both ends.
+"""
 
 import asyncio
 import uuid
@@ -20,6 +23,7 @@ from tests.system.test_removed_partitions import DEVICES, delete, gone
 from tests.system.world import ENVIRONMENT
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.real_time
 UNDERLAY = 4000
 VIP, CLIENT, MEMBERS = "10.0.0.100", "10.0.0.150", ("10.0.0.200", "10.0.0.201")
 """Of each tenant."""

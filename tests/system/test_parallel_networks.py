@@ -1,5 +1,7 @@
 """Many tenants at once through two controllers, each with connections of its own to one PostgreSQL: what devices get in
 the tenants' networks is unique and dense, and all of it is given back.
+
+In real time: what two transactions of PostgreSQL see of each other is what is tested.
 """
 
 import asyncio
@@ -25,7 +27,7 @@ from tests.api.client import Client
 from tests.system.world import ENVIRONMENT, HostView, World
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.services, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.services, pytest.mark.real_time, pytest.mark.timeout(900)]
 LIMIT_SECONDS = 240.0
 TENANTS, EACH = 25, 2
 LAYOUT = NetworkLayout(

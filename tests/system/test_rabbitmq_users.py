@@ -1,4 +1,7 @@
-"""Controllers and agents over RabbitMQ, every agent with a user of its own that may do nothing else."""
+"""Controllers and agents over RabbitMQ, every agent with a user of its own that may do nothing else.
+
+In real time: RabbitMQ's permissions are what is tested.
+"""
 
 import asyncio
 from pathlib import Path
@@ -36,6 +39,7 @@ class RabbitWorld(World):
 
 
 @pytest.mark.services
+@pytest.mark.real_time
 async def test_a_load_balancer_lives_and_moves_with_agents_that_may_do_nothing_else(
     tmp_path: Path, rabbitmq: RabbitMQ, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,7 @@
-"""Controllers and agents in one event loop: the real code on an in-memory bus, a database file and no-op devices."""
+"""Controllers and agents in one event loop: the real code on an in-memory bus, a database file and no-op devices.
+
+In a virtual loop nothing waits. A few tests, also of other folders, run it in asyncio's own loop: beside servers.
+"""
 
 import asyncio
 import random
@@ -12,7 +15,6 @@ import msgspec
 from evenkeel.agent.service import AgentService
 from evenkeel.agent.settings import AgentSettings
 from evenkeel.bus.memory import MemoryBus, MemoryHub
-from evenkeel.cmd.runtime import SystemClock
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.backoff import Backoff
@@ -32,12 +34,15 @@ from evenkeel.devices.noop import NoopGroup, NoopMemory
 from evenkeel.devices.noop.memory import Partition
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
+from tests.virtual.clock import LoopClock
+from tests.virtual.database import VirtualDatabase
+from tests.virtual.loop import is_virtual
 from tests.waiting import eventually
 
 ENVIRONMENT = "sys"
-TTL_SECONDS = 20.0
-"""This process may stand still for so long, and nobody who lives is taken for dead. Who dies leaves the bus, which is
-seen at once; where all lose the bus, the test chooses a shorter one."""
+TTL_SECONDS = 2.0
+REAL_TTL_SECONDS = 20.0
+"""In real time this process may stand still for so long, and nobody who lives is taken for dead."""
 
 
 class HostView(NoopGroup):
@@ -102,6 +107,13 @@ class WatchedBus(MemoryBus):
         return answer
 
 
+def _store(file: Path, options: StoreOptions) -> SqlStore:
+    """In the loop if that is a virtual one, else with the product's threads."""
+    if is_virtual():
+        return SqlStore(VirtualDatabase(file), options, random.Random("store"))
+    return open_store(f"sqlite:///{file}", options)
+
+
 class World:
     """Start parts by name, take them away without a word, look at database and device."""
 
@@ -110,9 +122,7 @@ class World:
     def __init__(self, directory: Path, *, pending_deadline_seconds: float = 300.0) -> None:
         self.hub = MemoryHub()
         self.memory = NoopMemory()
-        self.store: SqlStore = open_store(
-            f"sqlite:///{directory}/world.db", StoreOptions(pending_deadline_seconds=pending_deadline_seconds)
-        )
+        self.store = _store(directory / "world.db", StoreOptions(pending_deadline_seconds=pending_deadline_seconds))
         self.capacity_policy: dict[str, float] = {}
         """Of agents that are started from now on."""
         self.controllers: dict[str, Controller] = {}
@@ -124,10 +134,11 @@ class World:
         self.contents: dict[str, CertificateContent] = {}
         """Of certificates, as the devices hold them."""
         self.reschedule = RescheduleMode.CONTROL
-        self.duplicate_patience_seconds = 2 * TTL_SECONDS
+        ttl_seconds = TTL_SECONDS if is_virtual() else REAL_TTL_SECONDS
+        self.duplicate_patience_seconds = 2 * ttl_seconds
         self.retire_seconds = 30.0
         self.controller_settings = ControllerSettings(
-            session_ttl_seconds=TTL_SECONDS,
+            session_ttl_seconds=ttl_seconds,
             schedule_interval_seconds=0.05,
             sweep_interval_seconds=0.1,
             settle_seconds=0.3,
@@ -162,7 +173,7 @@ class World:
         controller = self.controllers[name] = Controller(
             store=self._store_of(name),
             bus=await self._bus(name),
-            clock=SystemClock(),
+            clock=LoopClock(),
             settings=self.controller_settings,
             network=self.network,
             key_manager=self.key_manager,
@@ -202,7 +213,7 @@ class World:
         agent = self.agents[host] = AgentService(
             bus=await self._bus(host),
             device=device,
-            clock=SystemClock(),
+            clock=LoopClock(),
             settings=settings,
             new_id=lambda: str(uuid.uuid4()),
             rng=random.Random(host),

@@ -1,4 +1,7 @@
-"""For each feature: made through the API, looked at with clients that nobody here wrote, used by clients, removed."""
+"""For each feature: made through the API, looked at with clients that nobody here wrote, used by clients, removed.
+
+In real time: clients of others in a process of their own, and traffic through the kernel's sockets.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -17,6 +20,7 @@ from tests.system.bigip_features.actors import Body, Feature, Scene, actors
 from tests.system.bigip_features.matching import difference
 from tests.system.bigip_features.place import Made, Place, feature_place
 
+pytestmark = pytest.mark.real_time
 FEATURES: dict[str, Feature] = services.FEATURES | tls.FEATURES | l7.FEATURES
 
 

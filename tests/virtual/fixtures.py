@@ -1,0 +1,69 @@
+"""Puts the tests of a folder into virtual time: import both names in its ``conftest.py``.
+
+Tests marked ``real_time`` keep asyncio's own loop: the docstring of their module says why.
+"""
+
+import asyncio
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+import pytest
+from aiohttp import connector
+
+from evenkeel.core import blocking
+from evenkeel.devices.bigip import device as bigip_device
+from evenkeel.devices.bigip.icontrol.client import IControl
+from tests.virtual.clock import loop_time
+from tests.virtual.loop import VirtualLoop
+
+__all__ = ["pytest_asyncio_loop_factories", "virtual_time"]
+
+
+def _is_real(item: pytest.Item) -> bool:
+    return item.get_closest_marker("real_time") is not None
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The loop that each test runs in."""
+    return {"real": asyncio.new_event_loop} if _is_real(item) else {"virtual": VirtualLoop}
+
+
+class DoneAtOnce:
+    """A thread pool without threads."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def submit(self, work: Callable[..., Any], *args: Any) -> "Future[Any]":
+        """Done when this returns."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(work(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def shutdown(self, **_: Any) -> None:
+        """Nothing is running."""
+
+
+@pytest.fixture(autouse=True)
+def virtual_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Random numbers and ids are those of the test's name, clocks the loop's, and thread pools have no threads."""
+    if _is_real(request.node):
+        yield
+        return
+    rng, before = random.Random(request.node.nodeid), random.getstate()
+    random.seed(request.node.nodeid)
+    monkeypatch.setattr(os, "urandom", rng.randbytes)  # which uuid.uuid4 reads
+    monkeypatch.setattr(blocking, "ThreadPoolExecutor", DoneAtOnce)
+    monkeypatch.setattr(connector, "monotonic", loop_time)
+    monkeypatch.setattr(bigip_device, "IControl", partial(IControl, now=loop_time))
+    yield
+    random.setstate(before)
