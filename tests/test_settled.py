@@ -8,8 +8,6 @@ import pytest
 from tests.settled import findings
 
 TESTS = Path(__file__).parent
-LATER = ("tests.system.",)
-"""Their assertions after waits are still to be looked at."""
 
 WAITING = """
 import time
@@ -47,7 +45,7 @@ def test_assertions_after_waits_are_about_what_was_waited_for() -> None:
     sources = {
         ".".join(path.relative_to(TESTS.parent).with_suffix("").parts): path.read_text() for path in TESTS.rglob("*.py")
     }
-    assert [str(one) for one in findings(sources) if not one.module.startswith(LATER)] == []
+    assert [str(one) for one in findings(sources)] == []
 
 
 @pytest.mark.parametrize(

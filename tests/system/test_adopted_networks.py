@@ -14,7 +14,7 @@ from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Member
 from evenkeel.core.networks import AddressUse, DeviceAddress
 from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.records import schema
-from icontrol_emulator import Emulator
+from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.f5_networks import F5Agent
 from tests.devices.bigip.networks import balancer, network, subnet
 from tests.devices.bigip.rig import BigIpRig, Hands
@@ -120,7 +120,7 @@ async def ask(world: World, load_balancer_id: str, *, adopt: bool) -> PlanAnswer
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[AdoptionWorld]:
-    async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
+    async with emulated(*DEVICES) as emulator:
         made = AdoptionWorld(tmp_path)
         made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
         made.retire_seconds = 0.1
@@ -148,6 +148,7 @@ async def test_tenants_are_adopted_whatever_their_numbers_were_and_leave_nothing
     for tenant in TENANTS:
         answer = await ask(world, world.ids[tenant], adopt=True)
         assert not answer.problem
+        # settled: ACTIVE means that the devices hold it
         await eventually(lambda tenant=tenant: world.active(world.ids[tenant]))  # type: ignore[misc]
         assert world.numbers(tenant) == [{THEIR_NUMBERS[tenant]}] * 2
         assert world.there("net/self", tenant) == [[f"local-unit-{at}-sub-{tenant}"] for at in (0, 1)]
@@ -155,7 +156,7 @@ async def test_tenants_are_adopted_whatever_their_numbers_were_and_leave_nothing
     # a new load balancer of the tenant finds its place
     more = await world.create_in("a")
     await eventually(lambda: world.active(more))
-    assert world.numbers("a") == [{2}] * 2
+    assert world.numbers("a") == [{2}] * 2  # settled: ACTIVE means that the devices hold it
     for id_ in (more, *world.ids.values()):
         await delete(world, id_)
     for tenant in TENANTS:
@@ -172,7 +173,7 @@ async def test_a_number_that_is_in_service_is_refused_and_nothing_is_changed(wor
     await world.declare()
     served = await world.create_in("a")
     await eventually(lambda: world.active(served))
-    assert world.numbers("a") == [{1}] * 2
+    assert world.numbers("a") == [{1}] * 2  # settled: ACTIVE means that the devices hold it
     devices = [Hands(world.emulator, name) for name in DEVICES]
     for hands in devices:
         f5 = F5Agent(hands, tenant="b", prefix=ENVIRONMENT)

@@ -8,7 +8,7 @@ import pytest
 
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork, NetworkType
-from icontrol_emulator import Emulator
+from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig, Hands
 from tests.system.test_networks import AttachedWorld
 from tests.system.test_removed_partitions import DEVICES
@@ -68,7 +68,7 @@ class BadWorld(AttachedWorld):
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[BadWorld]:
-    async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
+    async with emulated(*DEVICES) as emulator:
         made = BadWorld(tmp_path)
         made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
         yield made
@@ -93,7 +93,7 @@ async def test_each_has_its_reason_and_the_others_are_served(world: BadWorld) ->
     await world.controllers["c0"].driver.accepted(changed)
     for load_balancer_id in (first, second):
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
-    assert world.there("net/vlan", "a") == [["vlan-101"]] * 2
+    assert world.there("net/vlan", "a") == [["vlan-101"]] * 2  # settled: there may never be another one
     for name in DEVICES:
         shown = await Hands(world.emulator, name).items("net/vlan", "Common")
         assert shown["hand-made"]["tag"] == 104 and "description" not in shown["hand-made"]

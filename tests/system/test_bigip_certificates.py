@@ -8,8 +8,8 @@ import pytest
 from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.ports import Device
-from icontrol_emulator import Emulator
 from tests import canary
+from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig
 from tests.key_managers.authority import INTERMEDIATE, LEAF, Issued, ec_key
 from tests.system.test_certificates import Certificates
@@ -48,7 +48,7 @@ async def manager(tmp_path: Path) -> AsyncIterator[Certificates]:
 
 @pytest.fixture
 async def world(tmp_path: Path, manager: Certificates) -> AsyncIterator[BigIpWorld]:
-    async with Emulator(devices=["bigip-1"], users={"admin": "admin"}, data_plane=False) as emulator:
+    async with emulated("bigip-1") as emulator:
         made = BigIpWorld(tmp_path)
         made.key_manager = manager
         made.rig = BigIpRig(emulator, "standalone")
@@ -65,14 +65,14 @@ async def test_a_certificate_reaches_a_bigip_survives_a_takeover_and_is_renewed_
     first = (await manager.directory.certificate(reference, ProjectId("a"))).sha256
     load_balancer_id = await world.create("a", reference)
     await eventually(lambda: world.active(load_balancer_id))
-    assert await world.holds({first})
+    assert await world.holds({first})  # settled: ACTIVE means that the devices hold it
 
     host = await world.acting(load_balancer_id)
     await world.kill(host)
     await eventually(lambda: is_served_by_another(world, load_balancer_id, host))
     await world.rename(load_balancer_id, "after a takeover")
     await eventually(lambda: world.active(load_balancer_id))
-    assert await world.holds({first})
+    assert await world.holds({first})  # settled: ACTIVE means that the devices hold it
 
     await manager.add("a", "www", Issued("www.example.org", INTERMEDIATE, ec_key()))
     second = (await manager.directory.certificate(reference, ProjectId("a"))).sha256
@@ -80,7 +80,7 @@ async def test_a_certificate_reaches_a_bigip_survives_a_takeover_and_is_renewed_
     await world.store.renewals.check_now(ProjectId("a"), reference, CERTIFICATE)
     await eventually(lambda: world.holds({second}))
     await eventually(lambda: world.active(load_balancer_id))
-    assert await world.rig.hands.items("ltm/virtual", PARTITION) == virtuals
+    assert await world.rig.hands.items("ltm/virtual", PARTITION) == virtuals  # settled: they may never change
 
     written = str(world.rig.emulator.write_log.entries()) + "".join(capfd.readouterr())
     assert canary.is_in(LEAF.key_pem()) and not canary.is_in(written.encode())

@@ -120,7 +120,7 @@ async def test_what_devices_hold_is_served_on_while_the_key_manager_is_away(worl
     await eventually(lambda: moved(world, load_balancer_id, host))
     await world.rename(load_balancer_id, "another name")
     await eventually(lambda: world.active(load_balancer_id))
-    assert world.on_device("a") == {load_balancer_id: "another name"}
+    assert world.on_device("a") == {load_balancer_id: "another name"}  # settled: ACTIVE means that the devices hold it
 
 
 async def moved(world: World, load_balancer_id: str, host: str) -> bool:
@@ -300,6 +300,7 @@ async def test_a_certificate_that_is_gone_stays_served_and_is_told_of(world: Wor
     await manager_of(world).directory.delete(ProjectId("a"), "www")
     await world.store.renewals.check_now(ProjectId("a"), "directory://a/www", CERTIFICATE)
     await eventually(lambda: told(world, "certificate_unreadable"))
+    # settled: nothing may ever change
     assert await world.active(load_balancer_id) and (await world.root(load_balancer_id)).revision == revision
     await world.rename(load_balancer_id, "another name")
     await eventually(lambda: world.active(load_balancer_id))

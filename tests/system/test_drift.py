@@ -28,7 +28,7 @@ async def serving(world: World) -> dict[str, str]:
     made = {tenant: await world.create(tenant) for tenant in TENANTS}
     for load_balancer_id in made.values():
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
-    assert len({await world.acting(lb) for lb in made.values()}) == 2
+    assert len({await world.acting(lb) for lb in made.values()}) == 2  # settled: whoever made it ACTIVE acts
     await eventually(lambda: looked_at(world) >= set(made.values()))
     return made
 
@@ -79,7 +79,7 @@ async def test_what_is_changed_by_hand_is_put_right_whoever_owns_it(world: World
         holds = world.memory.partitions[tenant].holds
         holds[load_balancer_id] = msgspec.structs.replace(holds[load_balancer_id], name="by hand")
     await eventually(lambda: everywhere(world, made))
-    assert "load_balancer_absent" not in await kinds(world)
+    assert "load_balancer_absent" not in await kinds(world)  # settled: it may never happen
 
 
 async def test_a_device_that_was_restored_is_put_right_also_where_nothing_seems_to_be_missing(world: World) -> None:
@@ -107,4 +107,4 @@ async def test_what_is_made_changed_and_deleted_is_never_called_absent(world: Wo
             change = await world.store.tenants.delete_load_balancer(load_balancer_id, cascade=True, project_id=None)
             await world.controllers["c0"].driver.accepted(change)
         await eventually(lambda: not any(map(world.on_device, TENANTS)))
-    assert "load_balancer_absent" not in await kinds(world)
+    assert "load_balancer_absent" not in await kinds(world)  # settled: it may never happen

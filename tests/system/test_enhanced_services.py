@@ -11,12 +11,14 @@ from evenkeel.core.enhanced_services import offered
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import Listener
 from evenkeel.core.ports import Device
-from icontrol_emulator import Emulator
+from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
 
 PARTITION = f"{ENVIRONMENT}_a"
+LOOK_SECONDS = 0.25
+"""Each look at the device is a connection of its own, with its handshake."""
 CODE = 'when HTTP_REQUEST { HTTP::header insert "X-Added" "yes" }'
 
 
@@ -44,7 +46,7 @@ class EnhancedWorld(World):
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[EnhancedWorld]:
-    async with Emulator(devices=["bigip-1"], users={"admin": "admin"}, data_plane=False) as emulator:
+    async with emulated("bigip-1") as emulator:
         made = EnhancedWorld(tmp_path)
         made.rig = BigIpRig(emulator, "standalone")
         made.directory = tmp_path / "esd"
@@ -79,11 +81,11 @@ async def test_changes_of_the_files_reach_the_device_and_trouble_stands_on_the_l
     )
     change = await world.store.tenants.add_listener(listener, project_id=None)
     await world.controllers["c1"].driver.accepted(change)
-    await eventually(lambda: world.has_rules("one"))
+    await eventually(lambda: world.has_rules("one"), every_seconds=LOOK_SECONDS)
     await eventually(lambda: world.active(load_balancer_id))
 
     world.write(web={"lbaas_irule": ["two", "one"]})
-    await eventually(lambda: world.has_rules("two", "one"))
+    await eventually(lambda: world.has_rules("two", "one"), every_seconds=LOOK_SECONDS)
 
     world.write()
 
@@ -91,9 +93,10 @@ async def test_changes_of_the_files_reach_the_device_and_trouble_stands_on_the_l
         return "enhanced service 'web' is in no file" in (await world.root(load_balancer_id)).status_reason
 
     await eventually(in_error)
-    assert await world.has_rules("two", "one")
+    assert await world.has_rules("two", "one")  # settled: it may never change
 
     world.write(web={"lbaas_irule": ["two"]})
-    await eventually(lambda: world.has_rules("two"))
+    await eventually(lambda: world.has_rules("two"), every_seconds=LOOK_SECONDS)
     await eventually(lambda: world.active(load_balancer_id))
+    # settled: the reason goes with the status
     assert (await world.root(load_balancer_id)).status_reason == ""

@@ -58,8 +58,9 @@ async def test_without_another_agent_the_device_is_brought_up_to_date_again(worl
     await fail_over(world, it)
 
     await eventually(lambda: world.active(it))
+    # settled: ACTIVE means that the devices hold it
     assert any(it in partition.holds for partition in world.memory.partitions.values())
-    assert (await world.root(it)).revision == 2
+    assert (await world.root(it)).revision == 2  # settled: nobody else changes it
 
 
 async def test_what_is_on_a_device_without_traffic_stays_offline(world: World) -> None:
@@ -68,7 +69,7 @@ async def test_what_is_on_a_device_without_traffic_stays_offline(world: World) -
     await eventually(lambda: world.active(it))
     await world.rename(it, "x")
     await eventually(lambda: world.active(it))
-    assert (await world.root(it)).operating_status is OperatingStatus.OFFLINE
+    assert (await world.root(it)).operating_status is OperatingStatus.OFFLINE  # settled: it may never be anything else
 
 
 async def test_an_agent_that_is_added_becomes_the_home_of_its_part(world: World) -> None:

@@ -54,6 +54,7 @@ async def test_the_largest_that_is_allowed_is_applied(tmp_path: Path) -> None:
         tree = large_tree("192.0.2.251", limits.member, limits.listener, limits.pool)
         load_balancer_id = await create(world, tree)
         await eventually(lambda: world.active(load_balancer_id))
+        # settled: ACTIVE means that the devices hold it
         assert held_members(world, load_balancer_id) == limits.member
     finally:
         await world.close()
@@ -85,6 +86,7 @@ async def test_one_that_is_larger_than_a_message_is_applied_also_by_complete_pas
         large = await create(world, tree)
         for load_balancer_id in (small, large):
             await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+        # settled: ACTIVE means that the devices hold it
         assert held_members(world, large) == MEMBERS
 
         await world.kill(await world.acting(large))  # the next owner begins with a complete pass
@@ -97,8 +99,9 @@ async def test_one_that_is_larger_than_a_message_is_applied_also_by_complete_pas
             await asyncio.gather(changes, return_exceptions=True)
         for load_balancer_id in (small, large):
             await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
+        # settled: ACTIVE means that the devices hold it
         assert held_members(world, large) == MEMBERS
-        assert not world.hub.dead
+        assert not world.hub.dead  # settled: nothing may ever be dead
     finally:
         await world.close()
 
@@ -136,9 +139,11 @@ async def test_an_agent_that_takes_no_parts_says_so_of_that_load_balancer_and_se
         await eventually(lambda: said_to_be_too_large(world, large))
         await world.rename(small, "renamed")  # the takeover's complete pass came through, and what follows does
         await eventually(lambda: world.active(small))
+        # settled: ACTIVE means that the devices hold it
         assert world.on_device(PROJECT)[small] == "renamed"
+        # settled: it may never change
         assert (held_members(world, large) == MEMBERS) if grown else (large not in world.on_device(PROJECT))
-        assert not world.hub.dead
+        assert not world.hub.dead  # settled: nothing may ever be dead
     finally:
         await world.close()
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from evenkeel.agent.service import AgentRefused
 from evenkeel.core.errors import NotFound
@@ -41,6 +40,7 @@ async def test_without_an_agent_it_waits_with_a_reason_and_is_placed_when_one_ap
     assert root.status_reason == "waiting: no agent has registered in environment sys"
     await world.start_agent("h0")
     await eventually(lambda: world.active(waiting))
+    # settled: the reason goes with the status
     assert (await world.root(waiting)).status_reason == ""
 
 
@@ -56,8 +56,9 @@ async def test_work_goes_on_with_another_agent_and_comes_home_again(world: World
     await world.vanish(home)
     await world.rename(load_balancer_id, "while nobody serves it")
     await eventually(lambda: world.active(load_balancer_id))
+    # settled: ACTIVE means that the devices hold it
     assert world.on_device("a") == {load_balancer_id: "while nobody serves it"}
-    assert await world.acting(load_balancer_id) not in ("", home)
+    assert await world.acting(load_balancer_id) not in ("", home)  # settled: whoever made it ACTIVE acts
     await world.start_agent(home)
 
     async def back_home() -> bool:
@@ -87,21 +88,20 @@ async def test_an_agent_that_stops_is_replaced_without_waiting_for_its_session_t
 
 
 async def test_a_bus_outage_costs_the_session_and_nothing_else(world: World) -> None:
-    world.controller_settings = replace(world.controller_settings, session_ttl_seconds=1.0)
     await world.start()
     load_balancer_id = await world.create("a")
     await eventually(lambda: world.active(load_balancer_id))
     world.hub.outage = True
     revision = await world.rename(load_balancer_id, "during the outage")
-    await asyncio.sleep(0)
 
     async def all_dead() -> bool:
         return not any(agent.alive for agent in await world.store.operators.agents())
 
     await eventually(all_dead)
-    assert (await world.root(load_balancer_id)).applied_revision < revision
+    assert (await world.root(load_balancer_id)).applied_revision < revision  # settled: nobody can report in an outage
     world.hub.outage = False
     await eventually(lambda: world.active(load_balancer_id))
+    # settled: ACTIVE means that the devices hold it
     assert world.on_device("a") == {load_balancer_id: "during the outage"}
 
 
@@ -140,7 +140,7 @@ async def test_what_is_deleted_goes_from_device_and_database(world: World) -> No
         return False
 
     await eventually(gone)
-    assert world.on_device("a") == {}
+    assert world.on_device("a") == {}  # settled: the row goes after the device's confirmation
 
 
 async def test_a_lost_hint_is_found_by_the_sync(world: World) -> None:
@@ -149,7 +149,7 @@ async def test_a_lost_hint_is_found_by_the_sync(world: World) -> None:
     await eventually(lambda: world.active(load_balancer_id))
     await world.store.tenants.update_load_balancer(load_balancer_id, {"name": "untold"}, project_id=None)
     await eventually(lambda: world.active(load_balancer_id))
-    assert world.on_device("a") == {load_balancer_id: "untold"}
+    assert world.on_device("a") == {load_balancer_id: "untold"}  # settled: ACTIVE means that the devices hold it
 
 
 async def test_a_twin_of_a_living_agent_is_refused_and_disturbs_nothing(world: World) -> None:
@@ -175,4 +175,5 @@ async def test_controllers_come_and_go(world: World) -> None:
     await world.rename(load_balancer_id, "nobody told anybody")
     await world.start_controller("c9")
     await eventually(lambda: world.active(load_balancer_id))
+    # settled: ACTIVE means that the devices hold it
     assert world.on_device("a") == {load_balancer_id: "nobody told anybody"}

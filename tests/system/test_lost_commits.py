@@ -103,7 +103,7 @@ async def test_a_delete_with_the_revision_of_a_lost_change_is_done_when_the_devi
         return not [row for row in await rows(world, schema.load_balancer) if row.id == lb]
 
     await eventually(removed)
-    assert world.on_device("a") == {}
+    assert world.on_device("a") == {}  # settled: the row goes after the device's confirmation
 
 
 async def rows(world: World, table: Any) -> list[Any]:
@@ -118,7 +118,7 @@ async def test_what_was_lost_is_taken_off_the_device_and_not_active_until_then(w
     copy = await copied(world)
     await world.rename(lb, "lost")
     await eventually(lambda: world.active(lb))
-    assert world.on_device("a") == {lb: "lost"}
+    assert world.on_device("a") == {lb: "lost"}  # settled: ACTIVE means that the devices hold it
     await lose(world, copy)
 
     async def noticed() -> bool:
@@ -126,7 +126,7 @@ async def test_what_was_lost_is_taken_off_the_device_and_not_active_until_then(w
 
     await eventually(noticed)
     await eventually(lambda: world.active(lb))
-    assert world.on_device("a") == {lb: "kept"}
+    assert world.on_device("a") == {lb: "kept"}  # settled: ACTIVE means that the devices hold it
 
 
 async def test_a_tenant_that_was_lost_with_all_it_had_leaves_nothing_on_the_device(world: World) -> None:
@@ -137,7 +137,7 @@ async def test_a_tenant_that_was_lost_with_all_it_had_leaves_nothing_on_the_devi
     await eventually(lambda: world.active(lost))
     await lose(world, copy)
     await eventually(lambda: not world.on_device("a"))
-    assert "shard_restored" in await kinds(world)
+    assert "shard_restored" in await kinds(world)  # settled: a shard's owner removes it
 
 
 async def orphans(world: World) -> dict[str, float | None]:
@@ -161,11 +161,11 @@ async def test_load_balancers_newer_than_the_copy_stay_for_the_grace_time_and_go
         return (await orphans(world)).keys() == lost
 
     await eventually(recorded)
-    assert world.on_device("a").keys() == {kept, *lost}
-    assert "orphan_found" in await kinds(world)
+    assert world.on_device("a").keys() == {kept, *lost}  # settled: the grace time is longer than a look
+    assert "orphan_found" in await kinds(world)  # settled: events are written with what they are about
     await eventually(lambda: len(world.on_device("a")) == 2)
-    assert kept in world.on_device("a")
-    assert (await kinds(world)).count("orphan_removed") == 2
+    assert kept in world.on_device("a")  # settled: it may never go
+    assert (await kinds(world)).count("orphan_removed") == 2  # settled: agents are answered after it is written
     (last,) = world.on_device("a").keys() - {kept}
     owners = await world.store.operators.remove_orphan(LoadBalancerId(last))
     await world.controllers["c0"].driver.look_again(owners)
@@ -189,7 +189,7 @@ async def test_nothing_goes_by_itself_without_a_grace_time(world: World) -> None
     await world.store.operators.new_history()
     await world.rename(kept, "looked at")
     await eventually(lambda: world.on_device("a").get(kept) == "looked at")
-    assert lost in world.on_device("a")
+    assert lost in world.on_device("a")  # settled: it may never go
 
 
 async def test_what_was_deleted_goes_at_once_where_a_device_still_has_it(world: World) -> None:
@@ -209,7 +209,7 @@ async def test_what_was_deleted_goes_at_once_where_a_device_still_has_it(world: 
     world.memory.partitions["a"].holds.update(held)  # a device that was away is back
     await world.store.operators.new_history()
     await eventually(lambda: world.on_device("a").keys() == {kept})
-    assert await orphans(world) == {}
+    assert await orphans(world) == {}  # settled: it may never be one
 
 
 async def test_an_operator_that_restored_the_database_has_everything_looked_at(world: World) -> None:
@@ -243,8 +243,8 @@ async def test_two_owners_of_one_epoch_are_told_apart_and_the_databases_owner_wi
     (third,) = world.tasks.keys() - world.controllers.keys()
     await world.rename(lb, "of the third")
     await eventually(lambda: world.active(lb))
-    assert world.on_device("a") == {lb: "of the third"}
-    assert await world.acting(lb) == third
+    assert world.on_device("a") == {lb: "of the third"}  # settled: ACTIVE means that the devices hold it
+    assert await world.acting(lb) == third  # settled: there is no other agent
     shard = await world.store.operators.hosting(lb)
     assert shard is not None and shard.epoch == 3 == await guard(world)
     assert "epoch_raised" in await kinds(world)

@@ -14,7 +14,7 @@ from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Subnet, Vip
 from evenkeel.core.networks import DeclaredNetwork, NetworkType
 from evenkeel.core.ports import Device
 from evenkeel.store.records import schema
-from icontrol_emulator import Emulator
+from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig
 from tests.system.test_removed_partitions import DEVICES, PairWorld, acts_elsewhere, delete, gone
 from tests.system.world import ENVIRONMENT
@@ -124,7 +124,7 @@ class AttachedWorld(PairWorld):
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[AttachedWorld]:
-    async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
+    async with emulated(*DEVICES) as emulator:
         made = AttachedWorld(tmp_path)
         made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
         made.retire_seconds = 0.1
@@ -137,6 +137,7 @@ async def test_overlapping_networks_of_two_tenants_live_and_go(world: AttachedWo
     await world.start(agents=2)
     await world.declare()
     ids = {tenant: [await world.create_in(tenant) for _ in range(2)] for tenant in TENANTS}
+    # settled: ACTIVE means that the devices hold it
     for load_balancer_id in (*ids["a"], *ids["b"]):
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
     assert world.there("net/vlan", "a") == [["vlan-101"]] * 2
@@ -162,7 +163,7 @@ async def test_overlapping_networks_of_two_tenants_live_and_go(world: AttachedWo
     await eventually(lambda: acts_elsewhere(world, ids["a"][0], owner))
     await delete(world, ids["a"][0])
     await eventually(lambda: gone(world, ids["a"][0]))
-    assert world.there("net/vlan", "a") == [["vlan-105"]] * 2
+    assert world.there("net/vlan", "a") == [["vlan-105"]] * 2  # settled: another load balancer needs it
     for load_balancer_id in (ids["a"][1], *ids["b"]):
         await delete(world, load_balancer_id)
     await eventually(lambda: world.have_partition("a") == [False, False])
@@ -200,7 +201,7 @@ async def test_a_shared_network_lives_in_common_as_long_as_anybody_uses_it(world
     await eventually(moved)
     await delete(world, ids["a"])
     await eventually(lambda: gone(world, ids["a"]))
-    assert all("vlan-180" in each for each in world.in_common())
+    assert all("vlan-180" in each for each in world.in_common())  # settled: another load balancer needs it
 
     # the operator moves it to another segment
     network = DeclaredNetwork(

@@ -5,11 +5,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from evenkeel.core.control import ShardOwner
 from evenkeel.core.plans import DevicePlan
 from evenkeel.devices.noop.memory import Partition
-from tests.system.world import ENVIRONMENT, World
+from tests.system.world import ENVIRONMENT, UNHURRIED, World
 from tests.waiting import eventually
 
 
@@ -50,6 +51,7 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
 
 
 async def test_what_devices_hold_and_no_database_knows_is_found_by_the_observer(world: World) -> None:
+    world.controller_settings = replace(world.controller_settings, **UNHURRIED)
     await world.start(agents=1)
     lb = await world.create("a")
     await eventually(lambda: world.active(lb))
@@ -74,4 +76,4 @@ async def test_what_devices_hold_and_no_database_knows_is_found_by_the_observer(
         named = [step.name for plan in answer.devices for step in plan.operations]
         return "orphan" in named and await world.store.operators.known_load_balancers(named) <= {lb}
 
-    await eventually(found, within_seconds=150.0)
+    await eventually(found, within_seconds=150.0, every_seconds=2.0)

@@ -65,6 +65,7 @@ async def test_a_load_balancer_lives_and_moves_with_agents_that_may_do_nothing_e
         await eventually(moved)
         await world.rename(load_balancer_id, "moved")
         await eventually(lambda: world.active(load_balancer_id))
+        # settled: ACTIVE means that the devices hold it
         assert world.on_device("tenant") == {load_balancer_id: "moved"}
     finally:
         await world.close()

@@ -35,6 +35,7 @@ async def test_a_device_that_no_agent_reaches_is_told_of_and_its_return_too(worl
     assert (group.reach.kind, group.reach.away, group.tenants) == ("none", ("noop",), 1)
     world.memory.reachable = True
     await eventually(lambda: at_rest(world, load_balancer_id))
+    # settled: events are written with what they are about
     assert await kinds(world) == [
         "device_unreachable",
         "device_group_unreachable",
@@ -52,7 +53,7 @@ async def test_an_agent_that_is_cut_off_alone_is_no_reason_to_call_anything_out_
     await eventually(lambda: world.active(load_balancer_id))
     host = await world.acting(load_balancer_id)
     world.views[host].cut_off = True
-    await eventually(lambda: elsewhere(world, load_balancer_id, host))
+    await eventually(lambda: elsewhere(world, load_balancer_id, host))  # settled: nothing may ever be reported
     assert not await world.store.operators.out_of_reach()
     assert not await reason(world, load_balancer_id)
     assert not await kinds(world)

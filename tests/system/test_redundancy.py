@@ -4,15 +4,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from evenkeel.core.control import Environment
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from tests.system.world import ENVIRONMENT, World
 from tests.waiting import eventually
-
-DEFAULT_TTL_SECONDS = 5.0
-"""An outage lasts until it has passed, so it is shorter than that of a world."""
 
 
 @pytest.fixture
@@ -53,11 +49,10 @@ async def test_a_killed_process_is_replaced_without_waiting_for_its_session_to_e
     await elsewhere(world, load_balancer_id, home)
     await world.rename(load_balancer_id, "by another")
     await eventually(lambda: world.active(load_balancer_id))
-    assert "agent_vanished" in await kinds(world)
+    assert "agent_vanished" in await kinds(world)  # settled: its end comes before the takeover
 
 
 async def test_an_outage_of_the_bus_moves_nothing_where_all_agents_come_back(world: World) -> None:
-    world.controller_settings = replace(world.controller_settings, session_ttl_seconds=DEFAULT_TTL_SECONDS)
     await world.start(agents=4)
     load_balancer_id, home = await served(world)
     before = await epoch(world, load_balancer_id)
@@ -79,7 +74,7 @@ async def test_an_outage_of_the_bus_moves_nothing_where_all_agents_come_back(wor
 
     await eventually(resumed)
     await world.rename(load_balancer_id, "after the outage")
-    await eventually(lambda: world.active(load_balancer_id))
+    await eventually(lambda: world.active(load_balancer_id))  # settled: nothing may ever move
     assert (await world.acting(load_balancer_id), await epoch(world, load_balancer_id)) == (home, before)
     assert "shard_taken_over" not in await kinds(world)
 
@@ -98,6 +93,7 @@ async def test_when_most_agents_fall_silent_nothing_moves_until_an_operator_resu
     shard = await world.store.operators.hosting(load_balancer_id)
     await world.store.operators.resume_environment(ENVIRONMENT)
     await elsewhere(world, load_balancer_id, home)
+    # settled: the epoch changes with the owner
     assert shard is not None and await epoch(world, load_balancer_id) == shard.epoch + 1
 
 
@@ -108,7 +104,7 @@ async def test_an_agent_that_alone_cannot_reach_the_devices_gives_its_shards_up(
     await world.rename(load_balancer_id, "by one that sees")
     await elsewhere(world, load_balancer_id, home)
     await eventually(lambda: world.active(load_balancer_id))
-    assert await world.alive(home)
+    assert await world.alive(home)  # settled: it may never end
     world.views[home].cut_off = False
 
     async def back_home() -> bool:
@@ -130,6 +126,7 @@ async def test_when_no_agent_reaches_the_devices_nothing_moves(world: World) -> 
     await eventually(all_said_so)
     world.memory.reachable = True
     await eventually(lambda: world.active(load_balancer_id))
+    # settled: nothing may ever move
     assert (await world.acting(load_balancer_id), await epoch(world, load_balancer_id)) == (home, before)
 
 
@@ -142,8 +139,8 @@ async def test_changes_wait_for_an_agent_whose_devices_are_bound_to_its_host(wor
     await eventually(lambda: world.silent(home))
     await world.start_agent(home)
     await eventually(lambda: world.active(load_balancer_id))
-    assert (await world.root(load_balancer_id)).applied_revision == revision
-    assert await world.acting(load_balancer_id) == home
+    assert (await world.root(load_balancer_id)).applied_revision == revision  # settled: nobody else changes it
+    assert await world.acting(load_balancer_id) == home  # settled: nobody else may act
 
 
 async def test_what_is_bound_to_a_host_is_rebuilt_elsewhere_once_that_is_declared_dead(world: World) -> None:
@@ -156,6 +153,7 @@ async def test_what_is_bound_to_a_host_is_rebuilt_elsewhere_once_that_is_declare
         return "agent_silent" in await kinds(world)
 
     await eventually(said_silent)
+    # settled: nobody may act yet
     assert await world.acting(load_balancer_id) == ""
     agent = next(agent for agent in await world.store.operators.agents() if agent.host == home)
     await world.store.operators.force_agent_down(agent.id, True)
@@ -182,7 +180,7 @@ async def test_shards_come_home_when_an_operator_asks_where_failback_is_manual(w
         return not due_work.groups and due_work.now_seconds > (found.session_started_at or 0.0) + 1.0
 
     await eventually(settled_and_looked_at)
-    assert await world.acting(load_balancer_id) != home
+    assert await world.acting(load_balancer_id) != home  # settled: nothing may ever move
     await world.store.operators.ask_failback(agent.id)
 
     async def back_and_ticked_off() -> bool:

@@ -13,6 +13,7 @@ from evenkeel.core.errors import NotFound
 from evenkeel.core.ports import Device
 from evenkeel.store.records import schema
 from icontrol_emulator import Emulator
+from tests.devices.bigip.emulated import emulated
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.bigip.sync.test_sync_mode import push
 from tests.system.world import ENVIRONMENT, World
@@ -62,7 +63,7 @@ class PairWorld(World):
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[PairWorld]:
-    async with Emulator(devices=list(DEVICES), ha="pair", users={"admin": "admin"}, data_plane=False) as emulator:
+    async with emulated(*DEVICES) as emulator:
         made = PairWorld(tmp_path)
         made.rig, made.emulator = BigIpRig(emulator, "pair"), emulator
         made.retire_seconds = 0.1
@@ -101,15 +102,15 @@ async def test_it_goes_with_the_last_load_balancer_and_comes_back_with_another_a
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
     await delete(world, first)
     await eventually(lambda: gone(world, first))
-    assert world.have_partition("a") == [True, True]
+    assert world.have_partition("a") == [True, True]  # settled: another load balancer needs it
     owner = await world.acting(second)
     await delete(world, second)
     await eventually(lambda: world.have_partition("a") == [False, False])
     await world.vanish(owner)
     again = await world.create("a")
     await eventually(lambda: world.active(again))
-    assert await world.acting(again) not in ("", owner)
-    assert world.have_partition("a") == [True, True]
+    assert await world.acting(again) not in ("", owner)  # settled: whoever made it ACTIVE acts
+    assert world.have_partition("a") == [True, True]  # settled: ACTIVE means that the devices hold it
 
 
 async def test_a_new_tenant_is_served_although_the_floor_is_above_its_first_epoch(world: PairWorld) -> None:
@@ -132,10 +133,10 @@ async def test_the_partition_of_a_tenant_that_the_database_lost_goes_after_the_g
     kept, lost = await world.create("a"), await world.create("b")
     for load_balancer_id in (kept, lost):
         await eventually(lambda lb=load_balancer_id: world.active(lb))  # type: ignore[misc]
-    assert world.addresses("b") == [1, 1]
+    assert world.addresses("b") == [1, 1]  # settled: ACTIVE means that the devices hold it
     (shard,) = [one for one in await world.store.operators.shards() if one.project_id == "b"]
     await world.forget(shard.id)
     await eventually(lambda: world.have_partition("b") == [False, False])
-    assert world.addresses("a") == [1, 1]
+    assert world.addresses("a") == [1, 1]  # settled: it may never change
     kinds = [event.kind for event in await world.store.operators.events(limit=1000)]
     assert "orphan_removed" in kinds

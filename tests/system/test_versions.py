@@ -79,7 +79,7 @@ async def test_a_load_balancer_lives_and_moves_whoever_is_a_version_behind(tmp_p
 
         await world.rename(first, "renamed")
         await eventually(lambda: world.active(first))
-        assert world.on_device("a") == {first: "renamed"}
+        assert world.on_device("a") == {first: "renamed"}  # settled: ACTIVE means that the devices hold it
 
         await stop(world, home)
         await eventually(lambda: moved(world, first, home))
@@ -92,7 +92,7 @@ async def test_a_load_balancer_lives_and_moves_whoever_is_a_version_behind(tmp_p
         await world.controllers["c0"].driver.accepted(change)
         await eventually(lambda: not world.on_device("a"))
         await eventually(lambda: world.active(made[1]))
-        assert not world.hub.dead
+        assert not world.hub.dead  # settled: nothing may ever be dead
     finally:
         await world.close()
 

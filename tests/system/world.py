@@ -44,6 +44,11 @@ TTL_SECONDS = 2.0
 REAL_TTL_SECONDS = 20.0
 """In real time this process may stand still for so long, and nobody who lives is taken for dead."""
 
+UNHURRIED = {
+    f"{name}_interval_seconds": 1.0 for name in ("schedule", "sweep", "homes", "suspicion", "renewal", "balance")
+}
+"""Controller settings of worlds that take minutes of virtual time."""
+
 
 class HostView(NoopGroup):
     """The device group as one host sees it: it can be cut off, and be of another reschedule mode."""

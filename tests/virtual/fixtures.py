@@ -8,6 +8,7 @@ import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -53,17 +54,25 @@ class DoneAtOnce:
         """Nothing is running."""
 
 
+@contextmanager
+def in_virtual_time(seed: str) -> Iterator[None]:
+    """Random numbers and ids are those of the seed, clocks the running loop's, and thread pools have no threads."""
+    rng, before = random.Random(seed), random.getstate()
+    random.seed(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", rng.randbytes)  # which uuid.uuid4 reads
+        patch.setattr(blocking, "ThreadPoolExecutor", DoneAtOnce)
+        patch.setattr(connector, "monotonic", loop_time)
+        patch.setattr(bigip_device, "IControl", partial(IControl, now=loop_time))
+        yield
+    random.setstate(before)
+
+
 @pytest.fixture(autouse=True)
-def virtual_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Random numbers and ids are those of the test's name, clocks the loop's, and thread pools have no threads."""
+def virtual_time(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The seed of a test is its name."""
     if _is_real(request.node):
         yield
         return
-    rng, before = random.Random(request.node.nodeid), random.getstate()
-    random.seed(request.node.nodeid)
-    monkeypatch.setattr(os, "urandom", rng.randbytes)  # which uuid.uuid4 reads
-    monkeypatch.setattr(blocking, "ThreadPoolExecutor", DoneAtOnce)
-    monkeypatch.setattr(connector, "monotonic", loop_time)
-    monkeypatch.setattr(bigip_device, "IControl", partial(IControl, now=loop_time))
-    yield
-    random.setstate(before)
+    with in_virtual_time(request.node.nodeid):
+        yield

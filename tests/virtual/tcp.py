@@ -86,7 +86,7 @@ class End(asyncio.Transport):
 
     def _take(self, item: bytes | None) -> None:
         if item is None:
-            self._lose(ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)))
+            self._end(ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET)))
         elif item == _CLOSED:
             self._at_end = True
             if not self._protocol.eof_received():
@@ -137,12 +137,12 @@ class End(asyncio.Transport):
             self._end(None)
 
     def abort(self) -> None:
+        self._force_close(None)
+
+    def _force_close(self, error: Exception | None) -> None:
+        """Called by asyncio's TLS when a handshake fails."""
         if not self._lost:
             self._send(None)
-            self._end(None)
-
-    def _lose(self, error: Exception) -> None:
-        if not self._lost:
             self._end(error)
 
     def _end(self, error: Exception | None) -> None:
