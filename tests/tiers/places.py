@@ -50,7 +50,7 @@ SLOW = {
     "services": "the servers that tests start",
     "sim": "thousands of simulated seconds",
     "store/test_query_counts.py": "little and much in the database",
-    "system": "controllers and agents that wait for each other",
+    "system": "controllers, agents and emulated devices, for minutes of virtual time",
 }
 """What ``scripts/test --quick`` leaves out, and what makes it slow."""
 
@@ -85,7 +85,10 @@ SERVERS = (
     "packaging",
     "serving",
     "services",
-    "system",
+    "system/bigip_features",
+    "system/test_network_traffic.py",
+    "system/test_parallel_networks.py",
+    "system/test_rabbitmq_users.py",
     "tracing",
     "ui",
 )
