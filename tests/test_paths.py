@@ -25,9 +25,10 @@ ACROSS = {
     "packaging": "units, images and manifests",
     "services": "the servers that tests start",
     "sim": "everything under faults in simulated time",
-    "system": "controllers and agents in one process",
+    "system": "controllers and agents in one process, in virtual time",
     "tiers": "the runner of all tests",
     "ui": "the dashboard in a browser, over whole processes",
+    "virtual": "the loop, database and connections of tests in virtual time",
 }
 """Tests of no folder in particular."""
 
