@@ -1,4 +1,4 @@
-"""Fixtures for every room: the real servers, started once per test process and only if a test asks for one."""
+"""Fixtures and rules for the tests of every room; those of servers are in :mod:`tests.services.fixtures`."""
 
 import logging
 import os
@@ -10,12 +10,12 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests import canary, log_handlers
-from tests.services import mariadb as maria
-from tests.services import postgres
-from tests.services import rabbitmq as rabbit
+from tests.services import sharing
 from tests.tiers.marks import pytest_collection as pytest_collection
 from tests.tiers.marks import pytest_collection_modifyitems as pytest_collection_modifyitems
 from tests.tiers.marks import pytest_ignore_collect as pytest_ignore_collect
+
+pytest_plugins = ["tests.services.fixtures"]
 
 _BUSY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("busy machines", _BUSY, derandomize=True)  # the same examples in every run
@@ -52,64 +52,16 @@ def pytest_runtest_makereport(
     return report
 
 
-@pytest.fixture(scope="session")
-def rabbitmq() -> Iterator[rabbit.RabbitMQ]:
-    """A running RabbitMQ. A test that stops it must start it again."""
-    if reason := rabbit.missing():
-        pytest.skip(reason)
-    server = rabbit.RabbitMQ()
-    server.start()
-    yield server
-    server.close()
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[postgres.PostgreSQL]:
-    """A running PostgreSQL. A test that stops it must start it again."""
-    if reason := postgres.missing():
-        pytest.skip(reason)
-    server = postgres.PostgreSQL()
-    server.start()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def postgresql_database(postgresql: postgres.PostgreSQL) -> Iterator[str]:
-    """The URL of an empty database of the test's own."""
-    url = postgresql.create_database()
-    yield url
-    postgresql.drop_database(url)
-
-
-@pytest.fixture(scope="session")
-def mariadb() -> Iterator[maria.MariaDB]:
-    """A running MariaDB. A test that stops it must start it again."""
-    if reason := maria.missing():
-        pytest.skip(reason)
-    server = maria.MariaDB()
-    server.start()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def mariadb_database(mariadb: maria.MariaDB) -> Iterator[str]:
-    """The URL of an empty database of the test's own."""
-    url = mariadb.create_database()
-    yield url
-    mariadb.drop_database(url)
-
-
-@pytest.fixture(scope="session")
-def galera() -> Iterator[maria.Galera]:
-    """A running Galera cluster of two nodes."""
-    if reason := maria.cluster_missing():
-        pytest.skip(reason)
-    cluster = maria.Galera()
-    cluster.start()
-    yield cluster
-    cluster.close()
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
+    """The run ends when the servers have ended that its workers shared; a server that stays is a failure."""
+    yield
+    if hasattr(session.config, "workerinput"):
+        return
+    servers = sharing.directory_of_run(session.config._tmp_path_factory, session.config)  # type: ignore[attr-defined]
+    if late := sharing.wait_until_stopped(servers):
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        print(f"\nservers that run on: {', '.join(late)}", file=sys.stderr)
 
 
 @pytest.fixture(autouse=True)

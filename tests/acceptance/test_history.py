@@ -33,12 +33,12 @@ async def run(directory: Path, broker: RabbitMQ, database: Server, url: str) -> 
 
 
 async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_postgresql(
-    tmp_path: Path, rabbitmq: RabbitMQ, postgresql: PostgreSQL, postgresql_database: str
+    tmp_path: Path, own_rabbitmq: RabbitMQ, own_postgresql: PostgreSQL, own_postgresql_database: str
 ) -> None:
-    await run(tmp_path, rabbitmq, postgresql, postgresql_database)
+    await run(tmp_path, own_rabbitmq, own_postgresql, own_postgresql_database)
 
 
 async def test_nothing_is_lost_stuck_or_stale_on_rabbitmq_and_mariadb(
-    tmp_path: Path, rabbitmq: RabbitMQ, mariadb: MariaDB, mariadb_database: str
+    tmp_path: Path, own_rabbitmq: RabbitMQ, own_mariadb: MariaDB, own_mariadb_database: str
 ) -> None:
-    await run(tmp_path, rabbitmq, mariadb, mariadb_database)
+    await run(tmp_path, own_rabbitmq, own_mariadb, own_mariadb_database)

@@ -22,12 +22,12 @@ TENANTS = 4
 
 
 @pytest.fixture
-async def cluster(tmp_path: Path, rabbitmq: RabbitMQ, postgresql_database: str) -> AsyncIterator[Cluster]:
+async def cluster(tmp_path: Path, own_rabbitmq: RabbitMQ, own_postgresql_database: str) -> AsyncIterator[Cluster]:
     made = Cluster(
         tmp_path,
         environment="acc",
-        database=postgresql_database,
-        transport_url=rabbitmq.url,
+        database=own_postgresql_database,
+        transport_url=own_rabbitmq.url,
         emulator_arguments=["--no-data-plane"],
         controller_options={"DEFAULT": {"session_ttl": 10.0, "settle_time": 3.0}},
         agent_options={"DEFAULT": {"report_interval": 2.0, "keepalive_interval": 0.5, "status_interval": 2.0}},
@@ -84,7 +84,7 @@ async def check_devices(cluster: Cluster, tenants: list[Tenant]) -> None:
 
 
 async def test_kills_of_every_part_lose_nothing_that_was_acknowledged(
-    cluster: Cluster, tenants: list[Tenant], rabbitmq: RabbitMQ, postgresql: PostgreSQL
+    cluster: Cluster, tenants: list[Tenant], own_rabbitmq: RabbitMQ, own_postgresql: PostgreSQL
 ) -> None:
     await settled(*tenants)
     stop = asyncio.Event()
@@ -111,12 +111,12 @@ async def test_kills_of_every_part_lose_nothing_that_was_acknowledged(
         await progress()
         await cluster.start_controller(2)
 
-        await asyncio.to_thread(rabbitmq.kill)
+        await asyncio.to_thread(own_rabbitmq.kill)
         await progress()  # the API needs no broker
-        await asyncio.to_thread(rabbitmq.start)
+        await asyncio.to_thread(own_rabbitmq.start)
 
-        await asyncio.to_thread(postgresql.kill)
-        await asyncio.to_thread(postgresql.start)
+        await asyncio.to_thread(own_postgresql.kill)
+        await asyncio.to_thread(own_postgresql.start)
         await progress()
         await cluster.start_agent(victim)
         await progress()

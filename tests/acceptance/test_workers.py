@@ -13,7 +13,7 @@ import pytest
 from evenkeel.cli.client import API
 from evenkeel.demo.cluster import Cluster, controller_name
 from tests.acceptance.tenant import LIMIT_SECONDS, Tenant, session, settled
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.rabbitmq import SharedRabbitMQ
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.timeout(900)]
@@ -25,7 +25,7 @@ ANSWERS = 10
 
 
 @pytest.fixture
-async def cluster(tmp_path: Path, rabbitmq: RabbitMQ, postgresql_database: str) -> AsyncIterator[Cluster]:
+async def cluster(tmp_path: Path, rabbitmq: SharedRabbitMQ, postgresql_database: str) -> AsyncIterator[Cluster]:
     made = Cluster(
         tmp_path,
         environment="work",

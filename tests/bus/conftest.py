@@ -8,7 +8,7 @@ import pytest
 
 from tests.bus.patience import be_patient
 from tests.bus.transports import Amqp, Embedded, Memory, Transport
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.rabbitmq import RabbitMQ, SharedRabbitMQ
 
 
 @pytest.fixture
@@ -18,10 +18,15 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def broker(rabbitmq: RabbitMQ, patience: None) -> RabbitMQ:
-    """RabbitMQ, running whatever the test before did to it."""
-    rabbitmq.start()
+def broker(rabbitmq: SharedRabbitMQ, patience: None) -> SharedRabbitMQ:
+    """A virtual host of RabbitMQ."""
     return rabbitmq
+
+
+@pytest.fixture
+def own_broker(own_rabbitmq: RabbitMQ, patience: None) -> RabbitMQ:
+    """A RabbitMQ that the test may stop."""
+    return own_rabbitmq
 
 
 @pytest.fixture(params=["memory", "embedded", pytest.param("amqp", marks=pytest.mark.services)])
@@ -48,8 +53,16 @@ async def embedded(patience: None) -> AsyncIterator[Embedded]:
 
 
 @pytest.fixture
-async def amqp(broker: RabbitMQ) -> AsyncIterator[Amqp]:
+async def amqp(broker: SharedRabbitMQ) -> AsyncIterator[Amqp]:
     """RabbitMQ alone."""
     opened = Amqp(broker.url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def own_amqp(own_broker: RabbitMQ) -> AsyncIterator[Amqp]:
+    """A RabbitMQ that the test may stop."""
+    opened = Amqp(own_broker.url)
     yield opened
     await opened.close()

@@ -1,6 +1,7 @@
 """A real Heat makes, changes, shows and deletes all ``OS::Octavia::*`` resources, in a cloud without Neutron."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from tests.cloud.conftest import IN_A_CLOUD
 from tests.cloud.heat_stacks import Template, operator, tenant
 from tests.services import heat
 from tests.services.installation import NotInstallable
-from tests.services.mariadb import MariaDB
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.mariadb import SharedMariaDB
+from tests.services.rabbitmq import SharedRabbitMQ
 
 pytestmark = IN_A_CLOUD
 STACK_SECONDS = 300
@@ -20,12 +21,17 @@ POLL_SECONDS = 0.3
 
 
 @pytest.fixture(scope="module", autouse=True)
-def orchestration(cloud: Cloud, rabbitmq: RabbitMQ, mariadb: MariaDB) -> Iterator[None]:
+def orchestration(cloud: Cloud, rabbitmq_node: SharedRabbitMQ, mariadb: SharedMariaDB) -> Iterator[None]:
     """Heat, in the catalogue."""
     try:
         venv = heat.installed()
     except NotInstallable as error:
         pytest.skip(str(error))
+    with rabbitmq_node.virtual_host() as host:
+        yield from orchestrated(venv, cloud, host.url, mariadb)
+
+
+def orchestrated(venv: Path, cloud: Cloud, bus: str, mariadb: SharedMariaDB) -> Iterator[None]:
     with cloud.connection(ADMIN) as admin:
         token, project_id = admin.auth_token, admin.current_project_id
     database = mariadb.create_database()
@@ -33,7 +39,7 @@ def orchestration(cloud: Cloud, rabbitmq: RabbitMQ, mariadb: MariaDB) -> Iterato
         venv,
         cloud.keystone,
         database=database,
-        bus=rabbitmq.url,
+        bus=bus,
         region=cloud.region,
         token=token,
         project_id=project_id,

@@ -11,7 +11,7 @@ from evenkeel.core.errors import StoreUnavailable
 from evenkeel.store.migrations import revisions
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import open_store
-from tests.services.postgres import PostgreSQL
+from tests.services.postgres import SharedPostgreSQL
 
 NEWEST = revisions()[-1]
 
@@ -52,7 +52,7 @@ def test_a_database_out_of_reach_and_a_wrong_configuration(tmp_path: Path, capsy
 
 @pytest.mark.services
 async def test_a_controllers_user_needs_no_rights_to_change_tables(
-    postgresql: PostgreSQL, postgresql_database: str, tmp_path: Path
+    postgresql: SharedPostgreSQL, postgresql_database: str, tmp_path: Path
 ) -> None:
     def sql(statement: str) -> None:
         psql = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", postgresql_database, "-c", statement]

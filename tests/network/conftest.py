@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from keystoneauth1.noauth import NoAuth
@@ -20,7 +21,7 @@ NEEDS_NEUTRON = [
 
 
 @pytest.fixture(scope="session")
-def neutron_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NeutronPlace]:
+def neutron_place(shared_servers: Path) -> Iterator[NeutronPlace]:
     """A running Neutron; ``EVENKEEL_TEST_NEUTRON_URL`` names one that is there (and asks nobody who they are), and
     ``EVENKEEL_TEST_NEUTRON_BUS`` its message bus. Else one is started, and the first time installed: some minutes."""
     if given := os.environ.get("EVENKEEL_TEST_NEUTRON_URL"):
@@ -28,10 +29,8 @@ def neutron_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NeutronP
         return
     if reason := mariadb.missing():
         pytest.skip(reason)
-    base = tmp_path_factory.getbasetemp()
-    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     try:
-        with shared_neutron(run / "neutron") as place:
+        with shared_neutron(shared_servers) as place:
             yield place
     except NotInstallable as error:
         pytest.skip(str(error))

@@ -5,14 +5,19 @@ say what it needs shows.
 """
 
 import contextlib
-import itertools
 import os
 import shutil
 import subprocess
 import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, Self
 
-from tests.services.process import Server, ServiceFailed, free_port, unprivileged_user
+from tests.services.process import Server, ServiceFailed, free_port, run_tool, unprivileged_user
+from tests.services.sharing import shared
+from tests.services.templates import make_or_copy
 
 USER = "evenkeel"
 PASSWORD = "s3cret-of-the-database"
@@ -22,13 +27,14 @@ _USERS = ("mysql", "nobody")
 _SETTINGS = {
     "bind-address": "127.0.0.1",
     "skip-name-resolve": "1",
-    "max-connections": "300",
+    "max-connections": "600",
     "innodb-flush-log-at-trx-commit": "2",  # what was committed survives the server's death, not the machine's
     "innodb-doublewrite": "0",
     "innodb-buffer-pool-size": "64M",
     "innodb-log-file-size": "32M",
     "innodb-fast-shutdown": "1",
 }
+_INSTALL = ("--skip-test-db", "--auth-root-authentication-method=normal", "--innodb-log-file-size=32M")
 
 
 def _program(name: str) -> str | None:
@@ -44,40 +50,20 @@ def missing() -> str:
     return ""
 
 
-class MariaDB(Server):
-    """One server. ``url`` stays the same over restarts. ``settings`` are added to the server's command line."""
+class Databases:
+    """Databases of a running server, which listens on ``port`` and, for its owner, on the socket in its ``home``."""
 
-    def __init__(self, settings: dict[str, str] | None = None) -> None:
-        if reason := missing():
-            raise ServiceFailed(reason)
-        super().__init__("evenkeel-mariadb-", _USERS)
-        self._data = self._home / "data"
-        self._names = itertools.count(1)
-        self._settings = _SETTINGS | (settings or {})
+    port: int
+    home: Path
 
     @property
     def url(self) -> str:
         """The server's own database ``mysql``; tests take :meth:`create_database`."""
         return self._url("mysql")
 
-    def start(self, *more: str) -> None:
-        """Start and wait until clients are served; nothing to do if it runs. ``more`` are arguments of this start."""
-        if self.running:
-            return
-        if not self._data.exists():
-            self._initialise()
-        options = [f"--{name}={value}" for name, value in self._settings.items()]
-        command = [
-            *(_SERVER, "--no-defaults", f"--datadir={self._data}", f"--tmpdir={self._home}"),
-            *(f"--socket={self._socket}", f"--port={self.port}", f"--pid-file={self._home / 'pid'}"),
-            *(*options, *more),
-        ]
-        self._begin(command)
-        self._grant_when_it_may()
-
     def create_database(self) -> str:
         """The URL of a new, empty database. Takes some ten milliseconds; may be called inside a running loop."""
-        name = f"test_{os.getpid()}_{next(self._names)}"
+        name = f"test_{uuid.uuid4().hex}"
         self.sql(f"CREATE DATABASE {name}")
         return self._url(name)
 
@@ -94,14 +80,68 @@ class MariaDB(Server):
     def sql(self, statements: str) -> str:
         """Run statements as the server's owner; what they answer, without headings."""
         arguments = ("--no-defaults", f"--socket={self._socket}", "--user=root", "--batch", "--skip-column-names")
-        return self._run("mariadb", *arguments, "--force", f"--execute={statements}")
+        command = ("mariadb", *arguments, "--force", f"--execute={statements}")
+        return run_tool(command, env=_environment(self.home), cwd=self.home)
 
     @property
     def _socket(self) -> Path:
-        return self._home / "socket"
+        return self.home / "socket"
 
     def _url(self, database: str) -> str:
         return f"mysql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{database}"
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), "PATH": _PATH, "LANG": "C.UTF-8", "TZ": "UTC"}
+
+
+class SharedMariaDB(Databases):
+    """The server, or a node of the cluster, of all workers of a run: nobody stops or configures it."""
+
+    def __init__(self, place: dict[str, Any]) -> None:
+        self.port = place["port"]
+        self.home = Path(place["home"])
+
+    @classmethod
+    @contextmanager
+    def opened(cls, servers: Path) -> Iterator[Self]:
+        """``servers``: :func:`tests.services.sharing.directory_of_run`."""
+        with shared(servers, start_mariadb, start_seconds=MariaDB.start_seconds) as place:
+            yield cls(place)
+
+
+def start_mariadb(stack: ExitStack, _servers: Path) -> dict[str, Any]:
+    """Started by the keeper of a run."""
+    server = MariaDB()
+    stack.callback(server.close)
+    server.start()
+    return {"homes": [str(server.home)], "home": str(server.home), "port": server.port}
+
+
+class MariaDB(Databases, Server):
+    """One server of its user's own. ``url`` stays the same over restarts. ``settings`` go to its command line, too."""
+
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        if reason := missing():
+            raise ServiceFailed(reason)
+        super().__init__("evenkeel-mariadb-", _USERS)
+        self._data = self._home / "data"
+        self._settings = _SETTINGS | (settings or {})
+
+    def start(self, *more: str) -> None:
+        """Start and wait until clients are served; nothing to do if it runs. ``more`` are arguments of this start."""
+        if self.running:
+            return
+        if not self._data.exists():
+            self._initialise()
+        options = [f"--{name}={value}" for name, value in self._settings.items()]
+        command = [
+            *(_SERVER, "--no-defaults", f"--datadir={self._data}", f"--tmpdir={self._home}"),
+            *(f"--socket={self._socket}", f"--port={self.port}", f"--pid-file={self._home / 'pid'}"),
+            *(*options, *more),
+        ]
+        self._begin(command)
+        self._grant_when_it_may()
 
     def _grant_when_it_may(self) -> None:
         """A node of a cluster answers before it takes statements."""
@@ -125,15 +165,15 @@ class MariaDB(Server):
         return subprocess.run(command, env=self._environment(), check=False, capture_output=True).returncode == 0
 
     def _initialise(self) -> None:
-        self._run(
-            "mariadb-install-db",
-            *("--no-defaults", f"--datadir={self._data}", f"--tmpdir={self._home}", "--skip-test-db"),
-            *("--auth-root-authentication-method=normal", "--innodb-log-file-size=32M"),
-            user=self._user,
-        )
+        def make() -> None:
+            places = (f"--datadir={self._data}", f"--tmpdir={self._home}")
+            self._run("mariadb-install-db", "--no-defaults", *places, *_INSTALL, user=self._user)
+
+        arguments = (str(self._user), *_INSTALL)
+        make_or_copy(self._data, make, program=Path(_program(_SERVER) or _SERVER), arguments=arguments)
 
     def _environment(self) -> dict[str, str]:
-        return {"HOME": str(self._home), "PATH": _PATH, "LANG": "C.UTF-8", "TZ": "UTC"}
+        return _environment(self._home)
 
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
@@ -148,8 +188,41 @@ def cluster_missing() -> str:
     return ""
 
 
+def _at_each(nodes: tuple[Databases, ...]) -> tuple[str, ...]:
+    """The URLs of a new, empty database, one by each node."""
+    url = nodes[0].create_database()
+    return tuple(node.url.replace("/mysql", f"/{url.rpartition('/')[2]}") for node in nodes)
+
+
+class SharedGalera:
+    """The cluster of all workers of a run: nobody stops or configures its nodes."""
+
+    def __init__(self, places: list[dict[str, Any]]) -> None:
+        self.nodes = tuple(SharedMariaDB(place) for place in places)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, servers: Path) -> Iterator[Self]:
+        """``servers``: :func:`tests.services.sharing.directory_of_run`."""
+        with shared(servers, start_galera, start_seconds=2 * MariaDB.start_seconds) as place:
+            yield cls(place["nodes"])
+
+    def create_database(self) -> tuple[str, ...]:
+        """The URLs of a new, empty database, one by each node."""
+        return _at_each(self.nodes)
+
+
+def start_galera(stack: ExitStack, _servers: Path) -> dict[str, Any]:
+    """Started by the keeper of a run."""
+    cluster = Galera()
+    stack.callback(cluster.close)
+    cluster.start()
+    nodes = [{"home": str(node.home), "port": node.port} for node in cluster.nodes]
+    return {"homes": [node["home"] for node in nodes], "nodes": nodes}
+
+
 class Galera:
-    """A Galera cluster of two nodes, both of which take writes."""
+    """A Galera cluster of two nodes, both of which take writes, of its user's own."""
 
     def __init__(self) -> None:
         ports = [free_port() for _ in range(2)]
@@ -168,8 +241,7 @@ class Galera:
 
     def create_database(self) -> tuple[str, ...]:
         """The URLs of a new, empty database, one by each node."""
-        url = self.nodes[0].create_database()
-        return tuple(node.url.replace("/mysql", f"/{url.rpartition('/')[2]}") for node in self.nodes)
+        return _at_each(self.nodes)
 
 
 def _node_settings(port: int, first_port: int) -> dict[str, str]:

@@ -1,27 +1,34 @@
 """A PostgreSQL of our own, without fsync, in a temporary directory; every test takes a fresh database of it."""
 
 import contextlib
-import itertools
 import os
 import shutil
 import signal
 import subprocess
 import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, Self
 
 import trustme
 
-from tests.services.process import Server, ServiceFailed, unprivileged_user
+from tests.services.process import Server, ServiceFailed, run_tool, unprivileged_user
+from tests.services.sharing import shared
+from tests.services.templates import make_or_copy
 
 _USERS = ("postgres", "nobody")
 _SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
-    "max_connections": "200",
+    "max_connections": "400",
     "shared_buffers": "64MB",
     "listen_addresses": "127.0.0.1",
     "autovacuum": "off",
 }
+_INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
+_DROP_SECONDS = 180.0
 
 
 def binaries() -> Path | None:
@@ -47,8 +54,64 @@ def _is_gone(pid: int) -> bool:
         return True
 
 
-class PostgreSQL(Server):
-    """One server. ``url`` stays the same over restarts."""
+class Databases:
+    """Databases of a running server at ``port``."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        """The server's own database ``postgres``; tests take :meth:`create_database`."""
+        return self._url("postgres")
+
+    def create_database(self) -> str:
+        """The URL of a new, empty database. Takes some ten milliseconds; may be called inside a running loop."""
+        name = f"test_{uuid.uuid4().hex}"
+        self._sql(f"CREATE DATABASE {name}")
+        return self._url(name)
+
+    def drop_database(self, url: str) -> None:
+        """Remove a database that :meth:`create_database` made, whoever is still connected."""
+        give_up_at = time.monotonic() + _DROP_SECONDS
+        while True:
+            try:
+                return self._sql(f"DROP DATABASE IF EXISTS {url.rpartition('/')[2]} WITH (FORCE)")
+            except ServiceFailed as failure:  # those whom it disconnects have five seconds to go
+                if "being accessed by other users" not in str(failure) or time.monotonic() > give_up_at:
+                    raise
+
+    def _url(self, database: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def _sql(self, statement: str) -> None:
+        psql = ("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.url, "-c", statement)
+        run_tool(psql, env={"PATH": f"{binaries()}:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/"}, cwd=Path("/"))
+
+
+class SharedPostgreSQL(Databases):
+    """The server of all workers of a run: nobody stops or configures it."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    @classmethod
+    @contextmanager
+    def opened(cls, servers: Path) -> Iterator[Self]:
+        """``servers``: :func:`tests.services.sharing.directory_of_run`."""
+        with shared(servers, start_postgresql, start_seconds=PostgreSQL.start_seconds) as place:
+            yield cls(place["port"])
+
+
+def start_postgresql(stack: ExitStack, _servers: Path) -> dict[str, Any]:
+    """Started by the keeper of a run."""
+    server = PostgreSQL()
+    stack.callback(server.close)
+    server.start()
+    return {"homes": [str(server.home)], "port": server.port}
+
+
+class PostgreSQL(Databases, Server):
+    """One server of its user's own. ``url`` stays the same over restarts."""
 
     stop_signal = signal.SIGINT  # fast mode: clients are disconnected
 
@@ -60,13 +123,7 @@ class PostgreSQL(Server):
         super().__init__("evenkeel-postgresql-", _USERS)
         self._bin = found
         self._data = self._home / "data"
-        self._names = itertools.count(1)
         self._settings = {**_SETTINGS, **settings}
-
-    @property
-    def url(self) -> str:
-        """The server's own database ``postgres``; tests take :meth:`create_database`."""
-        return self._url("postgres")
 
     def start(self) -> None:
         """Start and wait until clients are served; nothing to do if it runs."""
@@ -97,22 +154,6 @@ class PostgreSQL(Server):
         pid = self._process.pid
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
-    def create_database(self) -> str:
-        """The URL of a new, empty database. Takes some ten milliseconds; may be called inside a running loop."""
-        name = f"test_{os.getpid()}_{next(self._names)}"
-        self._sql(f"CREATE DATABASE {name}")
-        return self._url(name)
-
-    def drop_database(self, url: str) -> None:
-        """Remove a database that :meth:`create_database` made, whoever is still connected."""
-        give_up_at = time.monotonic() + self.start_seconds
-        while True:
-            try:
-                return self._sql(f"DROP DATABASE IF EXISTS {url.rpartition('/')[2]} WITH (FORCE)")
-            except ServiceFailed as failure:  # those whom it disconnects have five seconds to go
-                if "being accessed by other users" not in str(failure) or time.monotonic() > give_up_at:
-                    raise
-
     def use_certificate(self, leaf: trustme.LeafCert | None) -> None:
         """Serve TLS with it, beside connections without TLS; None: no TLS any more."""
         if leaf is None:
@@ -128,23 +169,15 @@ class PostgreSQL(Server):
             self._sql("ALTER SYSTEM SET ssl = on")
         self._sql("SELECT pg_reload_conf()")
 
-    def _url(self, database: str) -> str:
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
-
-    def _sql(self, statement: str) -> None:
-        self._tool("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.url, "-c", statement)
-
     def _serves(self) -> bool:
         command = [str(self._bin / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         return subprocess.run(command, env=self._environment(), check=False).returncode == 0
 
     def _initialise(self) -> None:
-        self._tool(
-            "initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N"
-        )
+        def make() -> None:
+            self._run(self._bin / "initdb", "-D", str(self._data), *_INITDB, user=self._user)
 
-    def _tool(self, program: str, *arguments: str) -> None:
-        self._run(self._bin / program, *arguments, user=self._user)
+        make_or_copy(self._data, make, program=self._bin / "initdb", arguments=(str(self._user), *_INITDB))
 
     def _environment(self) -> dict[str, str]:
         return {"HOME": str(self._home), "PATH": f"{self._bin}:/usr/bin:/bin", "LANG": "C.UTF-8", "PGTZ": "UTC"}

@@ -128,6 +128,33 @@ def _as_user(user: str | None) -> dict[str, Any]:
     return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
 
+def run_tool(
+    command: Sequence[str | Path],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    user: str | None = None,
+    timeout_seconds: float = 180.0,
+    text: str | None = None,
+) -> str:
+    """The standard output of a server's tool; ``text`` is its standard input. Raises :class:`ServiceFailed` with the
+    end of its output if it fails."""
+    outcome: subprocess.CompletedProcess[str] = subprocess.run(
+        [str(word) for word in command],
+        env=dict(env),
+        cwd=cwd,
+        **_as_user(user),
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=timeout_seconds,
+        check=False,
+    )
+    if outcome.returncode:
+        raise ServiceFailed(f"{Path(command[0]).name} failed:\n{(outcome.stdout + outcome.stderr)[-2000:]}")
+    return outcome.stdout
+
+
 def _die_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -174,6 +201,8 @@ class Server(abc.ABC):
     def __init__(self, prefix: str, users: Sequence[str] = ()) -> None:
         self._user = unprivileged_user(users) if os.getuid() == 0 else None
         self._home = temporary_home(prefix)
+        self.home = self._home
+        """The directory of its data and logs."""
         self._log = self._home / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
         self.port = free_port()
@@ -233,19 +262,13 @@ class Server(abc.ABC):
 
     def _run(self, program: str | Path, *arguments: str, user: str | None = None) -> str:
         """What one of its tools answers. Raises :class:`ServiceFailed`."""
-        outcome: subprocess.CompletedProcess[str] = subprocess.run(
-            [str(program), *arguments],
+        return run_tool(
+            [program, *arguments],
             env=self._environment(),
             cwd=self._home,
-            **_as_user(user),
-            capture_output=True,
-            text=True,
-            timeout=self.start_seconds,
-            check=False,
+            user=user,
+            timeout_seconds=self.start_seconds,
         )
-        if outcome.returncode:
-            raise ServiceFailed(f"{Path(program).name} failed:\n{(outcome.stdout + outcome.stderr)[-2000:]}")
-        return outcome.stdout
 
     @abc.abstractmethod
     def _serves(self) -> bool:

@@ -14,17 +14,17 @@ from tests.services.rabbitmq import RabbitMQ
 pytestmark = pytest.mark.services
 
 
-async def test_rabbitmq_keeps_a_durable_queue_over_kill_and_loses_it_when_wiped(rabbitmq: RabbitMQ) -> None:
+async def test_rabbitmq_keeps_a_durable_queue_over_kill_and_loses_it_when_wiped(own_rabbitmq: RabbitMQ) -> None:
     queue = f"durable-{os.getpid()}"
-    await _declare(rabbitmq.url, queue, passive=False)
-    rabbitmq.kill()
-    await asyncio.to_thread(rabbitmq.start)
-    await _declare(rabbitmq.url, queue, passive=True)
-    rabbitmq.stop()
-    rabbitmq.wipe()
-    rabbitmq.start()
+    await _declare(own_rabbitmq.url, queue, passive=False)
+    own_rabbitmq.kill()
+    await asyncio.to_thread(own_rabbitmq.start)
+    await _declare(own_rabbitmq.url, queue, passive=True)
+    own_rabbitmq.stop()
+    own_rabbitmq.wipe()
+    own_rabbitmq.start()
     with pytest.raises(aio_pika.exceptions.ChannelNotFoundEntity):
-        await _declare(rabbitmq.url, queue, passive=True)
+        await _declare(own_rabbitmq.url, queue, passive=True)
 
 
 async def _declare(url: str, queue: str, *, passive: bool) -> None:
@@ -33,26 +33,26 @@ async def _declare(url: str, queue: str, *, passive: bool) -> None:
         await channel.declare_queue(queue, durable=True, passive=passive, arguments={"x-queue-type": "quorum"})
 
 
-async def test_postgresql_gives_each_caller_an_empty_database_and_survives_kill(postgresql: PostgreSQL) -> None:
-    first, second = postgresql.create_database(), postgresql.create_database()
+async def test_postgresql_gives_each_caller_an_empty_database_and_survives_kill(own_postgresql: PostgreSQL) -> None:
+    first, second = own_postgresql.create_database(), own_postgresql.create_database()
     await _execute(first, "CREATE TABLE marked (id int)")
     assert await _tables(second) == []
-    postgresql.kill()
-    await asyncio.to_thread(postgresql.start)
+    own_postgresql.kill()
+    await asyncio.to_thread(own_postgresql.start)
     assert await _tables(first) == ["marked"]
-    postgresql.drop_database(first)
-    postgresql.drop_database(second)
+    own_postgresql.drop_database(first)
+    own_postgresql.drop_database(second)
 
 
-async def test_mariadb_gives_each_caller_an_empty_database_and_survives_kill(mariadb: MariaDB) -> None:
-    first, second = mariadb.create_database(), mariadb.create_database()
-    mariadb.sql(f"CREATE TABLE {first.rpartition('/')[2]}.marked (id int) ENGINE=InnoDB")
-    mariadb.kill()
-    await asyncio.to_thread(mariadb.start)
-    assert mariadb.sql(f"SHOW TABLES IN {first.rpartition('/')[2]}").split() == ["marked"]
-    assert mariadb.sql(f"SHOW TABLES IN {second.rpartition('/')[2]}") == ""
-    mariadb.drop_database(first)
-    mariadb.drop_database(second)
+async def test_mariadb_gives_each_caller_an_empty_database_and_survives_kill(own_mariadb: MariaDB) -> None:
+    first, second = own_mariadb.create_database(), own_mariadb.create_database()
+    own_mariadb.sql(f"CREATE TABLE {first.rpartition('/')[2]}.marked (id int) ENGINE=InnoDB")
+    own_mariadb.kill()
+    await asyncio.to_thread(own_mariadb.start)
+    assert own_mariadb.sql(f"SHOW TABLES IN {first.rpartition('/')[2]}").split() == ["marked"]
+    assert own_mariadb.sql(f"SHOW TABLES IN {second.rpartition('/')[2]}") == ""
+    own_mariadb.drop_database(first)
+    own_mariadb.drop_database(second)
 
 
 async def _execute(url: str, statement: str) -> None:

@@ -1,4 +1,8 @@
-"""Every test of the store runs on SQLite, on a real PostgreSQL and on a real MariaDB."""
+"""The databases of the store's tests: SQLite, a real PostgreSQL and a real MariaDB.
+
+Rules that do not depend on the dialect run on :data:`RULES_ON`, which their folder or module chooses with
+:func:`databases`; whatever uses locks, snapshots, migrations or SQL of its own runs on all three.
+"""
 
 import asyncio
 import shutil
@@ -15,11 +19,17 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.ownership.histories import ensure_history
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
-from tests.services.mariadb import Galera, MariaDB
-from tests.services.postgres import PostgreSQL
+from tests.services.mariadb import SharedGalera, SharedMariaDB
+from tests.services.postgres import SharedPostgreSQL
 from tests.store.patience import patient
 
-BACKENDS = ("sqlite", *(pytest.param(name, marks=pytest.mark.services) for name in ("postgresql", "mariadb")))
+_POSTGRESQL, _MARIADB = (pytest.param(name, marks=pytest.mark.services) for name in ("postgresql", "mariadb"))
+BACKENDS = ("sqlite", _POSTGRESQL, _MARIADB)
+RULES_ON = ("sqlite", _POSTGRESQL)
+ON_ALL = pytest.mark.parametrize("backend", BACKENDS, indirect=True)
+"""For a race, among tests that otherwise run on :data:`RULES_ON`."""
+COUNTED_ON = (_POSTGRESQL,)
+"""For numbers of statements, which are nearly the same on each."""
 WITH_GALERA = (*BACKENDS, pytest.param("galera", marks=pytest.mark.services))
 """For modules whose tests use :func:`other_store`: it is on the other node of the cluster."""
 
@@ -31,11 +41,18 @@ def patience() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> str:
-    """Which database."""
-    kind: str = request.param
-    return kind
+def databases(*kinds: Any) -> Any:
+    """The fixture ``backend``: the databases on which the tests of a folder or module run, one after the other."""
+
+    @pytest.fixture(params=kinds)
+    def backend(request: pytest.FixtureRequest) -> str:
+        kind: str = request.param
+        return kind
+
+    return backend
+
+
+backend = databases(*BACKENDS)
 
 
 @pytest.fixture
@@ -56,7 +73,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgresql_template(postgresql: PostgreSQL) -> str:
+def postgresql_template(postgresql: SharedPostgreSQL) -> str:
     """A database with all tables, emptied for each test."""
     url = postgresql.create_database()
     asyncio.run(make_tables(url))
@@ -64,7 +81,7 @@ def postgresql_template(postgresql: PostgreSQL) -> str:
 
 
 @pytest.fixture(scope="session")
-def mariadb_template(mariadb: MariaDB) -> str:
+def mariadb_template(mariadb: SharedMariaDB) -> str:
     """As :func:`postgresql_template`."""
     url = mariadb.create_database()
     asyncio.run(make_tables(url))
@@ -72,7 +89,7 @@ def mariadb_template(mariadb: MariaDB) -> str:
 
 
 @pytest.fixture(scope="session")
-def galera_template(galera: Galera) -> tuple[str, ...]:
+def galera_template(galera: SharedGalera) -> tuple[str, ...]:
     """As :func:`postgresql_template`, by each node."""
     urls = galera.create_database()
     asyncio.run(make_tables(urls[0]))

@@ -29,6 +29,7 @@ from evenkeel.store.records.rows import row_of
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.writing.certificates import certificate_id
 from tests.store.conftest import empty
+from tests.waiting import eventually
 
 TTL_SECONDS = 600.0
 """No session expires by itself while a test runs: see :meth:`World.expire`."""
@@ -45,12 +46,14 @@ WAITING = {
     "postgresql": (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     ),
-    # of the whole server; what innodb_trx says is never renewed while one keeps asking
     "mariadb": (
-        "SELECT CAST(variable_value AS INTEGER) FROM information_schema.global_status"
-        " WHERE variable_name = 'INNODB_ROW_LOCK_CURRENT_WAITS'"
+        "SELECT count(*) FROM information_schema.innodb_trx AS t"
+        " JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id"
+        " WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()"
     ),
 }
+LOCK_POLL_SECONDS = 0.25
+"""MariaDB renews ``innodb_trx`` only for a query that comes 0.1 s or more after the last one, whoever sent that."""
 
 
 class World:
@@ -221,10 +224,14 @@ class World:
         found = sorted(await self.rows(schema.event), key=lambda row: row.id)
         return [row for row in found if not kinds or row.kind in kinds]
 
-    async def somebody_waits_for_a_lock(self) -> bool:
-        """On a server: a statement of this database is blocked by another transaction."""
+    async def until_a_lock_is_waited_for(self) -> None:
+        """On a server: wait until a statement of this database is blocked by another transaction."""
         query = text(WAITING[self.db.sync_engines()[0].dialect.name])
-        return bool(await self.db.read(lambda c: c.scalar(query)))
+
+        async def is_blocked() -> bool:
+            return bool(await self.db.read(lambda c: c.scalar(query)))
+
+        await eventually(is_blocked, every_seconds=LOCK_POLL_SECONDS)
 
 
 def registration(agent_id: str, **changes: Any) -> Register:

@@ -9,7 +9,7 @@ import pytest
 
 from evenkeel.core.control import Environment
 from evenkeel.store.sql_store import open_store
-from tests.services.mariadb import MariaDB
+from tests.services.mariadb import SharedMariaDB
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "maintain.md"
 
@@ -62,7 +62,7 @@ async def test_postgresql(postgresql_database: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.services
-async def test_mariadb(mariadb: MariaDB, mariadb_database: str, tmp_path: Path) -> None:
+async def test_mariadb(mariadb: SharedMariaDB, mariadb_database: str, tmp_path: Path) -> None:
     await _add(mariadb_database, "before")
     (tmp_path / ".my.cnf").write_text(f"[client]\nhost=127.0.0.1\nport={mariadb.port}\nuser=root\n")
     name = mariadb_database.rpartition("/")[2].partition("?")[0]

@@ -4,22 +4,17 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from evenkeel.core.control import ListQuery
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import L7Policy, Listener, LoadBalancer, Pool
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, create, l7policy, listener, member, placed, pool, tree, vip
-from tests.store.conftest import WITH_GALERA
+from tests.store.conftest import WITH_GALERA, databases
 
 MANY = 50
 
 
-@pytest.fixture(params=WITH_GALERA)
-def backend(request: pytest.FixtureRequest) -> str:
-    """Which database; the controllers are at both nodes of a cluster."""
-    return str(request.param)
+backend = databases(*WITH_GALERA)
 
 
 async def both(store: SqlStore, other: SqlStore, ask: Any) -> list[Any]:

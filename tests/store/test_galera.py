@@ -15,7 +15,7 @@ from evenkeel.core.model import LoadBalancer
 from evenkeel.store.engine.database import open_database
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore, open_store
-from tests.services.mariadb import Galera
+from tests.services.mariadb import Galera, SharedGalera
 from tests.store.builders import bare, create
 from tests.store.ownership_world import TTL_SECONDS, World, alive, assign_one, started
 from tests.waiting import eventually
@@ -26,7 +26,7 @@ ROUNDS = 40
 
 
 @pytest.fixture
-async def stores(galera: Galera, galera_template: tuple[str, ...]) -> AsyncIterator[tuple[SqlStore, SqlStore]]:
+async def stores(galera: SharedGalera, galera_template: tuple[str, ...]) -> AsyncIterator[tuple[SqlStore, SqlStore]]:
     """One store at each node, no rows but one environment."""
     first, second = (open_store(url) for url in galera_template)
     async with started(galera_template[0]):
@@ -42,7 +42,9 @@ async def world(galera_template: tuple[str, ...]) -> AsyncIterator[World]:
         yield opened
 
 
-async def test_writes_of_one_row_at_two_nodes_are_all_done(stores: tuple[SqlStore, SqlStore], galera: Galera) -> None:
+async def test_writes_of_one_row_at_two_nodes_are_all_done(
+    stores: tuple[SqlStore, SqlStore], galera: SharedGalera
+) -> None:
     table = schema.environment
     before = conflicts(galera)
 
@@ -66,7 +68,7 @@ async def test_writes_of_one_row_at_two_nodes_are_all_done(stores: tuple[SqlStor
     await eventually(lambda: conflicts(galera) > before)  # or this test has shown nothing
 
 
-def conflicts(galera: Galera) -> int:
+def conflicts(galera: SharedGalera) -> int:
     """Transactions that lost against one of the other node."""
     names = "('wsrep_local_cert_failures', 'wsrep_local_bf_aborts')"
     answers = [node.sql(f"SHOW STATUS WHERE Variable_name IN {names}").split() for node in galera.nodes]
@@ -129,7 +131,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.timeout(1200)
-async def test_two_controllers_may_bring_the_tables_up_to_date_at_two_nodes_at_once(galera: Galera) -> None:
+async def test_two_controllers_may_bring_the_tables_up_to_date_at_two_nodes_at_once(galera: SharedGalera) -> None:
     """In processes of their own: Alembic's state is the process's."""
     for _ in range(3):
         urls = galera.create_database()
@@ -141,10 +143,10 @@ async def test_two_controllers_may_bring_the_tables_up_to_date_at_two_nodes_at_o
         await database.close()
 
 
-async def test_a_node_that_left_the_cluster_serves_nothing_and_then_again(galera: Galera) -> None:
-    url = galera.create_database()[1]
+async def test_a_node_that_left_the_cluster_serves_nothing_and_then_again(own_galera: Galera) -> None:
+    url = own_galera.create_database()[1]
     database = open_database(url)
     await database.query(lambda connection: connection.scalar(text("SELECT 1")))
-    await asyncio.to_thread(galera.nodes[1].restart)
+    await asyncio.to_thread(own_galera.nodes[1].restart)
     assert await database.query(lambda connection: connection.scalar(text("SELECT 1"))) == 1
     await database.close()

@@ -13,7 +13,7 @@ from evenkeel.bus.factory import open_bus
 from evenkeel.core.names import derived_agent_id
 from evenkeel.core.ports import Bus
 from tests.bus.patience import be_patient
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.rabbitmq import SharedRabbitMQ
 from tests.system.world import ENVIRONMENT, WatchedBus, World
 from tests.waiting import eventually
 
@@ -21,7 +21,7 @@ from tests.waiting import eventually
 class RabbitWorld(World):
     """Over the broker; agents are killed by breaking their connections."""
 
-    def __init__(self, directory: Path, broker: RabbitMQ) -> None:
+    def __init__(self, directory: Path, broker: SharedRabbitMQ) -> None:
         super().__init__(directory)
         self._broker = broker
 
@@ -41,10 +41,9 @@ class RabbitWorld(World):
 @pytest.mark.services
 @pytest.mark.real_time
 async def test_a_load_balancer_lives_and_moves_with_agents_that_may_do_nothing_else(
-    tmp_path: Path, rabbitmq: RabbitMQ, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rabbitmq: SharedRabbitMQ, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_patient(monkeypatch.setattr)
-    rabbitmq.start()
     for host in ("h0", "h1"):
         await asyncio.to_thread(rabbitmq.add_agent, ENVIRONMENT, 1, host, password="s3cret")
     world = RabbitWorld(tmp_path, rabbitmq)

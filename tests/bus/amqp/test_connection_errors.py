@@ -1,6 +1,7 @@
 """What is said of brokers that do not let us in, and how often."""
 
 import asyncio
+import uuid
 
 import pytest
 import structlog
@@ -9,7 +10,7 @@ from evenkeel.bus.amqp import AmqpBus, Node, parse_nodes
 from evenkeel.bus.amqp.connection_errors import REPEAT_SECONDS, ConnectionErrorLog, ConnectionRefused
 from evenkeel.core.errors import BusUnavailable
 from tests.bus.amqp.starting import why_not_started
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.rabbitmq import SharedRabbitMQ
 
 
 def test_a_reason_is_told_once_then_each_minute_and_again_when_it_changes() -> None:
@@ -43,7 +44,7 @@ def test_a_reason_is_told_once_then_each_minute_and_again_when_it_changes() -> N
     [("guest:s3cret", "", "log-in as guest refused"), ("guest:guest", "s3cret", "virtual host s3cret refused")],
 )
 async def test_a_refusal_is_logged_once_with_the_host_for_all_connections_and_without_the_password(
-    broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch, credentials: str, vhost: str, reason: str
+    broker: SharedRabbitMQ, monkeypatch: pytest.MonkeyPatch, credentials: str, vhost: str, reason: str
 ) -> None:
     monkeypatch.setattr("evenkeel.bus.amqp.bus.START_SECONDS", 2.0)
     monkeypatch.setattr("evenkeel.bus.amqp.consumer.FIRST_CONNECT_SECONDS", 2.0)
@@ -62,14 +63,15 @@ async def test_a_refusal_is_logged_once_with_the_host_for_all_connections_and_wi
 
 
 @pytest.mark.services
-async def test_a_user_that_is_made_later_gets_in(broker: RabbitMQ) -> None:
-    bus = AmqpBus(parse_nodes(f"amqp://late:s3cret@127.0.0.1:{broker.port}/"), name="test")
+async def test_a_user_that_is_made_later_gets_in(broker: SharedRabbitMQ) -> None:
+    user = f"late-{uuid.uuid4()}"
+    bus = AmqpBus(parse_nodes(broker.url.replace("guest:guest", f"{user}:s3cret")), name="test")
     starting = asyncio.create_task(bus.start())
-    await asyncio.to_thread(broker.control, "add_user", "late", "s3cret")
-    await asyncio.to_thread(broker.control, "set_permissions", "late", ".*", ".*", ".*")
+    await asyncio.to_thread(broker.control, "add_user", user, "s3cret")
+    await asyncio.to_thread(broker.control, "set_permissions", "-p", broker.vhost, user, ".*", ".*", ".*")
     try:
         await starting
     except BusUnavailable:  # the broker's tool may take longer than a start does
         await bus.start()
     await bus.close()
-    await asyncio.to_thread(broker.control, "delete_user", "late")
+    await asyncio.to_thread(broker.control, "delete_user", user)

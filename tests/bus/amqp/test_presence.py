@@ -12,7 +12,7 @@ from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.ports import Bus
 from tests.bus.patience import LIMIT_SECONDS
 from tests.bus.transports import Amqp
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.rabbitmq import RabbitMQ, SharedRabbitMQ
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.services
@@ -23,21 +23,21 @@ async def _is(bus: Bus, name: str, answer: bool | None) -> bool:
 
 
 async def test_after_a_restart_names_return_and_none_is_said_to_be_gone_that_was_not_seen_since(
-    amqp: Amqp, broker: RabbitMQ
+    own_amqp: Amqp, own_broker: RabbitMQ
 ) -> None:
-    announcer, watcher = await amqp.bus(), await amqp.bus()
-    gone = await announcer.announce(amqp.name(1))
-    await announcer.announce(amqp.name(2))
-    assert [await watcher.present(amqp.name(number)) for number in (1, 2)] == [True, True]
-    await asyncio.to_thread(broker.stop)
-    await eventually(lambda: _is(watcher, amqp.name(2), None))
+    announcer, watcher = await own_amqp.bus(), await own_amqp.bus()
+    gone = await announcer.announce(own_amqp.name(1))
+    await announcer.announce(own_amqp.name(2))
+    assert [await watcher.present(own_amqp.name(number)) for number in (1, 2)] == [True, True]
+    await asyncio.to_thread(own_broker.stop_application)
+    await eventually(lambda: _is(watcher, own_amqp.name(2), None))
     await gone.close()
-    broker.wipe()
-    await asyncio.to_thread(broker.start)
+    await asyncio.to_thread(own_broker.wipe)
+    await asyncio.to_thread(own_broker.start)
     answers = []
 
     async def back() -> bool:
-        answers.append((await watcher.present(amqp.name(1)), await watcher.present(amqp.name(2))))
+        answers.append((await watcher.present(own_amqp.name(1)), await watcher.present(own_amqp.name(2))))
         return answers[-1] == (None, True)
 
     await eventually(back)
@@ -75,47 +75,47 @@ async def test_a_name_held_by_a_connection_that_ends_later_is_taken_then(
 
 
 async def test_a_frozen_broker_says_nothing_and_late_answers_harm_nothing(
-    amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    own_amqp: Amqp, own_broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
-    announcer, watcher = await amqp.bus(), await amqp.bus()
-    await announcer.announce(amqp.name(1))
-    gone = await announcer.announce(amqp.name(2))
-    assert [await watcher.present(amqp.name(number)) for number in (1, 2)] == [True, True]
+    announcer, watcher = await own_amqp.bus(), await own_amqp.bus()
+    await announcer.announce(own_amqp.name(1))
+    gone = await announcer.announce(own_amqp.name(2))
+    assert [await watcher.present(own_amqp.name(number)) for number in (1, 2)] == [True, True]
     await gone.close()
     publisher = watcher._link.current  # type: ignore[attr-defined]
     monkeypatch.setattr(amqp_presence, "PROBE_SECONDS", 0.1)
-    broker.freeze()
+    own_broker.freeze()
     try:
-        assert [await watcher.present(amqp.name(number)) for number in (1, 2, 1, 2)] == [None] * 4
+        assert [await watcher.present(own_amqp.name(number)) for number in (1, 2, 1, 2)] == [None] * 4
     finally:
-        broker.thaw()
+        own_broker.thaw()
     monkeypatch.setattr(amqp_presence, "PROBE_SECONDS", LIMIT_SECONDS)
-    await eventually(lambda: _is(watcher, amqp.name(1), True))
-    await eventually(lambda: _is(watcher, amqp.name(2), False))  # settled: neither may ever happen
+    await eventually(lambda: _is(watcher, own_amqp.name(1), True))
+    await eventually(lambda: _is(watcher, own_amqp.name(2), False))  # settled: neither may ever happen
     assert watcher._link.current is publisher  # type: ignore[attr-defined]
     assert caplog.records == []
 
 
 async def test_an_announcement_without_a_broker_fails_in_time(
-    amqp: Amqp, broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
+    own_amqp: Amqp, own_broker: RabbitMQ, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(amqp_presence, "ANNOUNCE_SECONDS", 0.5)
-    bus = await amqp.bus()
-    broker.kill()
+    bus = await own_amqp.bus()
+    own_broker.kill()
     with pytest.raises(BusUnavailable):
-        await bus.announce(amqp.name())
-    await eventually(lambda: _is(bus, amqp.name(), None))
+        await bus.announce(own_amqp.name())
+    await eventually(lambda: _is(bus, own_amqp.name(), None))
 
 
-async def test_a_bus_that_is_not_started_says_and_announces_nothing(broker: RabbitMQ) -> None:
+async def test_a_bus_that_is_not_started_says_and_announces_nothing(broker: SharedRabbitMQ) -> None:
     bus = AmqpBus(parse_nodes(broker.url), name="test")
     assert await bus.present("n") is None
     with pytest.raises(BusUnavailable):
         await bus.announce("n")
 
 
-async def test_a_withdrawn_name_leaves_no_queue(amqp: Amqp, broker: RabbitMQ) -> None:
+async def test_a_withdrawn_name_leaves_no_queue(amqp: Amqp, broker: SharedRabbitMQ) -> None:
     bus = await amqp.bus()
     announcement = await bus.announce(amqp.name())
     await announcement.close()

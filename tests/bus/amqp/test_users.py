@@ -3,7 +3,7 @@
 import asyncio
 import shlex
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import aio_pika
 import pytest
@@ -21,12 +21,13 @@ from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.names import derived_agent_id
 from evenkeel.core.ports import Bus, Will
 from evenkeel.core.statuses import HaType
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.rabbitmq import SharedRabbitMQ
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.services
 
-ENVIRONMENT = "users"
+ENVIRONMENT = f"users-{uuid.uuid4()}"
+"""Of this process: users are those of the whole node, which other workers have, too."""
 CALLBACK = m.callback_queue(ENVIRONMENT)
 HOSTS = ("host.1", "host-2")
 IDS = {host: derived_agent_id(ENVIRONMENT, 1, host) for host in HOSTS}
@@ -37,22 +38,22 @@ def queue_of(host: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def users(rabbitmq: RabbitMQ) -> RabbitMQ:
-    """The broker, with the users as the command's printed lines make them."""
-    rabbitmq.start()
-    for host in HOSTS:
-        rabbitmq.add_agent(ENVIRONMENT, 1, host, password="s3cret")
-    return rabbitmq
+def users(rabbitmq_node: SharedRabbitMQ) -> Iterator[SharedRabbitMQ]:
+    """A virtual host with the users as the command's printed lines make them."""
+    with rabbitmq_node.virtual_host() as broker:
+        for host in HOSTS:
+            broker.add_agent(ENVIRONMENT, 1, host, password="s3cret")
+        yield broker
 
 
-def url_of(users: RabbitMQ, host: str) -> str:
+def url_of(users: SharedRabbitMQ, host: str) -> str:
     return users.url.replace("guest:guest", f"{IDS[host]}:s3cret")
 
 
 class Scene:
     """One controller's bus, and agents'."""
 
-    def __init__(self, users: RabbitMQ) -> None:
+    def __init__(self, users: SharedRabbitMQ) -> None:
         self.users = users
         self.heard: list[m.AnyMessage] = []
         self._buses: list[Bus] = []
@@ -81,7 +82,7 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(users: RabbitMQ, patience: None) -> AsyncIterator[Scene]:
+async def scene(users: SharedRabbitMQ, patience: None) -> AsyncIterator[Scene]:
     opened = Scene(users)
     yield opened
     await opened.close()
@@ -225,8 +226,8 @@ async def test_controllers_write_to_no_queue_that_a_caller_names(scene: Scene) -
         await connection.close()
 
 
-async def test_an_agent_waits_for_the_first_controller(users: RabbitMQ, patience: None) -> None:
-    await asyncio.to_thread(users.control, "eval", _deleted(calls_exchange(CALLBACK)))
+async def test_an_agent_waits_for_the_first_controller(users: SharedRabbitMQ, patience: None) -> None:
+    await asyncio.to_thread(users.control, "eval", _deleted(users.vhost, calls_exchange(CALLBACK)))
     scene = Scene(users)
     try:
         agent = await scene.agent("host.1")
@@ -245,12 +246,12 @@ async def test_an_agent_waits_for_the_first_controller(users: RabbitMQ, patience
         await scene.close()
 
 
-def _deleted(exchange: str) -> str:
-    name = f'rabbit_misc:r(<<"/">>, exchange, <<"{exchange}">>)'
+def _deleted(vhost: str, exchange: str) -> str:
+    name = f'rabbit_misc:r(<<"{vhost}">>, exchange, <<"{exchange}">>)'
     return f'rabbit_exchange:delete({name}, false, <<"test">>).'
 
 
-def test_an_agent_with_another_ones_user_is_told_at_start(users: RabbitMQ) -> None:
+def test_an_agent_with_another_ones_user_is_told_at_start(users: SharedRabbitMQ) -> None:
     with pytest.raises(ValueError, match=f"this agent's user is {IDS['host.1']}"):
         open_bus(users.url, name="test", access=AgentAccess(user=IDS["host.1"]))
 

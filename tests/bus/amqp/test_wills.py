@@ -29,6 +29,11 @@ def queue(amqp: Amqp) -> str:
 @pytest.fixture
 async def heard(amqp: Amqp, queue: str) -> Recorder:
     """What controllers got."""
+    return await consumer_of(amqp, queue)
+
+
+async def consumer_of(amqp: Amqp, queue: str) -> Recorder:
+    """What a controller gets from the queue."""
     controller, recorder = await amqp.bus(), Recorder(None)
     await controller.consume(queue, recorder, concurrency=4)
     return recorder
@@ -112,13 +117,13 @@ async def test_a_will_is_renewed_and_still_told_once(
     await announcement.close()
 
 
-async def test_after_a_restart_of_the_broker_wills_are_left_again(
-    amqp: Amqp, broker: RabbitMQ, queue: str, heard: Recorder
-) -> None:
-    watcher = await amqp.bus()
+async def test_after_a_restart_of_the_broker_wills_are_left_again(own_amqp: Amqp, own_broker: RabbitMQ) -> None:
+    queue = m.keepalive_queue(own_amqp.queue)
+    heard = await consumer_of(own_amqp, queue)
+    watcher = await own_amqp.bus()
 
     async def there() -> bool:
-        return await watcher.present(amqp.name()) is True
+        return await watcher.present(own_amqp.name()) is True
 
     async def consumed() -> bool:
         """Whether the controller is back: without its queue there is nobody to tell."""
@@ -126,11 +131,11 @@ async def test_after_a_restart_of_the_broker_wills_are_left_again(
             await watcher.call(queue, m.Keepalive(agent_id="a1", session_id="s1"), timeout_seconds=1.0)
         return bool(heard.got)
 
-    async with child("tests.bus.presence_process", amqp.url, f"{amqp.name()}={queue}"):
+    async with child("tests.bus.presence_process", own_amqp.url, f"{own_amqp.name()}={queue}"):
         await eventually(there)
-        await asyncio.to_thread(broker.stop)
-        broker.wipe()
-        await asyncio.to_thread(broker.start)
+        await asyncio.to_thread(own_broker.stop_application)
+        await asyncio.to_thread(own_broker.wipe)
+        await asyncio.to_thread(own_broker.start)
         await eventually(there)
         heard.got.clear()
         await eventually(consumed)

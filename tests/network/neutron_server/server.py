@@ -1,5 +1,5 @@
-"""Neutron's API under uWSGI, with ML2 over a MariaDB of its own. No agents, so its message bus leads nowhere, unless it
-is given one: then there is its RPC server, too.
+"""Neutron's API under uWSGI, with ML2 over a database that it is given. No agents, so its message bus leads nowhere,
+unless it is given one: then there is its RPC server, too.
 
 Every caller is admin (``auth_strategy = noauth``): whom it believes is not what is tested here.
 """
@@ -9,7 +9,6 @@ import os
 import urllib.request
 from pathlib import Path
 
-from tests.services.mariadb import MariaDB
 from tests.services.process import Server
 
 VERSION = "29.0.0"
@@ -78,12 +77,12 @@ class Neutron(Server):
 
     start_seconds = 600.0
 
-    def __init__(self, venv: Path, bus: str = "fake://") -> None:
-        """``bus``: its oslo.messaging transport."""
+    def __init__(self, venv: Path, database: str, bus: str = "fake://") -> None:
+        """``database``: the URL of an empty one on a MariaDB; ``bus``: its oslo.messaging transport."""
         super().__init__("evenkeel-neutron-")
         self._venv = venv
         self._bus = bus
-        self._database = MariaDB()
+        self._database = database
 
     @property
     def url(self) -> str:
@@ -94,22 +93,16 @@ class Neutron(Server):
         """Make the tables, start, and wait until it answers; nothing to do if it runs."""
         if self.running:
             return
-        if not self._database.running:
-            self._database.start()
-            self._configure(self._database.create_database())
+        if not (self._home / "neutron.conf").exists():
+            self._configure()
             self._run(self._venv / "bin/neutron-db-manage", *self._config_files(), "upgrade", "heads")
         self._begin([self._venv / "bin/pyuwsgi", "--ini", self._home / "uwsgi.ini"])
-
-    def close(self) -> None:
-        """Stop for good."""
-        super().close()
-        self._database.close()
 
     def _config_files(self) -> list[str]:
         return [word for name in ("neutron.conf", "ml2.ini") for word in ("--config-file", str(self._home / name))]
 
-    def _configure(self, database: str) -> None:
-        driver_url = database.replace("mysql://", "mysql+pymysql://") + "?charset=utf8mb4"
+    def _configure(self) -> None:
+        driver_url = self._database.replace("mysql://", "mysql+pymysql://") + "?charset=utf8mb4"
         values = {"venv": self._venv, "home": self._home, "database": driver_url, "port": self.port, "bus": self._bus}
         for name, text in (("neutron.conf", _CONF), ("ml2.ini", _ML2), ("uwsgi.ini", _UWSGI)):
             (self._home / name).write_text(text.format(**values))

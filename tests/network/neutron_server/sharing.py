@@ -1,29 +1,20 @@
-"""One Neutron for all pytest workers of a run, with its RPC server where there is a RabbitMQ: starting costs half a
-minute of CPU.
-
-The servers belong to a keeper, a process of its own. Each worker holds a shared lock on a file for as long as it needs
-them; the keeper waits for the exclusive lock, which it gets when the last worker let go, was killed or crashed, and
-stops them. Run as ``python -m tests.network.neutron_server.sharing DIRECTORY`` it is the keeper.
-"""
+"""One Neutron for all pytest workers of a run, with its RPC server where there is a RabbitMQ: starting it costs half a
+minute of CPU. Its database and its bus are in the servers that the run has anyway."""
 
 import asyncio
-import fcntl
-import json
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.network.neutron_server.server import REQUIREMENTS, VERSION, Neutron
 from tests.services import rabbitmq
-from tests.services.installation import environment, locked
-from tests.services.process import ServiceFailed
+from tests.services.installation import environment
+from tests.services.mariadb import SharedMariaDB
+from tests.services.rabbitmq import SharedRabbitMQ
+from tests.services.sharing import shared
 from tests.waiting import eventually
 
-_ROOT = Path(__file__).parents[3]
 START_SECONDS = 1500.0  # its database, the tables, the servers
 LISTENS_SECONDS = 600.0
 REPORTS = "q-reports-plugin"
@@ -40,74 +31,36 @@ class NeutronPlace(NamedTuple):
 
 
 @contextmanager
-def shared_neutron(directory: Path) -> Iterator[NeutronPlace]:
-    """A running Neutron; ``directory`` is the same for all workers of a run, and of no other run.
+def shared_neutron(servers: Path) -> Iterator[NeutronPlace]:
+    """A running Neutron; ``servers``: :func:`tests.services.sharing.directory_of_run`.
 
     Raises :class:`NotInstallable`, :class:`ServiceFailed`.
     """
+    environment("neutron", VERSION, REQUIREMENTS)
+    with shared(servers, start_neutron, start_seconds=START_SECONDS) as place:
+        yield NeutronPlace(place["url"], place["bus"])
+
+
+def start_neutron(stack: ExitStack, servers: Path) -> dict[str, Any]:
+    """Started by the keeper of a run."""
     venv = environment("neutron", VERSION, REQUIREMENTS)
-    directory.mkdir(mode=0o700, exist_ok=True)
-    with (directory / "users").open("a") as users:
-        with locked(directory / "start"):
-            fcntl.flock(users, fcntl.LOCK_SH)  # waits for a keeper that is just ending
-            if not (directory / "place").exists():
-                _start_keeper(directory, venv)
-        yield NeutronPlace(**json.loads((directory / "place").read_text()))
-
-
-def _start_keeper(directory: Path, venv: Path) -> None:
-    """Not a child of ours: it may outlive this worker."""
-    failed, log = directory / "failed", directory / "keeper.log"
-    failed.unlink(missing_ok=True)
-    detached = ["/bin/sh", "-c", '"$@" >>"$0" 2>&1 </dev/null &', str(log)]
-    keeper = [sys.executable, "-m", "tests.network.neutron_server.sharing", str(directory), str(venv)]
-    subprocess.run([*detached, *keeper], cwd=_ROOT, check=True, start_new_session=True)
-    deadline = time.monotonic() + START_SECONDS
-    while not (directory / "place").exists():
-        if failed.exists() or time.monotonic() > deadline:
-            raise ServiceFailed(f"Neutron did not come up:\n{log.read_text(errors='replace')[-3000:]}")
-        time.sleep(0.1)
-
-
-def keep(directory: Path, venv: Path) -> None:
-    """Serve until nobody holds the lock."""
-    try:
-        with ExitStack() as servers:
-            ready = directory / "place.new"
-            ready.write_text(json.dumps(_start(servers, venv)._asdict()))
-            ready.rename(directory / "place")
-            with (directory / "users").open("a") as users:
-                fcntl.flock(users, fcntl.LOCK_EX)
-                (directory / "place").unlink()
-                servers.close()
-    except BaseException:
-        (directory / "failed").touch()
-        raise
-
-
-def _start(servers: ExitStack, venv: Path) -> NeutronPlace:
+    database = stack.enter_context(SharedMariaDB.opened(servers)).create_database()
     if rabbitmq.missing():
-        neutron = Neutron(venv)
-        servers.callback(neutron.close)
+        neutron = Neutron(venv, database)
+        stack.callback(neutron.close)
         neutron.start()
-        return NeutronPlace(neutron.url, "")
-    broker = rabbitmq.RabbitMQ()
-    servers.callback(broker.close)
-    broker.start()
+        return {"homes": [str(neutron.home)], "url": neutron.url, "bus": ""}
+    broker = stack.enter_context(stack.enter_context(SharedRabbitMQ.opened(servers)).virtual_host())
     bus = broker.url.replace("amqp://", "rabbit://")
-    neutron = Neutron(venv, bus)
-    servers.callback(neutron.close)
+    neutron = Neutron(venv, database, bus)
+    stack.callback(neutron.close)
     neutron.start()
     agents = neutron.rpc_server()
-    servers.callback(agents.close)
+    stack.callback(agents.close)
     agents.start()
     asyncio.run(eventually(lambda: _reports_are_taken(broker), within_seconds=LISTENS_SECONDS, every_seconds=1.0))
-    return NeutronPlace(neutron.url, bus)
+    return {"homes": [str(neutron.home), str(agents.home)], "url": neutron.url, "bus": bus}
 
 
-def _reports_are_taken(broker: rabbitmq.RabbitMQ) -> bool:
-    return f"{REPORTS}\t1" in broker.control("list_queues", "name", "consumers")
-
-
-if __name__ == "__main__":
-    keep(Path(sys.argv[1]), Path(sys.argv[2]))
+def _reports_are_taken(broker: SharedRabbitMQ) -> bool:
+    return f"{REPORTS}\t1" in broker.control("list_queues", "-p", broker.vhost, "name", "consumers")

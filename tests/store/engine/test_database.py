@@ -204,8 +204,10 @@ async def test_deadlocks_are_run_again(postgresql_database: str) -> None:
 
 @pytest.mark.services
 @pytest.mark.parametrize("how", ["restart", "kill"])
-async def test_a_restart_of_the_server_is_survived(postgresql: PostgreSQL, postgresql_database: str, how: str) -> None:
-    store = open_store(postgresql_database)
+async def test_a_restart_of_the_server_is_survived(
+    own_postgresql: PostgreSQL, own_postgresql_database: str, how: str
+) -> None:
+    store = open_store(own_postgresql_database)
     await store.start()
     await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
     root = (await create(store, bare())).load_balancer
@@ -213,11 +215,11 @@ async def test_a_restart_of_the_server_is_survived(postgresql: PostgreSQL, postg
 
     try:
         if how == "kill":
-            await asyncio.to_thread(postgresql.kill)
+            await asyncio.to_thread(own_postgresql.kill)
             with pytest.raises(StoreUnavailable):
                 await store.ping()
     finally:
-        await asyncio.to_thread(postgresql.restart)
+        await asyncio.to_thread(own_postgresql.restart)
 
     change = await store.tenants.update_load_balancer(root.id, {"name": "after"}, project_id=None)
     found = await asyncio.gather(*(store.tenants.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))

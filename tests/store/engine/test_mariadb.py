@@ -1,6 +1,7 @@
 """What a MariaDB needs of us, and what becomes of a transaction when it fails."""
 
 import asyncio
+import contextlib
 import re
 import time
 from collections.abc import AsyncIterator
@@ -22,7 +23,7 @@ from evenkeel.store.migrations import configuration
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import row_of
 from evenkeel.store.sql_store import open_store
-from tests.services.mariadb import PASSWORD, MariaDB
+from tests.services.mariadb import PASSWORD, MariaDB, SharedMariaDB
 from tests.store.builders import bare, create, load_balancer
 from tests.waiting import eventually
 
@@ -32,7 +33,20 @@ pytestmark = pytest.mark.services
 @pytest.fixture
 async def database(mariadb_database: str) -> AsyncIterator[Database]:
     """An empty MariaDB, with a table ``x``."""
-    opened = open_database(mariadb_database)
+    async with opened_with_table(mariadb_database) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def own_database(own_mariadb_database: str) -> AsyncIterator[Database]:
+    """A MariaDB that the test may stop or configure, with a table ``x``."""
+    async with opened_with_table(own_mariadb_database) as opened:
+        yield opened
+
+
+@contextlib.asynccontextmanager
+async def opened_with_table(url: str) -> AsyncIterator[Database]:
+    opened = open_database(url)
     await run(opened, "CREATE TABLE x (i int, t varchar(3), n int DEFAULT 0) ENGINE=InnoDB")
     yield opened
     await opened.close()
@@ -100,16 +114,16 @@ async def test_the_connection_of_a_failed_read_is_used_again(database: Database)
     assert {await ask(database, "SELECT count(*) FROM x") for _ in range(12)} == {1}
 
 
-async def test_the_clock_has_microseconds_and_knows_no_time_zone(database: Database, mariadb: MariaDB) -> None:
-    other = open_database(mariadb.url)
-    zone = mariadb.sql("SELECT @@global.time_zone").strip()
-    mariadb.sql("SET GLOBAL time_zone = '+05:30'")
+async def test_the_clock_has_microseconds_and_knows_no_time_zone(own_database: Database, own_mariadb: MariaDB) -> None:
+    other = open_database(own_mariadb.url)
+    zone = own_mariadb.sql("SELECT @@global.time_zone").strip()
+    own_mariadb.sql("SET GLOBAL time_zone = '+05:30'")
     try:
         before = time.time()
         times = [await other.query(lambda connection: connection.scalar(select(db_now()))) for _ in range(20)]
         after = time.time()
     finally:
-        mariadb.sql(f"SET GLOBAL time_zone = '{zone}'")
+        own_mariadb.sql(f"SET GLOBAL time_zone = '{zone}'")
         await other.close()
 
     assert all(isinstance(each, float) for each in times)
@@ -169,17 +183,17 @@ async def test_a_value_that_it_cannot_hold_is_invalid(database: Database, value:
         await run(database, f"INSERT INTO x ({column}) VALUES (:v)", v=value)
 
 
-async def test_more_than_the_server_takes_at_once_is_named(mariadb: MariaDB, mariadb_database: str) -> None:
-    before = mariadb.sql("SELECT @@global.max_allowed_packet").strip()
-    database = open_database(mariadb_database)
-    mariadb.sql("SET GLOBAL max_allowed_packet = 65536")
+async def test_more_than_the_server_takes_at_once_is_named(own_mariadb: MariaDB, own_mariadb_database: str) -> None:
+    before = own_mariadb.sql("SELECT @@global.max_allowed_packet").strip()
+    database = open_database(own_mariadb_database)
+    own_mariadb.sql("SET GLOBAL max_allowed_packet = 65536")
     try:
         with pytest.raises(Invalid, match="max_allowed_packet, 65536 bytes"):
             await database.write(lambda connection: connection.execute(text("SELECT :v"), {"v": "x" * 3_000_000}))
         assert await ask(database, "SELECT 1") == 1
     finally:
         await database.close()
-        mariadb.sql(f"SET GLOBAL max_allowed_packet = {before}")
+        own_mariadb.sql(f"SET GLOBAL max_allowed_packet = {before}")
 
 
 # -- failures
@@ -215,8 +229,8 @@ async def test_rows_that_a_change_found_count_also_if_they_stay_as_they_were(dat
 
 
 @pytest.mark.parametrize("how", ["restart", "kill"])
-async def test_a_restart_of_the_server_is_survived(mariadb: MariaDB, mariadb_database: str, how: str) -> None:
-    store = open_store(mariadb_database)
+async def test_a_restart_of_the_server_is_survived(own_mariadb: MariaDB, own_mariadb_database: str, how: str) -> None:
+    store = open_store(own_mariadb_database)
     await store.start()
     await store.operators.add_environment(Environment(name="prod", device_driver="noop"))
     root = (await create(store, bare())).load_balancer
@@ -224,11 +238,11 @@ async def test_a_restart_of_the_server_is_survived(mariadb: MariaDB, mariadb_dat
 
     try:
         if how == "kill":
-            await asyncio.to_thread(mariadb.kill)
+            await asyncio.to_thread(own_mariadb.kill)
             with pytest.raises(StoreUnavailable):
                 await store.ping()
     finally:
-        await asyncio.to_thread(mariadb.restart)
+        await asyncio.to_thread(own_mariadb.restart)
 
     change = await store.tenants.update_load_balancer(root.id, {"name": "after"}, project_id=None)
     found = await asyncio.gather(*(store.tenants.get(LoadBalancer, root.id, project_id=None) for _ in range(5)))
@@ -237,7 +251,7 @@ async def test_a_restart_of_the_server_is_survived(mariadb: MariaDB, mariadb_dat
     await store.close()
 
 
-async def test_a_write_on_a_dead_pooled_connection_runs_once_more(database: Database, mariadb: MariaDB) -> None:
+async def test_a_write_on_a_dead_pooled_connection_runs_once_more(database: Database, mariadb: SharedMariaDB) -> None:
     tries: list[int] = []
 
     def op(connection: Connection) -> None:
@@ -252,7 +266,7 @@ async def test_a_write_on_a_dead_pooled_connection_runs_once_more(database: Data
     assert await ask(database, "SELECT count(*) FROM x") == 1
 
 
-async def test_a_connection_lost_in_commit_is_not_tried_again(database: Database, mariadb: MariaDB) -> None:
+async def test_a_connection_lost_in_commit_is_not_tried_again(database: Database, mariadb: SharedMariaDB) -> None:
     tries: list[int] = []
 
     def op(connection: Connection) -> None:
@@ -271,7 +285,7 @@ async def test_a_connection_lost_in_commit_is_not_tried_again(database: Database
     assert len(tries) == 1
 
 
-def kill_own_connection(connection: Connection, server: MariaDB) -> None:
+def kill_own_connection(connection: Connection, server: SharedMariaDB) -> None:
     """The server hangs up, which takes it a moment, and nobody has noticed yet."""
     raw: Any = connection.connection.driver_connection
     session = f"information_schema.processlist WHERE id = {raw.thread_id()}"
@@ -279,9 +293,9 @@ def kill_own_connection(connection: Connection, server: MariaDB) -> None:
     await_only(eventually(lambda: not server.sql(f"SELECT id FROM {session}")))
 
 
-async def test_a_server_that_only_reads_is_left_for_another_one(database: Database, mariadb: MariaDB) -> None:
-    user = open_database(mariadb.url.replace("/mysql", "/" + str(database.sync_engines()[0].url.database)))
-    mariadb.sql("SET GLOBAL read_only = 1; REVOKE READ_ONLY ADMIN, SUPER ON *.* FROM evenkeel@'127.0.0.1'")
+async def test_a_server_that_only_reads_is_left_for_another_one(own_database: Database, own_mariadb: MariaDB) -> None:
+    user = open_database(own_mariadb.url.replace("/mysql", "/" + str(own_database.sync_engines()[0].url.database)))
+    own_mariadb.sql("SET GLOBAL read_only = 1; REVOKE READ_ONLY ADMIN, SUPER ON *.* FROM evenkeel@'127.0.0.1'")
     tried: set[Any] = set()
 
     def op(connection: Connection) -> None:
@@ -292,12 +306,12 @@ async def test_a_server_that_only_reads_is_left_for_another_one(database: Databa
         with pytest.raises(StoreUnavailable):
             await user.write(op)
     finally:
-        mariadb.sql("SET GLOBAL read_only = 0; GRANT ALL ON *.* TO evenkeel@'127.0.0.1'")
+        own_mariadb.sql("SET GLOBAL read_only = 0; GRANT ALL ON *.* TO evenkeel@'127.0.0.1'")
         await user.close()
     assert len(tried) == 1 + MAX_REPLACED
 
 
-async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Database, mariadb: MariaDB) -> None:
+async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Database, mariadb: SharedMariaDB) -> None:
     name = database.sync_engines()[0].url.database
     for number in range(3):
         answering = f"information_schema.processlist WHERE db = '{name}' AND info = 'SELECT SLEEP(100 + {number})'"
@@ -315,19 +329,19 @@ async def test_a_cancelled_read_leaves_no_answer_to_the_next_one(database: Datab
 
 
 async def test_a_server_that_hangs_is_noticed(
-    database: Database, mariadb: MariaDB, monkeypatch: pytest.MonkeyPatch
+    own_database: Database, own_mariadb: MariaDB, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evenkeel.store.engine.mariadb.ANSWER_SECONDS", 0.5)
-    mariadb.freeze()
+    own_mariadb.freeze()
     try:
         with pytest.raises(StoreUnavailable):
-            await run(database, "INSERT INTO x (i) VALUES (1)")
+            await run(own_database, "INSERT INTO x (i) VALUES (1)")
         with pytest.raises(StoreUnavailable):
-            await ask(database, "SELECT 1")
+            await ask(own_database, "SELECT 1")
     finally:
-        mariadb.thaw()
+        own_mariadb.thaw()
     monkeypatch.undo()
-    assert await ask(database, "SELECT 1") == 1
+    assert await ask(own_database, "SELECT 1") == 1
 
 
 async def test_the_time_limit_is_of_each_statement_not_of_all(

@@ -56,21 +56,21 @@ def test_a_way_on_which_strangers_can_read_is_warned_of(url: str, advice: str) -
 
 
 @pytest.fixture
-def with_tls(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[trustme.CA]:
+def with_tls(own_postgresql: PostgreSQL, tmp_path: Path) -> Iterator[trustme.CA]:
     authority = trustme.CA()
-    postgresql.use_certificate(authority.issue_cert("localhost", "127.0.0.1"))
+    own_postgresql.use_certificate(authority.issue_cert("localhost", "127.0.0.1"))
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
     yield authority
-    postgresql.use_certificate(None)
+    own_postgresql.use_certificate(None)
 
 
 @pytest.mark.services
 async def test_the_servers_certificate_is_verified_as_libpq_does(
-    postgresql: PostgreSQL, with_tls: trustme.CA, postgresql_database: str, tmp_path: Path
+    own_postgresql: PostgreSQL, with_tls: trustme.CA, own_postgresql_database: str, tmp_path: Path
 ) -> None:
     async def version_of(query: str) -> str:
-        database = open_database(f"{postgresql_database}?{query}")
+        database = open_database(f"{own_postgresql_database}?{query}")
         statement = text("SELECT COALESCE(version, '') FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
         try:
             return str(await database.read(lambda connection: connection.scalar(statement)))

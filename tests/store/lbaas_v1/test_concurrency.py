@@ -2,25 +2,19 @@
 
 import asyncio
 
-import pytest
-
 from evenkeel.core.control import Change, ListQuery
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, bare, new_id
-from tests.store.conftest import WITH_GALERA
+from tests.store.conftest import WITH_GALERA, databases
 from tests.store.lbaas_v1.test_shared_monitors import associate, listed, live, shared, with_monitor, with_pool
 from tests.store.lbaas_v1.test_vips import make_pool, make_vip
 
 MANY = 12
 
 
-@pytest.fixture(params=WITH_GALERA)
-def backend(request: pytest.FixtureRequest) -> str:
-    """Which database; the controllers are at both nodes of a cluster."""
-    kind: str = request.param
-    return kind
+backend = databases(*WITH_GALERA)
 
 
 async def test_an_address_is_given_once(store: SqlStore, other_store: SqlStore) -> None:

@@ -16,7 +16,7 @@ from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.sql_store import SqlStore
 from evenkeel.store.writing import shared_monitor_lock
 from tests.store.builders import PROJECT, bare, confirm, create, monitor, new_id, next_moment, placed, pool, tree
-from tests.store.conftest import statements_of
+from tests.store.conftest import ON_ALL, statements_of
 
 
 def shared(**values: Any) -> SharedMonitor:
@@ -105,6 +105,7 @@ async def test_a_pool_has_one_monitor(store: SqlStore) -> None:
         await store.tenants.add_health_monitor(monitor(pool_id=pool_id), project_id=PROJECT)
 
 
+@ON_ALL
 async def test_of_many_at_once_one_is_associated(store: SqlStore) -> None:
     monitors = [await store.lbaas_v1.add_shared_monitor(shared()) for _ in range(5)]
     pool_id = (await with_pool(store)).pools[0].id

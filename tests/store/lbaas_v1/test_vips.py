@@ -34,7 +34,7 @@ from tests.store.builders import (
     pool,
     vip,
 )
-from tests.store.conftest import statements_of
+from tests.store.conftest import ON_ALL, statements_of
 
 LATER = Backoff(initial_seconds=300.0, max_seconds=300.0)
 
@@ -116,6 +116,7 @@ async def test_without_an_address_a_free_one_is_taken(store: SqlStore) -> None:
         await make_vip(store, second.id, **narrow)
 
 
+@ON_ALL
 async def test_an_address_is_given_once(store: SqlStore) -> None:
     pools = [await make_pool(store) for _ in range(6)]
 
@@ -129,6 +130,7 @@ async def test_an_address_is_given_once(store: SqlStore) -> None:
         await create(store, bare(), address="10.0.0.9")
 
 
+@ON_ALL
 async def test_a_pool_has_one_vip(store: SqlStore) -> None:
     made = await make_pool(store)
 

@@ -11,6 +11,7 @@ from evenkeel.core.errors import Conflict, Invalid, NotFound
 from evenkeel.core.model import LoadBalancer
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import PROJECT, add_agent, add_shard, bare, create, ids, new_id, next_moment, vip
+from tests.store.conftest import ON_ALL
 
 
 async def flavor(store: SqlStore, **values: Any) -> Flavor:
@@ -103,6 +104,7 @@ async def test_flavors_and_zones_are_in_use_as_long_as_a_load_balancer_has_them(
     await store.catalogue.delete_catalogue_entry(AvailabilityZone, place.name)
 
 
+@ON_ALL
 async def test_of_a_create_and_the_delete_of_its_flavor_one_is_refused(store: SqlStore) -> None:
     for _ in range(5):
         row = await flavor(store)

@@ -12,6 +12,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import AGENT, SHARD, add_agent, add_shard, bare, create, placed
+from tests.store.conftest import ON_ALL
 from tests.store.operators.test_environments import halt, kinds
 
 OTHER = "agent-2"
@@ -217,6 +218,7 @@ async def test_a_shard_that_a_dead_agent_was_handing_over_is_free_at_once(store:
     assert shard.home_agent_id == OTHER
 
 
+@ON_ALL
 async def test_crossed_deletes_leave_no_shard_without_a_home(store: SqlStore, other_store: SqlStore) -> None:
     await dead_home(store)
     await add_agent(store, "agent-3", ttl_seconds=-1.0)

@@ -14,16 +14,13 @@ from evenkeel.core.quota import Quotas
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.store.builders import PROJECT, bare, create, listener, member, monitor, new_id, placed, pool, tree, vip
-from tests.store.conftest import WITH_GALERA, statements_of
+from tests.store.conftest import WITH_GALERA, databases, statements_of
 
 MANY = 50
 LIMIT = 10
 
 
-@pytest.fixture(params=WITH_GALERA)
-def backend(request: pytest.FixtureRequest) -> str:
-    """Which database; the controllers are at both nodes of a cluster."""
-    return str(request.param)
+backend = databases(*WITH_GALERA)
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from tests.store.ownership_world import (
     server_world_fixture,
     world_fixture,
 )
-from tests.waiting import eventually
 
 __all__ = ["server_world_fixture", "world_fixture"]
 
@@ -312,7 +311,7 @@ async def test_a_round_does_not_wait_for_a_row_that_another_transaction_holds(se
         await run(lambda connection: connection.execute(held))
         states = await world.store.ownership.keepalives(arrived(calls), ttl_seconds=TTL_SECONDS)
         alone = asyncio.create_task(world.store.ownership.keepalive(alive("a2"), ttl_seconds=TTL_SECONDS))
-        await eventually(world.somebody_waits_for_a_lock)
+        await world.until_a_lock_is_waited_for()
     assert (await alone).keepalives == 1
     assert states[1] is None
     assert {state is None for state in (states[0], states[2])} in ({False}, {True})
@@ -402,7 +401,7 @@ async def test_takeover_waits_for_a_keepalive_under_way_and_then_yields(server_w
         renewal = update(table).where(table.c.id == "a1").values(session_expires_at=db_now() + TTL_SECONDS)
         await run(lambda connection: connection.execute(renewal))
         takeover = asyncio.create_task(assign_one(world.store, owner.shard_id, 1, "a2"))
-        await eventually(world.somebody_waits_for_a_lock)
+        await world.until_a_lock_is_waited_for()
     assert await takeover is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a1"
 
@@ -418,7 +417,7 @@ async def test_keepalive_that_waits_beyond_its_expiry_revives_and_no_takeover_fo
         expiry = update(table).where(table.c.id == "a1").values(session_expires_at=db_now() - 1.0)
         await run(lambda connection: connection.execute(expiry))
         keepalive = asyncio.create_task(world.store.ownership.keepalive(alive("a1"), ttl_seconds=TTL_SECONDS))
-        await eventually(world.somebody_waits_for_a_lock)
+        await world.until_a_lock_is_waited_for()
     await keepalive
     assert await assign_one(world.store, owner.shard_id, 1, "a2") is None
 

@@ -19,7 +19,7 @@ from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.ownership.sql import live
 from evenkeel.store.records import schema
 from evenkeel.store.sql_store import SqlStore
-from tests.store.conftest import WITH_GALERA
+from tests.store.conftest import WITH_GALERA, databases
 from tests.store.ownership_world import TTL_SECONDS, World, alive, applied, assign_one, registration, world_fixture
 
 __all__ = ["world_fixture"]
@@ -29,10 +29,7 @@ CONTROLLERS = 3
 STEPS_PER_CONTROLLER = 60
 
 
-@pytest.fixture(params=WITH_GALERA)
-def backend(request: pytest.FixtureRequest) -> str:
-    """Which database; the controllers are at both nodes of a cluster."""
-    return str(request.param)
+backend = databases(*WITH_GALERA)
 
 
 class Storm:

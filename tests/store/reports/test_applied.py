@@ -18,7 +18,6 @@ from tests.store.ownership_world import (
     statements,
     world_fixture,
 )
-from tests.waiting import eventually
 
 __all__ = ["server_world_fixture", "world_fixture"]
 
@@ -419,7 +418,7 @@ async def test_change_accepted_while_a_report_is_written_stays_pending(server_wo
         )
         await run(lambda connection: connection.execute(change))
         report = asyncio.create_task(world.report(applied(load_balancer.id, 1)))
-        await eventually(world.somebody_waits_for_a_lock)
+        await world.until_a_lock_is_waited_for()
     await report
     row = await world.load_balancer_row(load_balancer.id)
     assert (row.provisioning_status, row.revision, row.applied_revision) == ("PENDING_UPDATE", 2, 1)
@@ -435,7 +434,7 @@ async def test_takeover_while_a_report_waits_makes_it_stale(server_world: World)
         takeover = table.update().where(table.c.id == shard.id).values(epoch=2, acting_agent_id="a2")
         await run(lambda connection: connection.execute(takeover))
         report = asyncio.create_task(world.report(applied(load_balancer.id, 1)))
-        await eventually(world.somebody_waits_for_a_lock)
+        await world.until_a_lock_is_waited_for()
     assert (await report).stale
     assert (await world.load_balancer_row(load_balancer.id)).applied_revision == 0
 

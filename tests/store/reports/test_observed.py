@@ -19,7 +19,6 @@ from tests.store.ownership_world import (
     statements,
     world_fixture,
 )
-from tests.waiting import eventually
 
 __all__ = ["server_world_fixture", "world_fixture"]
 
@@ -279,7 +278,7 @@ async def test_of_two_controllers_that_take_reports_at_once_the_newer_report_sta
     async with open_transaction(world) as run:
         await run(lambda connection: observed.record_observed(connection, newer))
         waiting = asyncio.create_task(world.another_controller().reports.record_observed(late))
-        await eventually(world.somebody_waits_for_a_lock)
+        await world.until_a_lock_is_waited_for()
     with pytest.raises(CallRefused):
         await waiting
     assert await status_of(world, load_balancer) == "ONLINE"

@@ -30,7 +30,6 @@ from tests.store.ownership_world import (
     world_fixture,
 )
 from tests.store.ownership_world import statements as watched
-from tests.waiting import eventually
 
 __all__ = ["server_world_fixture", "world_fixture"]
 
@@ -426,7 +425,7 @@ async def test_takeover_under_way_makes_the_next_one_lose(server_world: World) -
         first = table.update().where(table.c.id == owner.shard_id).values(acting_agent_id="a3", epoch=2)
         await run(lambda connection: connection.execute(first))
         second = asyncio.create_task(assign_one(world.store, owner.shard_id, 1, "a2"))
-        await eventually(world.somebody_waits_for_a_lock)
+        await world.until_a_lock_is_waited_for()
     assert await second is None
     assert (await world.shard(owner.shard_id)).acting_agent_id == "a3"
 
