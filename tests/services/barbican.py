@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.services.installation import environment
 from tests.services.keystone import ADMIN_PASSWORD, Keystone
 from tests.services.openstack import WSGI_SERVER, OpenStackServer, keystone_authtoken
+from tests.services.templates import make_or_copy
 
 VERSION = "23.0.0"
 VARIABLE = "EVENKEEL_TEST_BARBICAN"
@@ -90,5 +91,9 @@ class BarbicanServer(OpenStackServer):
             return
         text = _CONFIGURATION.format(home=self._home, port=self.port, key=self._key)
         (self._folder / "barbican.conf").write_text(text + self._login)
-        self._run(self._programs / "barbican-manage", "db", "upgrade", "-d", f"sqlite:///{self._home}/barbican.db")
+        if not (database := self._home / "barbican.db").exists():
+            make_or_copy(database, self._make_database, name="barbican-database", made_by=(VERSION,))
         self._begin([self._programs / "python", self._home / "serve.py"])
+
+    def _make_database(self) -> None:
+        self._run(self._programs / "barbican-manage", "db", "upgrade", "-d", f"sqlite:///{self._home}/barbican.db")

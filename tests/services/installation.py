@@ -17,11 +17,6 @@ class NotInstallable(Exception):
     """Why there can be no such server here; tests are skipped with it."""
 
 
-def cache_directory() -> Path:
-    """What later runs use again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenkeel-tests"
-
-
 def environment(name: str, version: str, requirements: Sequence[str], *, alone: Sequence[str] = ()) -> Path:
     """The directory of the virtual environment, made if there is none; ``alone``: installed without what they require.
     Raises :class:`NotInstallable`."""

@@ -1,13 +1,16 @@
 """A real Keystone of our own: SQLite, Fernet tokens, one process with threads. It is installed in a virtual environment
 of its own, because it needs other versions of what we need too."""
 
+import contextlib
 import getpass
 import os
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests.services.installation import environment
 from tests.services.openstack import WSGI_SERVER, OpenStackServer
+from tests.services.templates import make_or_copy
 
 VERSION = "30.0.0"
 VARIABLE = "EVENKEEL_TEST_KEYSTONE"
@@ -23,15 +26,15 @@ _CONFIGURATION = """
 [DEFAULT]
 max_param_size = 64
 [database]
-connection = sqlite:///{home}/keystone.db
+connection = sqlite:///{home}/data/keystone.db
 [token]
 provider = fernet
 [fernet_tokens]
-key_repository = {home}/fernet
+key_repository = {home}/data/fernet
 [fernet_receipts]
-key_repository = {home}/fernet
+key_repository = {home}/data/fernet
 [credential]
-key_repository = {home}/credential
+key_repository = {home}/data/credential
 [identity]
 # the passwords are known to everybody
 password_hash_rounds = 4
@@ -54,8 +57,6 @@ class Keystone(OpenStackServer):
         self._programs = venv / "bin"
         self._file = self._home / "keystone.conf"
         self._file.write_text(_CONFIGURATION.format(home=self._home))
-        for name in ("fernet", "credential"):
-            (self._home / name).mkdir(mode=0o700)
         (self._home / "serve.py").write_text(WSGI_SERVER + _PROGRAM)
 
     @property
@@ -67,11 +68,20 @@ class Keystone(OpenStackServer):
         """Make its database and keys, start and wait until clients are served; nothing to do if it runs."""
         if self.running:
             return
-        if not (self._home / "keystone.db").exists():
-            self._set_up()
+        if not (data := self._home / "data").exists():
+            made_by = (VERSION, _CONFIGURATION, ADMIN_PASSWORD)
+            make_or_copy(data, self._set_up, name="keystone-data", made_by=made_by)
+            self._move_endpoints(data / "keystone.db")
         self._begin([self._programs / "python", self._home / "serve.py"])
 
+    def _move_endpoints(self, database: Path) -> None:
+        """Its entry in its own catalogue: the data may come from one that was at another port."""
+        with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+            connection.execute("UPDATE endpoint SET url = ?", (self.url,))
+
     def _set_up(self) -> None:
+        for name in ("fernet", "credential"):
+            (self._home / "data" / name).mkdir(mode=0o700, parents=True)
         user = getpass.getuser()
         owner = ("--keystone-user", user, "--keystone-group", user)
         urls = [word for kind in ("public", "internal", "admin") for word in (f"--bootstrap-{kind}-url", self.url)]

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from tests.services.process import Server, ServiceFailed, free_port, run_tool, unprivileged_user
 from tests.services.sharing import shared
-from tests.services.templates import make_or_copy
+from tests.services.templates import make_or_copy, version_of
 
 USER = "evenkeel"
 PASSWORD = "s3cret-of-the-database"
@@ -169,8 +169,8 @@ class MariaDB(Databases, Server):
             places = (f"--datadir={self._data}", f"--tmpdir={self._home}")
             self._run("mariadb-install-db", "--no-defaults", *places, *_INSTALL, user=self._user)
 
-        arguments = (str(self._user), *_INSTALL)
-        make_or_copy(self._data, make, program=Path(_program(_SERVER) or _SERVER), arguments=arguments)
+        made_by = (version_of(Path(_program(_SERVER) or _SERVER)), str(self._user), *_INSTALL)
+        make_or_copy(self._data, make, name="mariadb-data", made_by=made_by)
 
     def _environment(self) -> dict[str, str]:
         return _environment(self._home)

@@ -16,7 +16,7 @@ import trustme
 
 from tests.services.process import Server, ServiceFailed, run_tool, unprivileged_user
 from tests.services.sharing import shared
-from tests.services.templates import make_or_copy
+from tests.services.templates import make_or_copy, version_of
 
 _USERS = ("postgres", "nobody")
 _SETTINGS = {
@@ -177,7 +177,8 @@ class PostgreSQL(Databases, Server):
         def make() -> None:
             self._run(self._bin / "initdb", "-D", str(self._data), *_INITDB, user=self._user)
 
-        make_or_copy(self._data, make, program=self._bin / "initdb", arguments=(str(self._user), *_INITDB))
+        made_by = (version_of(self._bin / "initdb"), str(self._user), *_INITDB)
+        make_or_copy(self._data, make, name="postgresql-data", made_by=made_by)
 
     def _environment(self) -> dict[str, str]:
         return {"HOME": str(self._home), "PATH": f"{self._bin}:/usr/bin:/bin", "LANG": "C.UTF-8", "PGTZ": "UTC"}

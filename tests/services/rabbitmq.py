@@ -86,6 +86,10 @@ class Broker:
         for arguments in agent_user_commands(environment, group_number, host, vhost=self.vhost):
             self.control(*arguments, *((password,) if arguments[0] == "add_user" else ()))
 
+    def delete_user(self, name: str) -> None:
+        """Users are the node's, not the virtual host's."""
+        self.evaluate(f'rabbit_auth_backend_internal:delete_user(<<"{name}">>, <<"test">>)')
+
     def _environment(self) -> dict[str, str]:
         """The environment of its tools."""
         raise NotImplementedError

@@ -101,13 +101,13 @@ def _start_keeper(directory: Path, starter: Starter, start_seconds: float) -> No
         time.sleep(0.02)
 
 
-def keep(directory: Path, starter: Starter) -> None:
-    """Serve until nobody holds the lock."""
+def keep(directory: Path, name: str) -> None:
+    """Serve until nobody holds the lock. ``name``: the starter's module and name."""
     try:
         with (directory / _KEEPER).open("a") as mine, ExitStack() as servers:
             fcntl.flock(mine, fcntl.LOCK_EX)
             ready = directory / "place.new"
-            ready.write_text(json.dumps(starter(servers, directory.parent)))
+            ready.write_text(json.dumps(_starter_of(name)(servers, directory.parent)))
             ready.rename(directory / "place")
             with (directory / _USERS).open("a") as users:
                 fcntl.flock(users, fcntl.LOCK_EX)
@@ -125,4 +125,4 @@ def _starter_of(name: str) -> Starter:
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]), _starter_of(sys.argv[2]))
+    keep(Path(sys.argv[1]), sys.argv[2])

@@ -44,6 +44,8 @@ def users(rabbitmq_node: SharedRabbitMQ) -> Iterator[SharedRabbitMQ]:
         for host in HOSTS:
             broker.add_agent(ENVIRONMENT, 1, host, password="s3cret")
         yield broker
+        for user in IDS.values():
+            broker.delete_user(user)
 
 
 def url_of(users: SharedRabbitMQ, host: str) -> str:
