@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -114,8 +115,9 @@ def keep(directory: Path, name: str) -> None:
                 (directory / "place").unlink()
                 servers.close()
     except BaseException:
+        traceback.print_exc()  # before the worker that waits reads the log
         (directory / "failed").touch()
-        raise
+        sys.exit(1)
 
 
 def _starter_of(name: str) -> Starter:
