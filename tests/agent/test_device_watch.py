@@ -59,7 +59,7 @@ async def test_devices_in_doubt_are_checked_at_once_though_this_agent_observes_t
     watched, devices, told = watch((FIT,))
     running = asyncio.create_task(watched.run(lambda: (FIT,)))
     await eventually(lambda: watched._clock.now > 60.0)
-    assert devices.asked == 0
+    assert devices.asked == 0  # settled: they may never be asked
     watched.doubt()
     await eventually(lambda: devices.asked == 1)
     running.cancel()
@@ -88,6 +88,7 @@ async def test_device_that_falls_silent_is_unreachable_without_a_check_and_whate
     running = asyncio.create_task(watched.run(lambda: None))
     devices.away = {"a": "silent for 3 s"}
     await eventually(lambda: told)
+    # settled: changes are told after the states are set
     assert [one.reachable for one in watched.states] == [False, False]
     (state,) = watched.current((FIT,))
     assert not state.reachable and state.problem == "device a: silent for 3 s"
