@@ -22,7 +22,14 @@ settings.register_profile("busy machines", _BUSY, derandomize=True)  # the same 
 settings.register_profile("exploring", _BUSY, derandomize=False)
 settings.load_profile("busy machines")
 canary.watch_removals()
-structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))  # stdout is what commands print
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        # tracebacks with all local variables, as structlog shows them where rich is installed, cost a tenth of a second
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ],
+    logger_factory=structlog.PrintLoggerFactory(sys.__stderr__),  # stdout is what commands print
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,6 +20,7 @@ ACROSS = {
     "acceptance": "whole processes and real servers, killed and frozen",
     "cloud": "clients and suites of others, with a Keystone",
     "compat": "requests with the answers of stock servers",
+    "equivalence": "devices after random histories, compared with new ones",
     "fuzz": "strangers at every port",
     "model": "the model checker's specification",
     "packaging": "units, images and manifests",

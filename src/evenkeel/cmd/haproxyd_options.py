@@ -11,6 +11,7 @@ from evenkeel.config.addresses import ADDRESSES, address_rules
 from evenkeel.config.connections import connection_options
 from evenkeel.core.addresses import host_and_port, parsed_address
 from evenkeel.haproxyd.api.http_settings import HttpSettings
+from evenkeel.haproxyd.haproxy.old_workers import OLD_WORKERS_LISTED_MAX
 from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, THREAD_MIB, DaemonSettings
 from evenkeel.serving.accepting import SPARE_FILES
 
@@ -87,14 +88,23 @@ HAPROXYD = [
     cfg.IntOpt(
         "hard_stop_after",
         default=_DAEMON.hard_stop_after_seconds,
-        min=1,
-        help="Seconds that connections may outlast the configuration they were made under.",
+        min=0,
+        help="Seconds that connections may outlast the configuration they were made under; 0: no limit.",
     ),
     cfg.IntOpt(
         "worker_max_reloads",
         default=_DAEMON.worker_max_reloads,
         min=1,
-        help="Earlier configurations whose connections may still be served.",
+        max=OLD_WORKERS_LISTED_MAX,
+        help="Earlier configurations of one project whose connections may still be served: each that has any keeps a "
+        "worker. Beyond that, the worker with the fewest connections is ended.",
+    ),
+    cfg.IntOpt(
+        "old_workers_memory_max",
+        default=_DAEMON.old_workers_memory_max_mib,
+        min=0,
+        help="MiB of memory that workers of earlier configurations may take, of all projects together. Beyond that, of "
+        "the project that takes most, the one with the fewest connections is ended. 0: a quarter of the host's memory.",
     ),
     cfg.StrOpt(
         "traffic_log",
@@ -146,6 +156,7 @@ def daemon_settings(conf: cfg.ConfigOpts) -> DaemonSettings:
         maxconn=section.maxconn,
         hard_stop_after_seconds=section.hard_stop_after,
         worker_max_reloads=section.worker_max_reloads,
+        old_workers_memory_max_mib=section.old_workers_memory_max,
         traffic_log=_syslog_server("haproxyd.traffic_log", section.traffic_log),
         peers_address=section.peers_address,
         peers_port_first=section.peers_port_first,

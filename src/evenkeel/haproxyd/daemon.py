@@ -179,6 +179,7 @@ class HaproxyDaemon:
             try:
                 self._lock_again()
                 await self.partitions.restore_missing()
+                await self.partitions.limit_old_workers()
                 await self._health_log.restore()
                 await self._metrics.restore()
             except (OSError, ValueError) as error:

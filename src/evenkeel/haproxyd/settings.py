@@ -37,10 +37,12 @@ class DaemonSettings(Value):
     threads: int = 1
     maxconn: int | None = None
     """Maximum of concurrent connections of one HAProxy; None: as many as memory and the limit of open files allow."""
-    hard_stop_after_seconds: int = 600
-    """How long old connections may last after the configuration they were accepted under was replaced."""
-    worker_max_reloads: int = 24
-    """Number of reloads after which a worker with old connections is terminated. Such a worker uses 10 to 20 MB."""
+    hard_stop_after_seconds: int = 0
+    """How long old connections may last after the configuration they were accepted under was replaced; 0: no limit."""
+    worker_max_reloads: int = 128
+    """Maximum of workers with old connections of one partition (:mod:`haproxy.old_workers`)."""
+    old_workers_memory_max_mib: int = 0
+    """Maximum of the memory of all such workers of this host; 0: a quarter of its memory."""
 
     traffic_log: str = ""
     """``address:port`` of the syslog server that gets a line for each request or connection of tenants; empty: none."""

@@ -50,7 +50,7 @@ class Box:
 
     def __init__(self, folder: Path, name: str, files: CertificateFiles, credentials: Path) -> None:
         self.folder = folder
-        self._reservation, self.network = _free_network()
+        self._reservation, self.network = free_network()
         self._port_base = random.randint(*PORT_BASES)
         peers_port = random.randint(32_000, 32_600) if name == "one" else random.randint(32_601, 32_700)
         self._settings = DaemonSettings(
@@ -188,7 +188,7 @@ class Box:
         return {"local.cfg": (self.directory / "local.cfg").read_text()}
 
 
-def _free_network() -> tuple[socket.socket, int]:
+def free_network() -> tuple[socket.socket, int]:
     """The second byte of addresses 127.x that no other box has, of this process or another one, until the socket is
     closed."""
     for network in random.SystemRandom().sample(range(16, 251), k=235):

@@ -12,7 +12,6 @@ import pytest
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.errors import InvalidChange
-from evenkeel.haproxyd.haproxy import process
 from evenkeel.haproxyd.partition.change_queue import PartitionBusy
 from tests.haproxyd.world import errors, free_vip, get, load_balancer, server, world
 from tests.waiting import eventually
@@ -170,88 +169,6 @@ async def test_a_content_that_is_named_and_not_held_costs_its_load_balancer_alon
         assert errors(first) == {} or first.outcomes[0].lacking == ("two",)
         bad = errors(await site.patch("p", wanted("X", "no/path", 4)))["lb"]
         assert bad.startswith("file c.pem: sha256 is 'no/path'; allowed: ")
-
-
-class SlowMember:
-    """Answers with a body whose end comes when it is told to."""
-
-    def __init__(self) -> None:
-        self.finish = asyncio.Event()
-
-    async def serve(self, reader, writer):
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nbegun")
-            await self.finish.wait()
-            writer.write(b", end")
-            await writer.drain()
-        writer.close()
-
-
-@contextlib.asynccontextmanager
-async def slow_request(site):
-    """A request in flight; gives the member, a task with the body, and what changes the listener."""
-    slow = SlowMember()
-    listening = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
-    vip = free_vip()
-    target = wire.BackendServer(name="slow", address="127.0.0.1", port=listening.sockets[0].getsockname()[1])
-
-    async def change(revision: int) -> wire.Receipt:
-        line = f"timeout client {revision}s"
-        return await site.patch("p", load_balancer("lb", vip, target, revision=revision, lines=(line,)))
-
-    begun = asyncio.Event()
-
-    async def request() -> bytes:
-        reader, writer = await asyncio.open_connection(vip, 8080)
-        try:
-            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            beginning = await reader.readuntil(b"begun")
-            begun.set()
-            return (beginning + await reader.read()).rpartition(b"\r\n\r\n")[2]
-        finally:
-            writer.transport.abort()
-
-    await change(100)
-    body = asyncio.create_task(request())
-    try:
-        await eventually(begun.is_set)
-        yield slow, body, change
-    finally:
-        slow.finish.set()
-        await asyncio.gather(body, return_exceptions=True)
-        listening.close()
-
-
-async def test_a_storm_of_reloads_waits_for_requests_that_it_would_cut(monkeypatch):
-    monkeypatch.setattr(process, "OLD_WORKERS_TIMEOUT_SECONDS", 60.0)
-    async with world(worker_max_reloads=2) as site, slow_request(site) as (slow, body, change):
-        for revision in (101, 102):
-            await change(revision)
-        supervisor = site.partitions.get("p")
-        seen = asyncio.Event()
-
-        async def looks(real=supervisor._runner.process.cli.processes):
-            found = await real()
-            if found.reloads_leaving >= 2:
-                seen.set()
-            return found
-
-        monkeypatch.setattr(supervisor._runner.process.cli, "processes", looks)
-        more = [asyncio.create_task(change(revision)) for revision in (103, 104, 105)]
-        await seen.wait()
-        assert not more[0].done()
-        slow.finish.set()
-        assert await body == b"begun, end"
-        assert [receipt.how for receipt in await asyncio.gather(*more)] == ["reload"] * 3
-
-
-async def test_a_reload_does_not_wait_for_ever(monkeypatch):
-    monkeypatch.setattr(process, "OLD_WORKERS_TIMEOUT_SECONDS", 0.1)
-    async with world(worker_max_reloads=1) as site, slow_request(site) as (_slow, body, change):
-        for revision in (101, 102):
-            assert (await change(revision)).how == "reload"
-        assert await body == b"begun"
 
 
 async def test_another_address_to_ping_is_carried_out_without_haproxy():

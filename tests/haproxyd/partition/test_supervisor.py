@@ -36,7 +36,7 @@ async def test_every_kind_of_change_under_traffic_loses_nothing():
                 (load_balancer("lb", vip, b), "runtime"),
                 (load_balancer("lb", vip, b, lines=("timeout client 9s",)), "reload"),
                 (load_balancer("lb", vip, a, b, lines=("timeout client 9s",)), "runtime"),
-                (load_balancer("lb", vip, a, b, lines=("timeout client 9s",), maxconn=500), "reload"),
+                (load_balancer("lb", vip, a, b, lines=("timeout client 9s",), maxconn=500), "runtime"),
                 (load_balancer("lb", vip, a, b, lines=("timeout client 9s",), maxconn=400), "runtime"),
             ]
             for wanted, how in steps:
@@ -223,6 +223,29 @@ async def test_what_is_set_at_runtime_survives_a_reload():
         assert (await site.patch("p", more)).how == "reload"
         assert await seen_states(site.partitions.get("p")) == {"a": (1, 1), "b": (7, 0), "other": (1, 0)}
         assert {await get(vip) for _ in range(6)} == {"b"}
+
+
+async def test_a_first_connection_limit_is_set_at_runtime_and_is_no_manual_change():
+    async with world() as site:
+        a = await site.member("a")
+        vip = free_vip()
+        await site.put("p", load_balancer("lb", vip, a))
+        assert (await site.patch("p", load_balancer("lb", vip, a, maxconn=1))).how == "runtime"
+        receipt = await site.put("p", load_balancer("lb", vip, a, maxconn=1))
+        assert (receipt.how, receipt.repaired) == ("nothing", {})
+        reader, writer = await asyncio.open_connection(vip, 8080)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        waiting = asyncio.create_task(get(vip))
+        supervisor = site.partitions.get("p")
+
+        async def is_full() -> bool:
+            return "lb_f,FRONTEND,,,1,1,1," in await supervisor.cli.command("show stat lb_f 1 -1")
+
+        await eventually(is_full)
+        assert not waiting.done()
+        writer.transport.abort()
+        assert await waiting == "a"
 
 
 async def test_allowed_addresses_change_at_runtime():

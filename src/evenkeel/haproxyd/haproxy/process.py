@@ -20,10 +20,12 @@ from evenkeel.haproxyd.errors import HaproxyDown, HaproxyRefused
 from evenkeel.haproxyd.haproxy.alerts import alerts
 from evenkeel.haproxyd.haproxy.binary import FindBinary
 from evenkeel.haproxyd.haproxy.launch import launch, takeover_arguments
+from evenkeel.haproxyd.haproxy.old_workers import OldWorkers
 from evenkeel.haproxyd.haproxy.output_log import OutputLog
 from evenkeel.haproxyd.haproxy.processes import parent_pid, start_ticks, terminate
 from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli, Processes
 from evenkeel.haproxyd.haproxy.worker_users import privileges_of
+from evenkeel.haproxyd.ports import OnEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
@@ -32,9 +34,6 @@ POLL_SECONDS = 0.005
 FIRST_ANSWER_SECONDS, LAST_ANSWER_SECONDS = 0.1, 5.0
 """How long a worker that may be reading its configuration is given to answer: at first, and at most. HAProxy 3.2 never
 answers a command that arrives at the wrong moment."""
-OLD_WORKERS_TIMEOUT_SECONDS = 10.0
-"""How long a reload waits for an old worker that the reload would terminate."""
-OLD_WORKERS_POLL_SECONDS = 0.1
 
 
 class HaproxyProcess:
@@ -51,6 +50,7 @@ class HaproxyProcess:
         log_path: Path,
         master_socket: Path,
         on_exit: Callable[[], None],
+        on_event: OnEvent,
     ) -> None:
         self._binary = binary
         self._settings = settings
@@ -67,13 +67,12 @@ class HaproxyProcess:
         self._log = log.bind(partition=partition)
         self.master_pid = 0
         self.worker_pid: int | None = None
-        self._old_workers: frozenset[int] = frozenset()
-        """Pids of old workers, which only finish their connections."""
         self.cli = MasterCli(
             master_socket,
             timeout_seconds=settings.command_timeout_seconds,
             answer_bytes_max=settings.answer_bytes_max,
         )
+        self.old_workers = OldWorkers(partition, self.cli, on_event)
 
     @property
     def up(self) -> bool:
@@ -84,11 +83,11 @@ class HaproxyProcess:
         """Whether it is the current worker, or one that the master has just started. Reads ``/proc`` for the latter."""
         if pid == self.worker_pid:
             return True
-        return self.up and pid not in self._old_workers and parent_pid(pid) == self.master_pid
+        return self.up and pid not in self.old_workers and parent_pid(pid) == self.master_pid
 
     def _set_workers(self, processes: Processes) -> None:
         self.worker_pid = processes.worker_pid
-        self._old_workers = frozenset(processes.workers_leaving)
+        self.old_workers.add(processes.workers_leaving)
 
     def last_alert(self) -> str:
         """HAProxy's last error message; empty: none."""
@@ -201,6 +200,7 @@ class HaproxyProcess:
         await asyncio.to_thread(run_dir.prepare, self._settings)
         position = self._output.position()
         binary = await self._binary()
+        await self.old_workers.end_beyond(self._settings.worker_max_reloads - 1)
         async with self.cli.exclusive():
             with self._transition():
                 before = await self.cli.processes()
@@ -215,17 +215,6 @@ class HaproxyProcess:
         refused = binary.reload_answers and answer.startswith("Success=0")
         if refused or after.worker_pid == before.worker_pid:
             raise HaproxyRefused(alerts(answer) or self._output.alerts_since(position))
-
-    async def wait_for_old_workers(self) -> None:
-        """Wait, before a reload, for an old worker whose connections the reload would cut: the master terminates
-        workers after a number of reloads. Waits at most :data:`OLD_WORKERS_TIMEOUT_SECONDS`. Raises
-        :class:`HaproxyDown`."""
-        deadline = time.monotonic() + OLD_WORKERS_TIMEOUT_SECONDS
-        while (await self.cli.processes()).reloads_leaving >= self._settings.worker_max_reloads:
-            if time.monotonic() >= deadline:
-                self._log.warning("requests of an old worker are cut off", master=self.master_pid)
-                return
-            await asyncio.sleep(OLD_WORKERS_POLL_SECONDS)
 
     def reload_obstacle(self) -> str:
         """Why this process cannot be reloaded: its socket or working directory was removed, or it was started by a
@@ -273,6 +262,8 @@ class HaproxyProcess:
             self._pidfd, (self.master_pid, self.worker_pid) = old, pids
             loop.add_reader(old, self._on_master_exit)
             raise
+        if pids[1]:
+            self.old_workers.add([pids[1]])
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(old, signal.SIGUSR1)
         os.close(old)

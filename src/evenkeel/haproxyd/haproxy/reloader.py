@@ -123,7 +123,6 @@ class Reloader:
         await asyncio.to_thread(self._files.remove_unused_files, config)
 
     async def _reload_process(self, config: HaproxyConfig) -> None:
-        await self._process.wait_for_old_workers()
         await self._counters.carry_over(self._process.cli)
         await self._keep_server_states(config)
         with RELOAD_DURATION.time():

@@ -40,7 +40,7 @@ from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, Runt
 from evenkeel.haproxyd.haproxy.runtime.plan import RuntimePlan, plan
 from evenkeel.haproxyd.haproxy.runtime.runtime_commands import RuntimeCommands
 from evenkeel.haproxyd.network.listening import listening_addresses
-from evenkeel.haproxyd.ports import FrontendCounters
+from evenkeel.haproxyd.ports import FrontendCounters, OnEvent
 from evenkeel.haproxyd.settings import DaemonSettings
 
 log = structlog.get_logger(__name__)
@@ -74,6 +74,7 @@ class HaproxyRunner:
         counters: FrontendCounters,
         *,
         on_exit: Callable[[], None],
+        on_event: OnEvent,
     ) -> None:
         self._binary = binary
         self._settings = settings
@@ -91,6 +92,7 @@ class HaproxyRunner:
             log_path=storage.log,
             master_socket=layout.master_socket,
             on_exit=on_exit,
+            on_event=on_event,
         )
         self._files = ConfigFiles(partition, settings, storage, layout)
         self._local = LocalConfig(storage.local)

@@ -15,6 +15,7 @@ from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
 from evenkeel.haproxyd.errors import HaproxyDown, InvalidChange, PartitionFailed, PartitionUnknown
 from evenkeel.haproxyd.haproxy.binary import BinaryFinder
 from evenkeel.haproxyd.haproxy.config.layout import layout_of
+from evenkeel.haproxyd.haproxy.old_workers import limit_memory, memory_limit_bytes
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.haproxy.worker_users import WorkerUsers
 from evenkeel.haproxyd.network.binds import BindRegistry
@@ -136,6 +137,11 @@ class PartitionManager:
             except OSError as error:
                 log.warning("haproxy log not truncated", partition=supervisor.name, reason=error.strerror)
 
+    async def limit_old_workers(self) -> None:
+        """Called every few seconds: ends old workers that need more memory than they may have together."""
+        partitions = [supervisor.old_workers for supervisor in self._supervisors.values()]
+        await limit_memory(partitions, memory_limit_bytes(self._settings.old_workers_memory_max_mib))
+
     async def restore_missing(self) -> None:
         """Called every few seconds: restores files that were removed while the daemon runs. If the whole state
         directory was removed, ``state_id`` changes, so that agents compare everything again. Raises
@@ -185,7 +191,16 @@ class PartitionManager:
         def make_runner(on_exit: Callable[[], None]) -> HaproxyRunner:
             counters = self._make_counters(name, storage.counters_dir)
             layout = layout_of(name, storage, self._settings)
-            return HaproxyRunner(name, self._settings, self._binary.find, storage, layout, counters, on_exit=on_exit)
+            return HaproxyRunner(
+                name,
+                self._settings,
+                self._binary.find,
+                storage,
+                layout,
+                counters,
+                on_exit=on_exit,
+                on_event=self._on_event,
+            )
 
         return PartitionSupervisor(
             name,

@@ -16,6 +16,7 @@ from evenkeel.core.errors import EvenKeelError
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.errors import HaproxyDown, PartitionFailed
+from evenkeel.haproxyd.haproxy.old_workers import OldWorkers
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
 from evenkeel.haproxyd.partition.applier import ChangeApplier, HostResources
 from evenkeel.haproxyd.partition.availability import HaproxyAvailability
@@ -130,6 +131,11 @@ class PartitionSupervisor:
     def worker_pid(self) -> int | None:
         """The current worker's pid; None when there is none."""
         return self._runner.process.worker_pid
+
+    @property
+    def old_workers(self) -> OldWorkers:
+        """Workers that reloads have replaced and that finish their connections."""
+        return self._runner.process.old_workers
 
     def is_worker(self, pid: int) -> bool:
         """Whether this process is the current worker, or one that is about to be."""

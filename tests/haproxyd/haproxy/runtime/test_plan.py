@@ -97,6 +97,8 @@ def test_members_checked_over_tls_are_added_without_a_name_of_haproxys_own_where
 def test_limits_lists_and_certificates_are_commands():
     frontend = (change(LB.frontends[0], maxconn=20),)
     assert texts(change(LB, frontends=frontend)) == ["set maxconn frontend f 20"]
+    unlimited = change(LB, frontends=(change(LB.frontends[0], maxconn=None),))
+    assert texts(LB, before=unlimited) == ["set maxconn frontend f 10"]
     files = (change(LB.files[0], content="11.0.0.0/8\n"), LB.files[1])
     assert texts(change(LB, files=files)) == ["add acl a.acl 11.0.0.0/8", "del acl a.acl 10.0.0.0/8"]
     files = (LB.files[0], change(LB.files[1], content="y\n\nz\n"))

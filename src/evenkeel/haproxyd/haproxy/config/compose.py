@@ -42,6 +42,9 @@ PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
 PEER_CONNECTIONS_MAX = 64
 TRAFFIC_LOG_BYTES_MAX = 4096
 """Of one line; the rest of a longer URL is cut off."""
+RELOADS_MAX = 1_000_000
+"""Old workers are ended by :mod:`haproxy.old_workers`, not by the master after a number of reloads (from HAProxy 3.3 on
+50 by default)."""
 METRICS_BACKEND = "_metrics"
 """Name of the daemon's backend; no load balancer's backend can have it."""
 _METRICS_LINES = (
@@ -122,8 +125,8 @@ def compose(
 
 def _global(partition: str, config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
     lines = [
-        f"hard-stop-after {settings.hard_stop_after_seconds}s",
-        f"mworker-max-reloads {settings.worker_max_reloads}",
+        *([f"hard-stop-after {settings.hard_stop_after_seconds}s"] if settings.hard_stop_after_seconds else []),
+        f"mworker-max-reloads {RELOADS_MAX}",
         "noreuseport",
         "no strict-limits",
         f"nbthread {settings.threads}",

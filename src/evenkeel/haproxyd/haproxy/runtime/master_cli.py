@@ -24,14 +24,12 @@ _NO_WORKER = ("Can't find the target", "Can't connect to the target")
 
 
 class Processes(Value):
-    """The processes in ``show proc``. ``workers_leaving``: old workers, which only finish their connections;
-    ``reloads_leaving``: the number of reloads since the oldest of them was replaced."""
+    """The processes in ``show proc``. ``workers_leaving``: old workers, which only finish their connections."""
 
     master_pid: int
     reloads: int
     worker_pid: int | None
     workers_leaving: tuple[int, ...] = ()
-    reloads_leaving: int = 0
 
 
 class MasterCli:
@@ -187,5 +185,4 @@ def parse_processes(text: str) -> Processes:
         reloads=master[1],
         worker_pid=workers[0][0] if workers else None,
         workers_leaving=tuple(pid for pid, _ in leaving),
-        reloads_leaving=max((reloads for _, reloads in leaving), default=0),
     )

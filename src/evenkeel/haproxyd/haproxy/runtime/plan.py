@@ -127,7 +127,7 @@ def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand
     if fixed[0] != fixed[1]:
         raise NeedsReload(f"frontend {new.name}")
     if old.maxconn != new.maxconn:
-        if old.maxconn is None or new.maxconn is None:
+        if new.maxconn is None:
             raise NeedsReload(f"frontend {new.name} has no limit of its own")
         yield RuntimeCommand(text=f"set maxconn frontend {new.name} {new.maxconn}")
 

@@ -1,0 +1,159 @@
+"""Old workers: those that a reload has replaced, and that live as long as their connections.
+
+Their number in one partition and their memory on the host are bounded: HAProxy 2.6 cannot list more than 186 of them,
+and each has the memory of a whole configuration (6 to 10 MB and more). Beyond a bound, the one with the fewest
+connections is ended first, and of several the oldest. They perform no health checks (measured with 2.6 and 3.2).
+"""
+
+import asyncio
+import os
+import select
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import structlog
+
+from evenkeel.core.values import Value
+from evenkeel.haproxyd.errors import HaproxyDown
+from evenkeel.haproxyd.haproxy.processes import start_ticks
+from evenkeel.haproxyd.ports import OnEvent, PartitionEvent, WorkerCli
+from evenkeel.metrics.haproxyd import OLD_WORKERS, OLD_WORKERS_ENDED, OLD_WORKERS_MEMORY
+
+log = structlog.get_logger(__name__)
+
+MIB = 1024 * 1024
+END_TIMEOUT_SECONDS = 5.0
+OLD_WORKERS_LISTED_MAX = 180
+"""Of one partition: HAProxy 2.6 and 2.8 answer ``show proc`` with nothing if there are more than 186."""
+MEMORY_SHARE = 4
+"""Without a configured limit, old workers may have one part of so many of the host's memory."""
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_CONNECTIONS_UNKNOWN = 2**31
+"""Of a worker that does not answer: it may be busy, so others are ended first."""
+
+
+class OldWorker(Value):
+    """An old worker. ``started``: its start time in clock ticks, because the kernel reuses pids."""
+
+    pid: int
+    started: int
+    connections: int = 0
+
+
+def emptiest_first(workers: Iterable[OldWorker]) -> list[OldWorker]:
+    """In the order in which workers are to be ended."""
+    return sorted(workers, key=lambda one: (one.connections, one.started))
+
+
+def memory_limit_bytes(configured_mib: int) -> int:
+    """The limit for all old workers of the host; ``configured_mib`` 0: a quarter of the host's memory."""
+    if configured_mib:
+        return configured_mib * MIB
+    return os.sysconf("SC_PHYS_PAGES") * _PAGE_BYTES // MEMORY_SHARE
+
+
+def private_bytes(pid: int) -> int:
+    """Memory that a process has for itself: resident and not of a file; 0: no such process. proc(5), statm; readable
+    also if the process runs as another user."""
+    try:
+        _, resident, shared, *_ = map(int, Path(f"/proc/{pid:d}/statm").read_text().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * _PAGE_BYTES
+
+
+class OldWorkers:
+    """The old workers of one partition's HAProxy. Events tell of each that is ended."""
+
+    def __init__(self, partition: str, cli: WorkerCli, on_event: OnEvent) -> None:
+        self._partition = partition
+        self._cli = cli
+        self._on_event = on_event
+        self._started: Mapping[int, int] = {}
+        """Start times by pid."""
+
+    def __contains__(self, pid: int) -> bool:
+        return pid in self._started
+
+    def add(self, pids: Iterable[int]) -> None:
+        """These have been replaced, too. Those that have ended are forgotten."""
+        known = {one.pid: one.started for one in self.alive()}
+        self._started = {**{pid: start_ticks(pid) for pid in pids}, **known}
+
+    def alive(self) -> tuple[OldWorker, ...]:
+        """Those that have not ended."""
+        return tuple(
+            OldWorker(pid=pid, started=started)
+            for pid, started in self._started.items()
+            if started and start_ticks(pid) == started
+        )
+
+    def memory_bytes(self) -> int:
+        """Memory of all that have not ended."""
+        return sum(private_bytes(one.pid) for one in self.alive())
+
+    async def end_beyond(self, count_max: int) -> None:
+        """End as many as there are too many."""
+        surplus = len(self.alive()) - count_max
+        if surplus > 0:
+            await self.end(surplus, "count", f"the limit is {count_max} of a project")
+
+    async def end(self, count: int, limit: str, reason: str) -> int:
+        """End that many; returns how many have ended. ``limit``: which one they exceed, for the metric."""
+        ended = 0
+        for one in emptiest_first(await asyncio.gather(*map(self._with_connections, self.alive())))[:count]:
+            if await asyncio.to_thread(_terminated, one):
+                ended += 1
+                OLD_WORKERS_ENDED.labels(limit).inc()
+                self._report(one, reason)
+        return ended
+
+    def _report(self, one: OldWorker, reason: str) -> None:
+        number = "an unknown number of" if one.connections == _CONNECTIONS_UNKNOWN else str(one.connections)
+        text = f"an old worker with {number} connections was ended: {reason}"
+        log.warning("old worker ended", partition=self._partition, pid=one.pid, connections=number, reason=reason)
+        self._on_event(PartitionEvent(partition=self._partition, text=text))
+
+    async def _with_connections(self, one: OldWorker) -> OldWorker:
+        try:
+            answer = await self._cli.of_worker(one.pid, "show info")
+            connections = int(answer.partition("CurrConns: ")[2].split()[0])
+        except (HaproxyDown, ValueError, IndexError):
+            connections = _CONNECTIONS_UNKNOWN
+        return OldWorker(pid=one.pid, started=one.started, connections=connections)
+
+
+async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> None:
+    """End old workers until all of the host together need no more. The partition whose old workers need most loses the
+    first one, so that a project with many changes does not end the connections of others."""
+    used = await asyncio.to_thread(lambda: {partition: partition.memory_bytes() for partition in partitions})
+    reason = f"old workers need {sum(used.values()) // MIB} MiB; old_workers_memory_max is {limit_bytes // MIB}"
+    while sum(used.values()) > limit_bytes:
+        largest = max(used, key=used.__getitem__)
+        if not await largest.end(1, "memory", reason):
+            return  # it does not end: another attempt follows with the next look
+        used[largest] = await asyncio.to_thread(largest.memory_bytes)
+    OLD_WORKERS.set(sum(len(partition.alive()) for partition in partitions))
+    OLD_WORKERS_MEMORY.set(sum(used.values()))
+
+
+def _terminated(one: OldWorker) -> bool:
+    """Terminate a worker, and wait until it has ended, because its memory counts until then. The master goes on: it
+    expects that old workers end. False: it had ended by itself, or does not end."""
+    try:
+        descriptor = os.pidfd_open(one.pid)
+    except OSError:
+        return False
+    try:
+        if start_ticks(one.pid) != one.started:
+            return False
+        signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(END_TIMEOUT_SECONDS * 1000))
+    except OSError as error:
+        log.warning("old worker not ended", pid=one.pid, reason=error.strerror)
+        return False
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,117 @@
+"""``evenkeel-haproxyd`` as trials run it: the real daemon, which can be told to die, and whose pings find nobody at
+addresses that are told to be silent, as no address of loopback is.
+
+    python -m tests.equivalence.daemon CONTROL-DIRECTORY FAULT LOG OPTIONS-OF-THE-DAEMON
+
+In the directory, ``dies_after`` has the number of effects (files replaced or made durable, commands to HAProxy) before
+which it kills itself, and ``silent`` the silent addresses. ``FAULT`` is one of :data:`.faults.FAULTS`, or ``-``.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from evenkeel.cmd import haproxyd
+from evenkeel.haproxyd.haproxy.runtime.master_cli import MasterCli
+from evenkeel.haproxyd.health import ping
+from evenkeel.haproxyd.health.icmp import IcmpPing
+from tests.equivalence.faults import FAULTS
+
+DIES_AFTER, SILENT = "dies_after", "silent"
+
+
+class Deaths:
+    """Counts effects, once there is a file with their number."""
+
+    def __init__(self, control: Path) -> None:
+        self._file = control / DIES_AFTER
+        self._left: int | None = None
+
+    def effect(self) -> None:
+        """The daemon is about to have an effect."""
+        if self._left is None:
+            if not self._file.exists():
+                return
+            self._left = int(self._file.read_text())
+        if not self._file.exists():  # disarmed
+            self._left = None
+            return
+        self._left -= 1
+        if self._left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def before(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, as one that has an effect."""
+
+        def counted(*arguments: Any, **named: Any) -> Any:
+            self.effect()
+            return function(*arguments, **named)
+
+        return counted
+
+
+class Ping(IcmpPing):
+    """Pings, but for silent addresses."""
+
+    silent: Path
+
+    async def __call__(self, address: str, timeout_seconds: float) -> bool:
+        if self.silent.exists() and address in self.silent.read_text().split():
+            return False
+        return await super().__call__(address, timeout_seconds)
+
+
+def serve(control: Path, fault: str, arguments: list[str]) -> int:
+    """Run the daemon."""
+    sys.argv = ["evenkeel-haproxyd", *arguments]
+    if fault != "-":
+        FAULTS[fault].plant().__enter__()
+    deaths = Deaths(control)
+    os.replace = deaths.before(os.replace)
+    os.fsync = deaths.before(os.fsync)
+    MasterCli._send = deaths.before(MasterCli._send)  # type: ignore[method-assign]
+    Ping.silent = control / SILENT
+    ping.IcmpPing = Ping  # type: ignore[misc]
+    return haproxyd.main()
+
+
+def fork(log: Path, run: Callable[[], int]) -> int:
+    """Run it in a child, which writes to ``log``; the child's pid."""
+    pid = os.fork()
+    if pid:
+        return pid
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    code = 1
+    try:
+        code = run()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def main() -> int:
+    """Fork a daemon for each line of standard input, and answer with its pid: what a daemon imports takes longer than
+    all that it does in a trial. All of them end with this process."""
+    control, fault, log, *arguments = sys.argv[1:]
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    pid = 0
+    for _ in sys.stdin:
+        pid = fork(Path(log), lambda: serve(Path(control), fault, arguments))
+        print(pid, flush=True)
+    if pid:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

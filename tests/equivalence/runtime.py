@@ -1,0 +1,81 @@
+"""Servers as the runtime API shows them, in a form that is the same for all HAProxys that were told the same. Pure."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenkeel.haproxyd.haproxy.runtime.worker_state import MAINTENANCE, lines_with_columns
+from tests.equivalence.site import Site, named_port
+
+STATES, STATISTICS = "show servers state", "show stat"
+COMPARED_STATE = ("srv_op_state", "srv_uweight", "srv_fqdn", "srv_use_ssl")
+COMPARED_STATISTICS = (
+    *("status", "weight", "act", "bck", "check_status", "check_code", "check_rise", "check_fall", "check_health"),
+    *("mode", "cookie", "slim", "agent_status"),
+)
+"""Columns that depend on nothing but the configuration and the last checks."""
+DRAINS = 0x08 | 0x10
+CHECK_ENABLED = 0x04
+WITHOUT_RESULT = ("", "INI")
+Rows = Mapping[str, Mapping[str, Any]]
+
+
+def servers(site: Site, states: str, statistics: str) -> dict[str, dict[str, Any]]:
+    """Backend and server -> columns. Those that a reload will remove, in maintenance until then, are left out by
+    :func:`compared`."""
+    found: dict[str, dict[str, Any]] = {}
+    for _, row in lines_with_columns(states.strip()):
+        if not row or row["be_name"].startswith("_"):
+            continue
+        admin = int(row["srv_admin_state"])
+        found[f"{row['be_name']}/{row['srv_name']}"] = {
+            **{name: row[name] for name in COMPARED_STATE},
+            "place": (site.named(row["srv_addr"]), named_port(int(row["srv_port"]))),
+            "check_port": named_port(int(row["srv_check_port"])),
+            "check_addr": site.named(row["srv_check_addr"]),
+            "maintenance": bool(admin & MAINTENANCE),
+            "drains": bool(admin & DRAINS),
+            "checked": bool(int(row["srv_check_state"]) & CHECK_ENABLED),
+            "id": row["srv_id"],
+        }
+    for row in _statistics(statistics):
+        name = f"{row['pxname']}/{row['svname']}"
+        if name in found:
+            found[name].update((column, row.get(column) or "") for column in COMPARED_STATISTICS)
+    return found
+
+
+def backends(statistics: str) -> dict[str, dict[str, str]]:
+    """Listeners and pools."""
+    columns = ("status", "mode", "algo", "slim", "weight", "act", "bck", "cookie")
+    return {
+        f"{row['pxname']}/{row['svname']}": {name: row.get(name) or "" for name in columns}
+        for row in _statistics(statistics)
+        if row["svname"] in ("FRONTEND", "BACKEND") and not row["pxname"].startswith("_")
+    }
+
+
+def settled(rows: Rows) -> bool:
+    """Whether enough checks have run that no further one changes anything, as long as members stay as they are."""
+    return all(_settled(row) for row in rows.values())
+
+
+def _settled(row: Mapping[str, Any]) -> bool:
+    if not row["checked"] or row["maintenance"] or not row.get("check_rise"):
+        return True
+    status = str(row["check_status"])
+    full = int(row["check_rise"]) + int(row["check_fall"]) - 1
+    return status.removeprefix("* ") not in WITHOUT_RESULT and row["check_health"] in ("0", str(full))
+
+
+def _statistics(text: str) -> Iterator[Mapping[str, str]]:
+    return csv.DictReader(text.lstrip("# \n").splitlines())
+
+
+def compared(rows: Rows, wanted: frozenset[str]) -> dict[str, Any]:
+    """The rows of wanted servers, and of others that are not in maintenance, without what a check under way shows."""
+    found: dict[str, Any] = {}
+    for name, row in rows.items():
+        if name.rpartition("/")[2] in wanted or not row["maintenance"]:
+            found[name] = {**row, "check_status": str(row.get("check_status", "")).removeprefix("* ")}
+    return found

@@ -1,0 +1,44 @@
+"""HAProxys with a history behave as those that begin from nothing.
+
+A failure prints the history and what was different; ``python -m tests.equivalence --seed SEED --shrink`` repeats it.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from tests.equivalence.__main__ import told
+from tests.equivalence.history import draw
+from tests.equivalence.host import HAPROXY
+from tests.equivalence.trial import Rig, rig
+
+SEEDS = tuple(map(str, range(1, 11)))
+
+
+class Trials(NamedTuple):
+    """A rig in an event loop of its own, for all tests of this module."""
+
+    loop: asyncio.Runner
+    rig: Rig
+
+
+@pytest.fixture(scope="module")
+def trials() -> Iterator[Trials]:
+    with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder, asyncio.Runner() as loop:
+        context = rig(Path(folder))
+        made = loop.run(context.__aenter__())
+        try:
+            yield Trials(loop, made)
+        finally:
+            loop.run(context.__aexit__(None, None, None))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_haproxy_with_a_history_equals_a_new_one(trials: Trials, seed: str) -> None:
+    verdict = trials.loop.run(trials.rig.run(draw(seed, HAPROXY)))
+    assert not verdict.differences, f"repeat with python -m tests.equivalence --seed {seed}\n{told(verdict)}"

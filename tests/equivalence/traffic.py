@@ -1,0 +1,168 @@
+"""What clients and members see at two sites, and where it is not the same."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenkeel.core.service import ServiceDefinition
+from tests.equivalence import definitions as d
+from tests.equivalence.requests import Answer, Clients, Request, heard_as, requests_to
+from tests.equivalence.site import Site
+from tests.equivalence.websites import NUMBER, Heard
+
+REQUESTS = 100
+"""Plain requests of one trial, to all its listeners."""
+SPREAD_MIN = 8
+"""Of them to each listener."""
+AGREE_SECONDS, LOOK_SECONDS = 15.0, 0.05
+CHECK_WINDOW_SECONDS = 0.5
+"""Twice as long as between two checks of one member, at least: they are ten times as often as monitors say."""
+REPEATS = 8
+SHARE_TOLERANCE = 0.1
+"""Of requests: how far shares of members may differ, for both devices begin their turns elsewhere."""
+
+
+async def check_differences(old: Site, new: Site) -> list[str]:
+    """What members' ports hear of checks, in a time in which each is checked."""
+    last: list[str] = []
+
+    async def agree() -> bool:
+        for site in (old, new):
+            site.forget()
+        await asyncio.sleep(CHECK_WINDOW_SECONDS)
+        last[:] = different(_checks(old), _checks(new))
+        return not last
+
+    await within(AGREE_SECONDS / 2, agree)
+    return last
+
+
+async def traffic_differences(trees: Iterable[ServiceDefinition], old: Site, new: Site, folder: Path) -> list[str]:
+    """The answers to all requests for which some setting may matter, and how plain ones are shared by members."""
+    listeners = [(tree, one) for tree in trees for one in tree.listeners]
+    requests: list[Request] = []
+    for tree, one in listeners:
+        requests += requests_to(tree, one, spread=max(SPREAD_MIN, REQUESTS // len(listeners)))
+    clients = [Clients(site, folder / name) for site, name in ((old, "old"), (new, "new"))]
+    answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
+    return [*await _answer_differences(requests, answers, clients), *_share_differences(requests, answers)]
+
+
+async def _answer_differences(
+    requests: Sequence[Request], answers: Sequence[Sequence[Answer]], clients: Sequence[Clients]
+) -> list[str]:
+    """Requests that get other answers at the new site. Where members answer differently, a request may get any of
+    their answers; so it is repeated until both sites have given the same one."""
+    found = []
+    for request in dict.fromkeys(requests):
+        seen = [
+            {_comparable(answer) for one, answer in zip(requests, each, strict=True) if one == request}
+            for each in answers
+        ]
+        for _ in range(REPEATS):
+            if seen[0] & seen[1]:
+                break
+            for each, its in zip(clients, seen, strict=True):
+                its.add(_comparable(await each.ask(request)))
+        else:
+            found.append(f"{request}: {_told(seen[0], seen[1])}, the new one: {_told(seen[1], seen[0])}")
+    return found
+
+
+def _comparable(answer: Answer) -> Answer:
+    """The answer with its pool in the place of its member."""
+    return answer._replace(by=_group(answer.by))
+
+
+def _told(some: set[Answer], others: set[Answer]) -> str:
+    """Of one of them, what is different from the others."""
+    one, other = next(iter(some)), next(iter(others))
+    different = (f"{name} {value!r}" for name, value in one._asdict().items() if value != getattr(other, name))
+    return ", ".join(different)
+
+
+def _share_differences(requests: Sequence[Request], answers: Sequence[Sequence[Answer]]) -> list[str]:
+    found = []
+    for name in dict.fromkeys(one.listener for one in requests):
+        places = [place for place, one in enumerate(requests) if one.listener == name and _is_plain(one)]
+        old, new = (Counter(_short(each[place]) for place in places) for each in answers)
+        if _far(old, new, len(places)):
+            found.append(f"{name}: of {len(places)} requests: {dict(old)}, the new one: {dict(new)}")
+    return found
+
+
+def _short(answer: Answer) -> str:
+    """Who answered, or what else the client got."""
+    return answer.by or (answer.outcome if isinstance(answer.outcome, str) else str(answer.outcome[0]))
+
+
+def _is_plain(one: Request) -> bool:
+    return one._replace(source="") == Request(one.listener, one.address, one.port, one.over_tls, source="")
+
+
+def _far(old: Counter[str], new: Counter[str], total: int) -> bool:
+    return any(abs(old[name] - new[name]) > max(3, SHARE_TOLERANCE * total) for name in old | new)
+
+
+def _group(name: str) -> str:
+    """The pool whose members' websites have this name; empty: it is no member's."""
+    return next((f"pool {number}" for number, its in d.POOL_PLACES.items() if name and int(name[1:]) in its), "")
+
+
+def different(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Entries that are not the same."""
+    return [
+        f"{name}: {_only(old.get(name), new.get(name))}, the new one: {_only(new.get(name), old.get(name))}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _only(one: Any, other: Any) -> Any:
+    """Of two rows, what differs."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {name: value for name, value in one.items() if other.get(name) != value}
+    return one
+
+
+def _checks(site: Site) -> dict[str, Any]:
+    """Place -> what it has heard that was no client's request."""
+    found = {}
+    for (address, port), website in site.websites.items():
+        heard = {
+            heard_as(site, one) if one.head else (_bare(site, one))
+            for one in website.heard
+            if not _is_clients(one.head)
+        }
+        if heard:
+            found[f"checks at {address}:{port}"] = heard
+    return found
+
+
+def _bare(site: Site, one: Heard) -> Any:
+    return (*heard_as(site, one._replace(head=""))[:2], "no request")
+
+
+def _is_clients(head: str) -> bool:
+    return f"\r\n{NUMBER.lower()}:" in head.lower()
+
+
+async def set_dead(site: Site, place: tuple[str, int], *, dead: bool) -> None:
+    """Nobody answers at a place any more, or somebody does again."""
+    if dead:
+        await site.websites[place].stop()
+    else:
+        site.websites[place].start()
+
+
+async def within(seconds: float, so: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether it became so."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while not await so():
+        if loop.time() > deadline:
+            return False
+        await asyncio.sleep(LOOK_SECONDS)
+    return True
