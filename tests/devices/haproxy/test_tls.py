@@ -204,6 +204,7 @@ async def test_a_check_without_a_name_asks_members_for_none_and_requires_none(
         worker = await site.worker()
         await site.serve(2, listeners=listeners, pools=(tls_pool_of(one, added, **settings),))
         await eventually(lambda: min(len(one.asked_for), len(added.asked_for)) > 1)  # each had a first result
+        # settled: no other worker may ever come, nor another name be asked for
         await _until_online(site, "member-1-1", "member-1-2")
         assert await site.worker() == worker
         assert {*one.asked_for, *added.asked_for} == {""}
