@@ -1,6 +1,7 @@
-"""Puts the tests of a folder into virtual time: import both names in its ``conftest.py``.
+"""Chooses the loop of tests: a folder with tests in virtual time imports both names in its ``conftest.py``.
 
-Tests marked ``real_time`` keep asyncio's own loop: the docstring of their module says why.
+All tests of :data:`FOLDERS` are in virtual time but those marked ``real_time``: the docstring of their module says why.
+In other folders, those marked ``virtual_time`` are.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,17 +24,21 @@ from tests.virtual.clock import loop_time
 from tests.virtual.loop import VirtualLoop
 
 __all__ = ["pytest_asyncio_loop_factories", "virtual_time"]
+TESTS = Path(__file__).parents[1]
+FOLDERS = ("system", "virtual")
 
 
-def _is_real(item: pytest.Item) -> bool:
-    return item.get_closest_marker("real_time") is not None
+def _is_virtual(item: pytest.Item) -> bool:
+    if item.path.relative_to(TESTS).parts[0] in FOLDERS:
+        return item.get_closest_marker("real_time") is None
+    return item.get_closest_marker("virtual_time") is not None
 
 
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """The loop that each test runs in."""
-    return {"real": asyncio.new_event_loop} if _is_real(item) else {"virtual": VirtualLoop}
+    return {"virtual": VirtualLoop} if _is_virtual(item) else {"real": asyncio.new_event_loop}
 
 
 class DoneAtOnce:
@@ -71,7 +77,7 @@ def in_virtual_time(seed: str) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def virtual_time(request: pytest.FixtureRequest) -> Iterator[None]:
     """The seed of a test is its name."""
-    if _is_real(request.node):
+    if not _is_virtual(request.node):
         yield
         return
     with in_virtual_time(request.node.nodeid):

@@ -55,6 +55,10 @@ class VirtualLoop(SimLoop):
 
     call_exception_handler = asyncio.BaseEventLoop.call_exception_handler
 
+    def deaf_address(self) -> str:
+        """Host and port of a server that answers no SYN."""
+        return self._network.deaf_address()
+
     # -- TCP: asyncio's own functions do the rest
 
     async def create_server(  # type: ignore[override]
@@ -72,6 +76,8 @@ class VirtualLoop(SimLoop):
     async def sock_connect(self, sock: socket.socket, address: Any) -> None:
         """Raises :class:`ConnectionRefusedError` if there is no server in memory."""
         await asyncio.sleep(0)
+        if self._network.is_deaf(address):
+            await self.create_future()
         self._network.connect(sock, address)
 
     def _make_socket_transport(self, sock: Any, protocol: Any, waiter: Any = None, **_: Any) -> asyncio.Transport:

@@ -163,6 +163,7 @@ class Network:
         self._ports = FIRST_PORT
         self._listening: dict[Address, Callable[[End], None]] = {}
         self._connecting: dict[socket.socket, Address] = {}
+        self._deaf: set[Address] = set()
 
     def _free_port(self) -> int:
         self._ports += 1
@@ -212,6 +213,16 @@ class Network:
     def stop_listening(self, sock: ListeningSocket) -> None:
         """Connections that there are live on."""
         self._listening.pop(sock.getsockname(), None)
+
+    def deaf_address(self) -> str:
+        """An address that swallows attempts to connect."""
+        host, port = "127.0.0.1", self._free_port()
+        self._deaf.add((host, port))
+        return f"{host}:{port}"
+
+    def is_deaf(self, address: Any) -> bool:
+        """Whether an attempt to connect to it has no answer."""
+        return (str(address[0]), int(address[1])) in self._deaf
 
     # -- clients
 

@@ -3,6 +3,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.devices.bigip.rig import BigIpRig, bigip
+from tests.virtual.fixtures import pytest_asyncio_loop_factories, virtual_time
+
+__all__ = ["pytest_asyncio_loop_factories", "virtual_time"]
 
 
 @pytest.fixture

@@ -15,9 +15,12 @@ from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.options import parse_options
 from icontrol_emulator import Fault
 from tests.devices.bigip.rig import BigIpRig, Hands
-from tests.devices.bigip.wire import Wire, deaf_port, wire_to
+from tests.devices.bigip.wire import Wire, wire_to
 from tests.devices.services import PROJECT, batch, service, session_of
+from tests.virtual.loop import VirtualLoop
 from tests.waiting import eventually
+
+pytestmark = pytest.mark.virtual_time
 
 LIMIT_SECONDS = 200.0
 """Far less than ``request_timeout`` here: whoever waits for that fails the test."""
@@ -71,12 +74,14 @@ async def test_a_device_that_was_cut_off_catches_up_when_it_is_back(pair: BigIpR
 
 
 async def test_an_address_that_swallows_connections_does_not_hold_up_the_other_device(pair: BigIpRig) -> None:
-    with deaf_port() as deaf:
-        agent = agent_over(pair, deaf)
-        async with asyncio.timeout(LIMIT_SECONDS):
-            for members in (1, 2):
-                outcome = await agent.apply(batch(service(members=members)))
-                assert outcome.lagging == (deaf,) and outcome.writes
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    deaf = loop.deaf_address()
+    agent = agent_over(pair, deaf)
+    async with asyncio.timeout(LIMIT_SECONDS):
+        for members in (1, 2):
+            outcome = await agent.apply(batch(service(members=members)))
+            assert outcome.lagging == (deaf,) and outcome.writes
 
 
 async def test_a_slow_device_is_waited_for_as_long_as_it_lives(pair: BigIpRig) -> None:

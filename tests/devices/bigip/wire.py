@@ -1,10 +1,8 @@
 """The wire to a device, and ways to cut it off so that nobody is told: no reset, no refusal, only silence."""
 
 import asyncio
-import contextlib
-import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -77,18 +75,3 @@ async def wire_to(url: str) -> AsyncIterator[Wire]:
         yield made
     finally:
         await made.stop()
-
-
-@contextmanager
-def deaf_port() -> Iterator[str]:
-    """An address whose SYNs are dropped: a listener with its queue full."""
-    with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(socket.socket())
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        for _ in range(4):
-            filler = stack.enter_context(socket.socket())
-            filler.setblocking(False)
-            with contextlib.suppress(BlockingIOError):
-                filler.connect(listener.getsockname())
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
