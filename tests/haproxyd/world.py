@@ -20,6 +20,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
 from evenkeel.haproxyd.disk.storage import PartitionStorage
 from evenkeel.haproxyd.haproxy.processes import start_ticks
+from evenkeel.haproxyd.haproxy.runtime.counters import PartitionCounters
 from evenkeel.haproxyd.partition.guard import NotGuarded
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.partition.supervisor import PartitionSupervisor
@@ -230,11 +231,20 @@ class World:
         self.directory = directory
         self.settings = DaemonSettings(**{**values, **settings})
         self.news: list[PartitionEvent] = []
+        self.counters: dict[str, PartitionCounters] = {}
         self.partitions = self._new()
         self._members: list[Member] = []
 
     def _new(self) -> PartitionManager:
-        return PartitionManager(self.settings, on_event=self.news.append)
+        return PartitionManager(self.settings, on_event=self.news.append, make_counters=self._make_counters)
+
+    def _make_counters(self, name: str, directory: Path) -> PartitionCounters:
+        self.counters[name] = PartitionCounters(name, directory)
+        return self.counters[name]
+
+    async def _close_counters(self) -> None:
+        await asyncio.gather(*(counters.close() for counters in self.counters.values()))
+        self.counters.clear()
 
     async def member(self, name: str) -> Member:
         """One more, which answers."""
@@ -245,9 +255,11 @@ class World:
 
     async def restart(self) -> None:
         """Another daemon takes over, as after a kill -9 of this one: nothing was said and nothing finished."""
-        old, self.partitions = self.partitions, self._new()
+        old = self.partitions
         for name in old.names():
             await forsake(old, name)
+        await self._close_counters()
+        self.partitions = self._new()
         await self.partitions.start()
 
     async def guard(self, name: str, epoch: int, *, session_id: str = "", owner: str = "") -> wire.GuardState:
@@ -275,6 +287,7 @@ class World:
 
     async def end(self) -> None:
         await self.partitions.stop_all()
+        await self._close_counters()
         for folder in self.settings.partitions_dir.glob("*"):  # one that could not be read goes on otherwise
             told = PartitionStorage(folder, folder).read_running()
             if told.master_pid and start_ticks(told.master_pid) == told.master_started:

@@ -125,8 +125,8 @@ class HaproxyDaemon:
             with contextlib.suppress(asyncio.CancelledError):
                 await watch
         await self._pings.close()
-        await asyncio.gather(*(counters.save() for counters in self._counters.values()))
         await self.partitions.close()
+        await asyncio.gather(*(counters.close() for counters in self._counters.values()))
         self._health_log.close()
         self._metrics.close()
         if self._lock is not None:

@@ -1,6 +1,8 @@
 """Interfaces that the daemon's core requires, and the events it emits."""
 
+import contextlib
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -22,8 +24,9 @@ class WorkerCli(Protocol):
 class FrontendCounters(Protocol):
     """Totals that survive the replacement of workers."""
 
-    async def carry_over(self, cli: WorkerCli) -> None:
-        """Read the worker's counters before it is replaced. Errors are handled here and do not fail the reload."""
+    def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
+        """Around a reload: the worker's counters are read before it, and followed until its connections have ended.
+        Errors are handled here and do not fail the reload."""
         ...
 
 
@@ -40,8 +43,9 @@ class PartitionEvent(Value):
 class NoCounters:
     """Counts nothing."""
 
-    async def carry_over(self, cli: WorkerCli) -> None:
+    def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
         """Nothing to do."""
+        return contextlib.nullcontext()
 
 
 MakeCounters = Callable[[str, Path], FrontendCounters]

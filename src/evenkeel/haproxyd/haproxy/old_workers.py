@@ -76,10 +76,11 @@ class OldWorkers:
     def __contains__(self, pid: int) -> bool:
         return pid in self._started
 
-    def add(self, pids: Iterable[int]) -> None:
-        """These have been replaced, too. Those that have ended are forgotten."""
+    def add(self, pids: Iterable[int], current: int | None) -> None:
+        """These have been replaced, too, and not ``current``. Those that have ended are forgotten."""
         known = {one.pid: one.started for one in self.alive()}
-        self._started = {**{pid: start_ticks(pid) for pid in pids}, **known}
+        found = {**{pid: start_ticks(pid) for pid in pids}, **known}
+        self._started = {pid: started for pid, started in found.items() if pid != current}
 
     def alive(self) -> tuple[OldWorker, ...]:
         """Those that have not ended."""

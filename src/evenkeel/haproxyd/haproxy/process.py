@@ -87,7 +87,7 @@ class HaproxyProcess:
 
     def _set_workers(self, processes: Processes) -> None:
         self.worker_pid = processes.worker_pid
-        self.old_workers.add(processes.workers_leaving)
+        self.old_workers.add(processes.workers_leaving, self.worker_pid)
 
     def last_alert(self) -> str:
         """HAProxy's last error message; empty: none."""
@@ -263,7 +263,7 @@ class HaproxyProcess:
             loop.add_reader(old, self._on_master_exit)
             raise
         if pids[1]:
-            self.old_workers.add([pids[1]])
+            self.old_workers.add([pids[1]], self.worker_pid)
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(old, signal.SIGUSR1)
         os.close(old)

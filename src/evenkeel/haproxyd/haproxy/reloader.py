@@ -123,19 +123,19 @@ class Reloader:
         await asyncio.to_thread(self._files.remove_unused_files, config)
 
     async def _reload_process(self, config: HaproxyConfig) -> None:
-        await self._counters.carry_over(self._process.cli)
-        await self._keep_server_states(config)
-        with RELOAD_DURATION.time():
-            await self._process.reload()
+        async with self._counters.carry_over(self._process.cli, self._layout.worker_socket):
+            await self._keep_server_states(config)
+            with RELOAD_DURATION.time():
+                await self._process.reload()
 
     async def _replace_process(self, config: HaproxyConfig) -> None:
         """If the old process does not answer, its server states and what it counted since the last read are lost."""
-        try:
-            await self._counters.carry_over(self._process.cli)
-            await self._keep_server_states(config)
-        except HaproxyDown:
-            await self._drop_server_states()
-        await self._process.replace(self._layout.worker_socket)
+        async with self._counters.carry_over(self._process.cli, self._layout.worker_socket):
+            try:
+                await self._keep_server_states(config)
+            except HaproxyDown:
+                await self._drop_server_states()
+            await self._process.replace(self._layout.worker_socket)
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
         """The master counts a refused reload against the serving worker: after enough of them, the next successful

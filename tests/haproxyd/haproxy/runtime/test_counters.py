@@ -12,6 +12,8 @@ from evenkeel.haproxyd.haproxy.runtime import counters as module
 from evenkeel.haproxyd.haproxy.runtime.counters import FILE, CounterTotals, PartitionCounters, Saved
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FrontendCounts
 
+NO_SOCKET = Path("/nonexistent")
+"""Of a worker that cannot be held."""
 HEAD = "# pxname,svname,scur,stot,bin,bout,ereq,status\n"
 
 
@@ -58,8 +60,8 @@ async def test_a_reload_loses_nothing_and_old_workers_count_on(tmp_path: Path, h
     haproxy.serve(5)
     assert await total(counters, haproxy) == 5
     haproxy.serve(3)
-    await counters.carry_over(haproxy)
-    haproxy.reload(101)
+    async with counters.carry_over(haproxy, NO_SOCKET):
+        haproxy.reload(101)
     haproxy.serve(2)
     haproxy.serve(1, pid=100)
     assert await total(counters, haproxy) == 11
@@ -84,12 +86,12 @@ async def test_a_crash_loses_only_what_was_counted_since_the_last_look(tmp_path:
 async def test_a_daemon_that_was_killed_goes_on_counting(tmp_path: Path, haproxy: FakeHaproxy) -> None:
     first = PartitionCounters("p", tmp_path)
     haproxy.serve(5)
-    await first.carry_over(haproxy)
-    haproxy.reload(101)
+    async with first.carry_over(haproxy, NO_SOCKET):
+        haproxy.reload(101)
     haproxy.serve(5)
     second = PartitionCounters("p", tmp_path)
     assert await total(second, haproxy) == 10
-    await second.save()
+    await second.close()
     haproxy.workers.clear()
     haproxy.reload(102)
     assert await total(PartitionCounters("p", tmp_path), haproxy) == 10
@@ -114,7 +116,8 @@ async def test_a_frontend_that_is_switched_off_keeps_its_totals(tmp_path: Path, 
 async def test_a_silent_worker_hinders_no_reload(tmp_path: Path, haproxy: FakeHaproxy) -> None:
     counters = PartitionCounters("p", tmp_path)
     haproxy.workers.clear()
-    await counters.carry_over(haproxy)
+    async with counters.carry_over(haproxy, NO_SOCKET):
+        pass
     with pytest.raises(HaproxyDown):
         await counters.collect(haproxy, 100, ("f",))
 
@@ -130,7 +133,8 @@ async def test_a_broken_file_begins_at_zero_and_a_full_disk_hinders_nobody(
     monkeypatch.setattr(module, "_write", full)
     counters = PartitionCounters("p", tmp_path)
     haproxy.serve(2)
-    await counters.carry_over(haproxy)
+    async with counters.carry_over(haproxy, NO_SOCKET):
+        pass
     assert await total(counters, haproxy) == 2
 
 

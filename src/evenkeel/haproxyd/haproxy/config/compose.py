@@ -20,6 +20,7 @@ Reasons for what is not obvious; all of it was tested:
 - ``no-check-sni-auto``: from 3.3 on a check over TLS would send its Host header as the name (SNI) and verify the
   member's certificate against it; without a ``domain_name`` that is the VIP's address.
 - ``timeout connect`` not over ``timeout check`` where HAProxy ends a check at the former (:mod:`.check_timeouts`).
+- ``contstats``: what a connection has transferred counts every 5 s, and not only when it ends.
 - ``id``: hashing algorithms place servers by it, so it must not depend on the other servers of the backend.
 """
 
@@ -77,6 +78,7 @@ DEFAULTS = f"""
 defaults
     mode http
     option log-health-checks
+    option contstats
     http-reuse aggressive
     timeout connect 5s
     timeout client 50s

@@ -2,14 +2,17 @@
 
 Each worker counts from zero. The daemon keeps, for each frontend, a base (the counts of workers that have ended) and
 the last counts read from each existing worker, identified by its pid and start time; the total is their sum. An old
-worker keeps counting while its connections last, so it is queried as long as it answers. Totals are written to disk
-after each reload, and otherwise at most every :data:`SAVE_EVERY_SECONDS`: a crash of HAProxy loses what it counted
-since the last query; if the daemon dies too, what was counted since the last save.
+worker keeps counting while its connections last, so it is held (:mod:`haproxy.runtime.held_worker`) until they have
+ended and all is read. One that an earlier daemon held is only queried as long as it answers: what its last connection
+transferred since then is lost. Totals are written to disk after each reload, and otherwise at most every
+:data:`SAVE_EVERY_SECONDS`: a crash of HAProxy loses what it counted since the last query; if the daemon dies too, what
+was counted since the last save.
 """
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,12 +21,16 @@ import structlog
 from evenkeel.core.values import Value
 from evenkeel.haproxyd.errors import HaproxyDown
 from evenkeel.haproxyd.haproxy.processes import start_ticks
+from evenkeel.haproxyd.haproxy.runtime.held_worker import HeldWorker
 from evenkeel.haproxyd.haproxy.runtime.worker_state import FRONTENDS, FrontendCounts, frontend_counts
 from evenkeel.haproxyd.ports import WorkerCli
 
 log = structlog.get_logger(__name__)
 
 SAVE_EVERY_SECONDS = 10.0
+FOLLOW_SECONDS_MIN, FOLLOW_SECONDS_MAX = 0.05, 5.0
+"""Between two looks at an old worker: most have no connections, and end at once. HAProxy itself adds what a connection
+has transferred every 5 s (``option contstats``)."""
 FRONTENDS_KEPT_MAX = 10_000
 """Totals of removed frontends are kept up to this number, because a frontend that is disabled and enabled again keeps
 its totals."""
@@ -111,23 +118,74 @@ class PartitionCounters:
         self._saved_at_seconds = monotonic()
         self._totals = CounterTotals(_read(self._file, name))
         self._lock = asyncio.Lock()
+        self._followed: dict[str, asyncio.Task[None]] = {}
+        """Held workers."""
 
-    async def carry_over(self, cli: WorkerCli) -> None:
-        """Read the current worker's counts before it is replaced."""
+    @contextlib.asynccontextmanager
+    async def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AsyncIterator[None]:
+        """Around a reload: read the current worker's counts before it is replaced, and follow them afterwards."""
+        with contextlib.ExitStack() as kept:
+            held = await self._hold(worker_socket)
+            if held:
+                kept.callback(held.close)
+            await self._read_before_reload(cli)
+            yield
+            kept.pop_all()
+        if held:
+            await self._follow(held)
+
+    async def _hold(self, worker_socket: Path) -> HeldWorker | None:
+        try:
+            return await HeldWorker.open(worker_socket)
+        except HaproxyDown as error:
+            log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
+            return None
+
+    async def _read_before_reload(self, cli: WorkerCli) -> None:
         try:
             async with self._lock:
-                pid = worker_pid(await cli.command("show info"))
-                await self._ask(cli, pid)
+                await self._ask(cli, worker_pid(await cli.command("show info")))
             await self._save()
         except HaproxyDown as error:
             log.warning("counters not carried over", partition=self._name, reason=str(error))
+
+    async def _follow(self, held: HeldWorker) -> None:
+        try:
+            worker = worker_key(worker_pid(await held.ask("show info")))
+        except HaproxyDown as error:
+            held.close()
+            log.warning("last counters of the worker may be lost", partition=self._name, reason=str(error))
+            return
+        task = asyncio.create_task(self._follow_until_idle(held, worker), name=f"counters of {worker}")
+        self._followed[worker] = task
+        task.add_done_callback(lambda _: self._followed.pop(worker, None))
+
+    async def _follow_until_idle(self, held: HeldWorker, worker: str) -> None:
+        pause_seconds = FOLLOW_SECONDS_MIN
+        try:
+            while await self._is_active(held, worker):
+                await asyncio.sleep(pause_seconds)
+                pause_seconds = min(2 * pause_seconds, FOLLOW_SECONDS_MAX)
+        except HaproxyDown as error:
+            log.debug("old worker not followed any more", partition=self._name, worker=worker, reason=str(error))
+        except Exception:
+            log.exception("counters of an old worker not understood")
+        finally:
+            held.close()
+
+    async def _is_active(self, held: HeldWorker, worker: str) -> bool:
+        """Record the worker's counts; whether it has connections. Raises :class:`HaproxyDown`."""
+        async with self._lock:  # answers are recorded in the order in which they were given
+            counts = frontend_counts(await held.ask(FRONTENDS))
+            self._totals.seen(worker, counts)
+        return any(one.active for one in counts.values())
 
     async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
         """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
             await self._ask(cli, pid)
             current = worker_key(pid)
-            leaving = [worker for worker in self._totals.workers if worker != current]
+            leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             await asyncio.gather(*(self._ask_leaving(cli, worker) for worker in leaving))
             self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
             listening = self._totals.workers[current]
@@ -141,8 +199,12 @@ class PartitionCounters:
             await self._save()
         return totals
 
-    async def save(self) -> None:
-        """Write all totals to disk, before the daemon ends."""
+    async def close(self) -> None:
+        """Let old workers end, and write all totals to disk, before the daemon ends."""
+        followed = tuple(self._followed.values())
+        for task in followed:
+            task.cancel()
+        await asyncio.gather(*followed, return_exceptions=True)
         await self._save()
 
     async def _ask(self, cli: WorkerCli, pid: int) -> None:
