@@ -74,6 +74,12 @@ class Binary(Value):
         return self.release > (3, 2) or self._is_since(3, 2, 1) or self._is_since(2, 8, 16)
 
     @property
+    def refused_reload_costs(self) -> bool:
+        """Whether the reload after a refused one refuses connections for some milliseconds: from 3.1 on the new worker
+        is not given the listening sockets then (3.2.26 and 3.4.7, tested)."""
+        return self.release >= (3, 1)
+
+    @property
     def reload_answers(self) -> bool:
         """Whether the master's ``reload`` command returns the result of the reload."""
         return self.release >= (2, 7)

@@ -105,7 +105,7 @@ class Reloader:
 
     async def _start_worker(self, config: HaproxyConfig) -> None:
         """Raises :class:`HaproxyRefused`, :class:`HaproxyDown`."""
-        if self._refusals and self._process.up:
+        if self._process.up and (self._refusals or await self._config_check.is_due()):
             await self._check_before_reload(config)
         await self.write(config)
         local = self._local.text_to_include()
@@ -138,8 +138,8 @@ class Reloader:
             await self._process.replace(self._layout.worker_socket)
 
     async def _check_before_reload(self, config: HaproxyConfig) -> None:
-        """The master counts a refused reload against the serving worker: after enough of them, the next successful
-        reload would terminate its connections. So after a refused reload, ``haproxy -c`` runs first."""
+        """After a refused reload ``haproxy -c`` runs first, and always where a refused reload would cost connections at
+        the next one."""
         reason = await self._config_check.check(config.load_balancers)
         if reason:
             raise HaproxyRefused(reason)

@@ -28,6 +28,10 @@ class ConfigCheck:
         self._storage = storage
         self._layout = layout
 
+    async def is_due(self) -> bool:
+        """Whether HAProxy should not be reloaded without a check. Raises :class:`HaproxyDown`."""
+        return (await self._binary()).refused_reload_costs
+
     async def check(self, load_balancers: LoadBalancers) -> str:
         """Why HAProxy would refuse these load balancers, without the operator's file; empty if it accepts them. Raises
         :class:`HaproxyDown`."""
