@@ -242,8 +242,12 @@ class World:
         self.counters[name] = PartitionCounters(name, directory)
         return self.counters[name]
 
-    async def _close_counters(self) -> None:
-        await asyncio.gather(*(counters.close() for counters in self.counters.values()))
+    async def _forsake_counters(self) -> None:
+        """As when their daemon is killed: nothing is saved, and connections to old workers are closed."""
+        followed = [task for counters in self.counters.values() for task in counters._followed.values()]
+        for task in followed:
+            task.cancel()
+        await asyncio.gather(*followed, return_exceptions=True)
         self.counters.clear()
 
     async def member(self, name: str) -> Member:
@@ -258,7 +262,7 @@ class World:
         old = self.partitions
         for name in old.names():
             await forsake(old, name)
-        await self._close_counters()
+        await self._forsake_counters()
         self.partitions = self._new()
         await self.partitions.start()
 
@@ -287,7 +291,7 @@ class World:
 
     async def end(self) -> None:
         await self.partitions.stop_all()
-        await self._close_counters()
+        await self._forsake_counters()
         for folder in self.settings.partitions_dir.glob("*"):  # one that could not be read goes on otherwise
             told = PartitionStorage(folder, folder).read_running()
             if told.master_pid and start_ticks(told.master_pid) == told.master_started:
