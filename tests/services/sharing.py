@@ -8,6 +8,7 @@ servers with it (see :mod:`tests.services.process`).
 ``python -m tests.services.sharing DIRECTORY MODULE:FUNCTION`` is a keeper.
 """
 
+import contextlib
 import fcntl
 import importlib
 import json
@@ -72,14 +73,15 @@ def wait_until_stopped(servers: Path) -> list[str]:
     deadline = time.monotonic() + STOP_SECONDS
     running = {lock.parent for lock in servers.glob(f"*/{_KEEPER}")}
     while running and time.monotonic() < deadline:
-        running = {directory for directory in running if _is_kept(directory)}
+        # another pytest may have removed the folder of this run, as it does with old ones
+        running = {directory for directory in running if directory.exists() and _is_kept(directory)}
         time.sleep(0.02)
     return sorted(directory.name for directory in running)
 
 
 def _is_kept(directory: Path) -> bool:
     """Is there a keeper of this server? It holds its lock as long as it lives."""
-    with (directory / _KEEPER).open("a") as file:
+    with contextlib.suppress(FileNotFoundError), (directory / _KEEPER).open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -112,7 +114,7 @@ def keep(directory: Path, name: str) -> None:
             ready.rename(directory / "place")
             with (directory / _USERS).open("a") as users:
                 fcntl.flock(users, fcntl.LOCK_EX)
-                (directory / "place").unlink()
+                (directory / "place").unlink(missing_ok=True)
                 servers.close()
     except BaseException:
         traceback.print_exc()  # before the worker that waits reads the log
