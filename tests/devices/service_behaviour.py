@@ -419,6 +419,18 @@ class ServiceBehaviour:
         await clients.until(lb_1="ONLINE", **every)
         assert len(await clients.bodies(9)) == 3  # settled: traffic follows the status that is shown
 
+    @pytest.mark.parametrize("later", [None, {"admin_state_up": False}])
+    async def test_members_that_a_monitor_found_down_serve_once_it_is_gone(
+        self, clients: Clients, servers: tuple[Server, ...], later: dict[str, Any] | None
+    ) -> None:
+        wrong = {"type": "HTTP", "expected_codes": "418"}
+        await clients.apply(self.one_pool(servers, monitor=checked(**wrong)))
+        await clients.until(member_1_1="ERROR", member_1_2="ERROR", member_1_3="ERROR")
+        without = self.one_pool(servers, monitor=None if later is None else checked(**wrong, **later))
+        await clients.apply(replace(without, revision=2))
+        await clients.until(member_1_1="NO_MONITOR", member_1_2="NO_MONITOR", member_1_3="NO_MONITOR")
+        assert len(await clients.bodies(9)) == 3
+
     async def test_an_unexpected_code_is_no_success(self, clients: Clients, servers: tuple[Server, ...]) -> None:
         await clients.apply(self.one_pool(servers, monitor=checked(expected_codes="201-299,404")))
         await clients.until(member_1_1="ERROR", member_1_2="ERROR", pool_1="ERROR")

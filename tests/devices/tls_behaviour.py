@@ -577,6 +577,17 @@ class TlsBehaviour:
             assert (await clients.ask()).body == "secret"
         assert made.asked_for[-1] == "www.example.org" and made.shown[-1] == "balancer"
 
+    async def test_tls_that_is_enabled_and_disabled_later_is_used_with_the_members_that_a_pool_has(
+        self, site: Site, clients: Clients, plain: Member
+    ) -> None:
+        async with running(clients.member("secret", MEMBER)) as over_tls:
+            verified_pool = tls_pool_of(plain, over_tls, ca_tls_container_ref="root")
+            bodies = []
+            for pools in ((pool_of(plain, over_tls),), (verified_pool,), (pool_of(plain, over_tls),)):
+                await self.serve(site, tls_listener(), pools=pools)
+                bodies.append({(await clients.ask()).body for _ in range(6)} & {"plain", "secret"})
+        assert bodies == [{"plain"}, {"secret"}, {"plain"}]
+
     @pytest.mark.parametrize("type_", ["HTTPS", "TLS-HELLO"])
     async def test_monitors_verify_members_as_clients_requests_do(
         self, site: Site, clients: Clients, type_: Any
