@@ -377,3 +377,5 @@ class VipPlan(Value):
     """The port exists and still has to be updated to the load balancer's options."""
     additional: tuple["VipPlan", ...] = ()
     """More addresses, on the same network and port."""
+    elsewhere: tuple["VipPlan", ...] = ()
+    """Other subnets of a network that was asked for as a whole: used in this order if this one has no free address."""

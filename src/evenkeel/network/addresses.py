@@ -12,28 +12,33 @@ Address = IPv4Address | IPv6Address
 Net = IPv4Network | IPv6Network
 
 
-def choose_subnet(
+SUBNETS_TRIED = 16
+"""How many subnets of a network are tried for a free address."""
+
+
+def choose_subnets(
     known: Iterable[Subnet],
     project_id: ProjectId | None,
     subnet_id: str | None,
     network_id: str | None,
     wanted: Address | None,
-) -> Subnet:
+) -> list[Subnet]:
     """The requested subnet: by id, else the network's first that fits, else the only one that contains ``wanted``.
+    After it, where any of a network will do, the network's others, for the case that it is full.
 
     ``project_id`` None: of every project. Raises :class:`NotFound` for an id that the project cannot see,
     :class:`Invalid` if the subnet is not determined.
     """
     visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
     if subnet_id:
-        return _by_id(visible, subnet_id, network_id)
+        return [_by_id(visible, subnet_id, network_id)]
     if network_id:
         return _of_network(visible, network_id, wanted)
     if wanted is None:
         raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
     holding = [subnet for subnet in visible if wanted in ip_network(subnet.cidr)]
     if len(holding) == 1:
-        return holding[0]
+        return holding
     which = "more than one subnet holds it" if holding else "no subnet holds it"
     raise Invalid(
         f"Invalid input for field/attribute vip_address. Value: '{wanted}'. {which}; "
@@ -58,13 +63,19 @@ def check_on_network(subnet: Subnet, network_id: str | None) -> None:
         )
 
 
-def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) -> Subnet:
+def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) -> list[Subnet]:
     subnets = [subnet for subnet in visible if subnet.network_id == network_id]
     if not subnets:
         raise NotFound("Network", network_id)
     if wanted is None:
-        return subnets[0]
-    return next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])
+        return subnets[:SUBNETS_TRIED]
+    return [next((subnet for subnet in subnets if wanted in ip_network(subnet.cidr)), subnets[0])]
+
+
+def without_others(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
+    """The first subnet, and those of the rest that no other address of the load balancer is on."""
+    others = {subnet.id for subnet in used}
+    return [*subnets[:1], *(subnet for subnet in subnets[1:] if subnet.id not in others)]
 
 
 def check_subnets(subnets: Sequence[Subnet]) -> None:

@@ -22,7 +22,15 @@ from evenkeel.core.model import Subnet
 from evenkeel.core.network import ADDITIONAL_ADDRESS, NO_OPTIONS, LostPort, PortClaim, PortOptions, VipPort, WantedVip
 from evenkeel.core.networks import MemberHost
 from evenkeel.core.ports import LookUp
-from evenkeel.network.addresses import Address, address_given, check_address, check_range, check_subnets, choose_subnet
+from evenkeel.network.addresses import (
+    Address,
+    address_given,
+    check_address,
+    check_range,
+    check_subnets,
+    choose_subnets,
+    without_others,
+)
 
 PORT_NAMESPACE = uuid.UUID("5c8b6f9e-2d5c-4c39-9a55-1f7b3a4f0c11")
 """Port ids are derived from load balancer ids: a repeated plan names the same port."""
@@ -78,12 +86,18 @@ class BuiltinNetwork:
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
         wanted = None if address is None else address_given(address)
-        subnet = await self._find(None if any_subnet else project_id, subnet_id, network_id, wanted)
+        subnets = await self._find(None if any_subnet else project_id, subnet_id, network_id, wanted)
+        subnet = subnets[0]
         if wanted is not None:
             _check(wanted, subnet, "vip_address", any_address=any_address)
         port = str(uuid.uuid5(PORT_NAMESPACE, load_balancer_id))
         more = await self._find_more(project_id, subnet, additional, any_address)
-        return replace(_plan(subnet, wanted, port), additional=tuple(_plan(*each, port) for each in more))
+        additional_plans = tuple(_plan(*each, port) for each in more)
+        first, *elsewhere = (
+            replace(_plan(each, wanted, port), additional=additional_plans)
+            for each in without_others(subnets, (other for other, _ in more))
+        )
+        return replace(first, elsewhere=tuple(elsewhere))
 
     async def _find_more(
         self, project_id: ProjectId, first: Subnet, additional: Sequence[WantedVip], any_address: bool
@@ -92,7 +106,7 @@ class BuiltinNetwork:
         found: list[tuple[Subnet, Address | None]] = []
         for each in additional:
             wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
-            found.append((await self._find(project_id, each.subnet_id, None, wanted), wanted))
+            found.append(((await self._find(project_id, each.subnet_id, None, wanted))[0], wanted))
         check_subnets([first, *(subnet for subnet, _ in found)])
         for subnet, wanted in found:
             if wanted is not None:
@@ -160,15 +174,15 @@ class BuiltinNetwork:
 
     async def _find(
         self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
-    ) -> Subnet:
+    ) -> list[Subnet]:
         if self._monotonic() - self._read_at_seconds < self._cache_seconds:
             try:
-                return choose_subnet(self._known, project_id, subnet_id, network_id, wanted)
+                return choose_subnets(self._known, project_id, subnet_id, network_id, wanted)
             except (NotFound, Invalid):
                 pass  # a subnet may have been added meanwhile
         self._known = await self._store.subnets()
         self._read_at_seconds = self._monotonic()
-        return choose_subnet(self._known, project_id, subnet_id, network_id, wanted)
+        return choose_subnets(self._known, project_id, subnet_id, network_id, wanted)
 
 
 def _check(wanted: Address, subnet: Subnet, field: str, *, any_address: bool) -> None:

@@ -20,8 +20,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # 
 class Case:
     """A driver over a Neutron that answers ``method path`` otherwise than a healthy one."""
 
-    def __init__(self, answers: dict[str, Answer]) -> None:
-        client, self.transport = client_over(lambda method, path: answers.get(f"{method} {path}"))
+    def __init__(self, answers: dict[str, Answer | Callable[[], Answer]]) -> None:
+        def say(method: str, path: str) -> Answer | None:
+            answer = answers.get(f"{method} {path}")
+            return answer() if callable(answer) else answer
+
+        client, self.transport = client_over(say)
         self.claims = Claims()
         self.device_ports = Claims()
         self.driver = NeutronNetwork(client, self.claims, self.device_ports, timeout_seconds=60.0)
@@ -33,14 +37,14 @@ class Case:
         )
 
 
-Make = Callable[[dict[str, Answer]], Case]
+Make = Callable[[dict[str, Answer | Callable[[], Answer]]], Case]
 
 
 @pytest.fixture
 def case() -> Any:
     made: list[Case] = []
 
-    def make(answers: dict[str, Answer]) -> Case:
+    def make(answers: dict[str, Answer | Callable[[], Answer]]) -> Case:
         made.append(Case(answers))
         return made[-1]
 
@@ -103,6 +107,27 @@ async def test_a_refused_port_is_told_and_leaves_no_claim(
     it = case({"POST /v2.0/ports": answer})
     with pytest.raises(error, match=text):
         await it.plan(address="10.0.0.9")
+    assert not it.claims.standing
+
+
+async def test_a_full_subnet_of_a_network_gives_way_to_the_next_one(case: Make) -> None:
+    second = {**SUBNET, "id": "s2", "cidr": "10.1.0.0/24", "gateway_ip": "10.1.0.1"}
+    full = neutron_error(409, "IpAddressGenerationFailure", "…")
+    addresses = [{"subnet_id": "s2", "ip_address": "10.1.0.9"}]
+    made = (201, {"port": {"id": "x", "network_id": "n1", "fixed_ips": addresses}})
+    answers = iter((full, made, full, full))
+    it = case(
+        {
+            "GET /v2.0/networks/n1": (200, {"network": {"id": "n1", "project_id": "p1", "subnets": ["s1", "s2"]}}),
+            "GET /v2.0/subnets": (200, {"subnets": [SUBNET, second]}),
+            "POST /v2.0/ports": lambda: next(answers),
+        }
+    )
+    found = await it.plan(subnet_id=None, network_id="n1")
+    assert (found.subnet_id, found.address) == ("s2", "10.1.0.9")
+    it.claims.standing.clear()
+    with pytest.raises(Conflict, match="Network n1 has no free VIP address"):
+        await it.plan(subnet_id=None, network_id="n1")
     assert not it.claims.standing
 
 

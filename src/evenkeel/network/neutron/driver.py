@@ -28,7 +28,8 @@ from evenkeel.core.network import (
 )
 from evenkeel.core.networks import MemberHost
 from evenkeel.core.ports import LookUp
-from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets
+from evenkeel.core.vip_room import first_with_room, no_free_address
+from evenkeel.network.addresses import Address, address_given, check_on_network, check_subnets, without_others
 from evenkeel.network.neutron.client import NeutronClient, NeutronPort, PortState
 from evenkeel.network.neutron.errors import NeutronRefused
 from evenkeel.network.neutron.facts import find_hosts, find_ports, former_ports, read_facts
@@ -39,7 +40,7 @@ from evenkeel.network.neutron.vip_placement import (
     plan_more,
     plan_on_port,
     plan_on_subnet,
-    subnet_of_network,
+    subnets_of_network,
 )
 
 log = structlog.get_logger(__name__)
@@ -118,16 +119,20 @@ class NeutronNetwork:
         if not (subnet_id or network_id):
             raise Invalid("Validation failure: VIP must contain one of: vip_port_id, vip_network_id, vip_subnet_id.")
         user = None if any_subnet else project_id
-        subnet = await self._read(lambda: self._subnet(user, subnet_id, network_id, wanted))
+        subnets = await self._read(lambda: self._subnets(user, subnet_id, network_id, wanted))
         others = [await self._more(project_id, each) for each in additional]
-        check_subnets([subnet, *(other for other, _ in others)])
-        plan = replace(plan_on_subnet(subnet, wanted), additional=tuple(plan_more(*other) for other in others))
+        check_subnets([subnets[0], *(other for other, _ in others)])
+        more = tuple(plan_more(*other) for other in others)
+        plans = [
+            replace(plan_on_subnet(subnet, wanted), additional=more)
+            for subnet in without_others(subnets, (other for other, _ in others))
+        ]
         mark = marked or octavia_port(load_balancer_id)
-        return await self._take(plan, mark, project_id, load_balancer_id, options)
+        return await first_with_room(plans, lambda plan: self._take(plan, mark, project_id, load_balancer_id, options))
 
     async def _more(self, project_id: ProjectId, each: WantedVip) -> tuple[Subnet, Address | None]:
         wanted = None if each.address is None else address_given(each.address, ADDITIONAL_ADDRESS)
-        return await self._read(lambda: self._subnet(project_id, each.subnet_id, None, wanted)), wanted
+        return (await self._read(lambda: self._subnets(project_id, each.subnet_id, None, wanted)))[0], wanted
 
     @property
     def has_ports(self) -> bool:
@@ -300,21 +305,22 @@ class NeutronNetwork:
             raise NotFound("Port", port_id)
         return port
 
-    def _subnet(
+    def _subnets(
         self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
-    ) -> Subnet:
+    ) -> list[Subnet]:
+        """The subnet that was named, or those of the network in the order in which they are tried."""
         if subnet_id:
             subnet = self._client.subnet(subnet_id)
             if subnet is None or not self._usable(project_id, subnet.network_id, subnet.project_id):
                 raise NotFound("Subnet", subnet_id)
             check_on_network(subnet, network_id)
-            return subnet
+            return [subnet]
         if network_id is None:
             raise ValueError("neither a subnet nor a network is named")
         network = self._client.network(network_id)
         if network is None or not self._usable(project_id, network_id, network.project_id):
             raise NotFound("Network", network_id)
-        return subnet_of_network(network, self._client.subnets_of(network_id), wanted)
+        return subnets_of_network(network, self._client.subnets_of(network_id), wanted)
 
     def _usable(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
         """Whether the project (None: any) owns the network (or the subnet's owner created it on a shared network), or
@@ -401,7 +407,7 @@ def _refuse(error: NeutronRefused, plan: VipPlan) -> NoReturn:
         taken = f"VIP address {wanted} is in use on network {plan.network_id}."
         raise Conflict(taken, code="address_taken") from error
     if error.kind == "IpAddressGenerationFailure":
-        raise Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address") from error
+        raise no_free_address(plan) from error
     if error.status == 409:
         raise Conflict(f"Neutron refuses the VIP's port: {error}") from error
     raise Invalid(f"Neutron refuses the VIP's port: {error}") from error

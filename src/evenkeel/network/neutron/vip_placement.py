@@ -9,12 +9,13 @@ from evenkeel.core.control import VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import Subnet
 from evenkeel.core.network import ADDITIONAL_ADDRESS, WantedVip
-from evenkeel.network.addresses import Address, address_given, check_address, duplicate_subnet
+from evenkeel.network.addresses import SUBNETS_TRIED, Address, address_given, check_address, duplicate_subnet
 from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
-def subnet_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None) -> Subnet:
-    """The subnet that contains ``wanted``; else the first of IPv4; else the first. Raises :class:`Invalid`."""
+def subnets_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None) -> list[Subnet]:
+    """The subnets to take the VIP from, in this order while they are full: that which contains ``wanted``; else those
+    of IPv4, then the others. At least one. Raises :class:`Invalid`."""
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
     ordered = sorted(subnets, key=lambda subnet: order.get(subnet.id, len(order)))
     if wanted is not None:
@@ -29,7 +30,8 @@ def subnet_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wa
             f"Validation failure: Supplied network does not contain a subnet. (vip_network_id {network.id})",
             code="network_without_subnet",
         )
-    return next((subnet for subnet in ordered if ip_network(subnet.cidr).version == 4), ordered[0])
+    preferred = sorted(ordered, key=lambda subnet: ip_network(subnet.cidr).version)
+    return preferred[: 1 if wanted is not None else SUBNETS_TRIED]
 
 
 def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:

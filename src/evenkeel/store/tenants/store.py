@@ -22,6 +22,7 @@ from evenkeel.core.model import (
     NewPool,
     Pool,
 )
+from evenkeel.core.vip_room import first_with_room
 from evenkeel.store.engine.database import Database, Op
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records.child_ids import build, whole_columns
@@ -55,13 +56,17 @@ class SqlTenants:
     async def create_load_balancer(
         self, tree: LoadBalancerTree, vip: VipPlan | None, certificates: Sequence[CheckedCertificate] = ()
     ) -> Change:
-        plan = None if vip is None else normal_plan(vip)
-        return await write_with_vip(
-            self._db,
-            create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates),
-            plan,
-            lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
-        )
+        async def write(plan: VipPlan | None) -> Change:
+            return await write_with_vip(
+                self._db,
+                create.create_load_balancer(self._writes.options, tree, plan, self._random, certificates),
+                plan,
+                lambda error: gone_reference(error, tree.load_balancer) or duplicate_id(),
+            )
+
+        if vip is None:
+            return await write(None)
+        return await first_with_room((normal_plan(vip), *vip.elsewhere), write)
 
     async def update_load_balancer(
         self,

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from evenkeel.core.addresses import parsed_range
 from evenkeel.core.control import Change, VipPlan
 from evenkeel.core.errors import Conflict, Invalid, RequestError
+from evenkeel.core.vip_room import no_free_address
 from evenkeel.store.engine.base import Database, Op
 from evenkeel.store.vips.addresses import HELD, HELD_OF_SOME
 from evenkeel.store.writing.conflicts import constraint_text
@@ -150,7 +151,7 @@ async def write_with_vip(
             await _check_free(database, plan, error)
             attempts += 1
             if attempts == VIP_ATTEMPTS:
-                raise _exhausted(plan) from error
+                raise no_free_address(plan) from error
 
 
 async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) -> None:
@@ -172,13 +173,8 @@ def free_address(connection: Connection, plan: VipPlan, some: list[str], held: f
             return address
     free = any_free(plan, connection.scalars(HELD, {"network_id": plan.network_id}), random)
     if free is None:
-        raise _exhausted(plan)
+        raise no_free_address(plan)
     return free
-
-
-def _exhausted(plan: VipPlan) -> Conflict:
-    """The error when all addresses are allocated."""
-    return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code="no_free_address")
 
 
 def _vip_in_use(plan: VipPlan) -> Conflict:

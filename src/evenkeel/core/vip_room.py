@@ -1,0 +1,34 @@
+"""Subnets that are full, and the next ones of the same network."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from evenkeel.core.control import VipPlan
+from evenkeel.core.errors import Conflict
+
+FULL = "no_free_address"
+"""Code of the error for a subnet or network without a free address."""
+
+T = TypeVar("T")
+
+
+def no_free_address(plan: VipPlan) -> Conflict:
+    """The error when all addresses of the plan's subnet are allocated."""
+    return Conflict(f"Subnet {plan.subnet_id} has no free VIP address.", code=FULL)
+
+
+async def first_with_room(plans: Sequence[VipPlan], take: Callable[[VipPlan], Awaitable[T]]) -> T:
+    """The result of ``take`` for the first plan whose subnet has a free address. Raises as ``take``; if all of several
+    subnets are full, an error that names their network."""
+    for plan in plans[:-1]:
+        try:
+            return await take(plan)
+        except Conflict as error:
+            if error.code != FULL:
+                raise
+    try:
+        return await take(plans[-1])
+    except Conflict as error:
+        if error.code != FULL or len(plans) == 1:
+            raise
+        raise Conflict(f"Network {plans[0].network_id} has no free VIP address.", code=FULL) from error
