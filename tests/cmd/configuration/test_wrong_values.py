@@ -81,3 +81,23 @@ def test_all_wrong_values_at_once_fit_a_screen(tmp_path: Path, process: str) -> 
     assert len(problems) == sum(len(options) for options in wrong.values())
     screen = refusal_lines("evenkeel", problems)
     assert len(screen) <= TOLD_MAX + 2
+
+
+@pytest.mark.parametrize(
+    ("option", "hinted"),
+    [
+        ("url = http://u:pa$word@h", True),
+        ("url = pa$", True),
+        ("url = pa$$word", False),
+        ("url = word", False),
+        ("password = pa$word", True),
+    ],
+)
+def test_a_refused_value_with_a_dollar_is_told_how_to_write_one(tmp_path: Path, option: str, hinted: bool) -> None:
+    file = tmp_path / "some.ini"
+    file.write_text(f"[DEFAULT]\n{option}\n")
+    options = [cfg.URIOpt("url", help="Where."), cfg.StrOpt("password", secret=True, help="Whose.")]
+    with pytest.raises(ConfigurationRefused) as refusal:
+        load("some", ["--config-file", str(file)], groups={None: options})
+    assert ("write $$ for a $" in str(refusal.value)) == hinted
+    assert "pa$word" not in str(refusal.value) or option.startswith("url")

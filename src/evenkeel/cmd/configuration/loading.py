@@ -101,11 +101,18 @@ def _wrong_value(section: str, option: cfg.Opt, error: Exception, files: Sequenc
     file = file_of(files, section, option.dest)
     place = f"{file.place(section, option.dest)}: " if file else ""
     what = "a value that is not allowed"
+    written = _written(file, section, option) if file else ""
     if file and not option.secret:
-        written = next(texts for name, texts in file.sections.items() if section_key(name) == section_key(section))
-        what = repr(written[option.dest][-1])
+        what = repr(written)
     elif not option.secret:
         what = str(error).rpartition(" is not valid: ")[2]
     if isinstance(error, cfg.TemplateSubstitutionError):
         what += f" ({error})"
+    if "$" in written.replace("$$", ""):
+        what += " ($ and a name stand for that option's value; write $$ for a $)"
     return f"{place}[{section}] {option.name}: {what}: {rule_of(option)}. {option.help}"
+
+
+def _written(file: IniFile, section: str, option: cfg.Opt) -> str:
+    texts = next(texts for name, texts in file.sections.items() if section_key(name) == section_key(section))
+    return texts[option.dest][-1]
