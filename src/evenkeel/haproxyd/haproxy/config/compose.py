@@ -21,11 +21,14 @@ Reasons for what is not obvious; all of it was tested:
   member's certificate against it; without a ``domain_name`` that is the VIP's address.
 - ``timeout connect`` not over ``timeout check`` where HAProxy ends a check at the former (:mod:`.check_timeouts`).
 - ``contstats``: what a connection has transferred counts every 5 s, and not only when it ends.
+- ``set-path /`` before rules about the path: an empty one, as in ``GET http://host`` or ``GET http://host?a``, means
+  ``/`` (RFC 9110, 4.2.3), but 2.6 reads the first without a path, and 3.2 the second, and no rule would match.
 - ``id``: hashing algorithms place servers by it, so it must not depend on the other servers of the backend.
 """
 
 import functools
 import ipaddress
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 
@@ -55,6 +58,8 @@ _METRICS_LINES = (
     "http-request deny deny_status 405 unless { method GET }",
     f"default_backend {METRICS_BACKEND}",
 )
+_PATH_ACL = re.compile(r"acl \S+ path ")
+_ROOT_PATH = "http-request set-path / if !METH_OPTIONS !{ path -m len gt 0 } { url_beg -i http:// https:// }"
 _FORBIDS_REUSE = ("send-proxy", "source", "usesrc")
 """Server arguments that tie a server connection to one client, so that it cannot be reused."""
 
@@ -244,6 +249,8 @@ def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
+    if any(_PATH_ACL.match(line) for line in frontend.lines):
+        lines.append(_ROOT_PATH)
     lines.extend(frontend.lines)
     if frontend.metrics:
         lines.extend(_METRICS_LINES)
