@@ -27,7 +27,8 @@ library, is refused at start, with the file, the section and the nearest option 
 `evenkeel config sample PROCESS` prints a file with all of them ([controller](controller.ini.sample),
 [agent](agent.ini.sample), [haproxyd](haproxyd.ini.sample)), `evenkeel config check PROCESS` checks one,
 `evenkeel config show PROCESS --origin` shows where each value comes from; these commands need the extra
-`cli` beside that of the process. Lists are separated by commas. In a value `$name` stands for the value of option `name`; a `$` is written `$$`.
+`cli` beside that of the process. Lists are separated by commas.
+In a value `$name` stands for the value of option `name`; a `$` is written `$$`.
 This page is made from the code by `scripts/generate_options_reference.py`; where drivers of other packages are
 installed, `--print` shows it with theirs.
 """

@@ -37,11 +37,11 @@ def test_says_what_a_release_can_do(text, release, cookies, answers):
         ("2.8.15", ["revocation lists", "health monitor's timeout"]),
         ("2.8.25-5cf5d0683", []),
         ("3.0.11-1+deb13u4", ["revocation lists", "health monitor's timeout"]),
-        ("3.2.0", ["revocation lists", "health monitor's timeout"]),
-        ("3.2.26-1", ["revocation lists"]),
-        ("3.3.2", ["checked over TLS"]),
-        ("3.4.7-1", []),
-        ("3.5-dev3", []),
+        ("3.2.0", ["revocation lists", "health monitor's timeout", "haproxy -c"]),
+        ("3.2.26-1", ["revocation lists", "haproxy -c"]),
+        ("3.3.2", ["haproxy -c", "checked over TLS"]),
+        ("3.4.7-1", ["haproxy -c"]),
+        ("3.5-dev3", ["haproxy -c"]),
     ],
 )
 async def test_what_is_done_otherwise_with_a_release_is_told(version, told, tmp_path):

@@ -92,6 +92,8 @@ class Binary(Value):
             yield "changed CA certificates and revocation lists need a reload"
         if not self.check_timeout_kept:
             yield "connections to members are given up at their health monitor's timeout if that is the shorter one"
+        if self.refused_reload_costs:
+            yield "each configuration is checked (haproxy -c) before a reload"
         if self.names_in_checks and not self.without_name_at_runtime:
             yield "an added member that is checked over TLS needs a reload"
 
