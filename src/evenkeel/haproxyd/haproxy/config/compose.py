@@ -30,7 +30,7 @@ import functools
 import ipaddress
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
@@ -249,14 +249,21 @@ def _frontend(frontend: wire.Frontend, traffic_log: str) -> str:
         lines.append(f"maxconn {frontend.maxconn}")
     if "mode tcp" not in frontend.lines:
         lines.append("option idle-close-on-response")
-    if any(_PATH_ACL.match(line) for line in frontend.lines):
-        lines.append(_ROOT_PATH)
-    lines.extend(frontend.lines)
+    lines.extend(_with_root_path(frontend.lines))
     if frontend.metrics:
         lines.extend(_METRICS_LINES)
     elif traffic_log:
         lines.extend(_traffic_log(traffic_log, "tcp" if "mode tcp" in frontend.lines else "http"))
     return _section(f"frontend {frontend.name}", lines)
+
+
+def _with_root_path(lines: tuple[str, ...]) -> Iterator[str]:
+    """The lines, with the empty path made ``/`` before the first rule about a path; after all ``tcp-request`` lines,
+    which HAProxy wants first."""
+    place = next((place for place, line in enumerate(lines) if _PATH_ACL.match(line)), None)
+    if place is None:
+        return iter(lines)
+    return iter((*lines[:place], _ROOT_PATH, *lines[place:]))
 
 
 def _traffic_log(address: str, mode: str) -> Iterable[str]:
