@@ -1,35 +1,43 @@
-"""Trials of HAProxy: a number of them, one again, or the shortest part of one that fails."""
+"""Trials: a number of histories, one again, or the shortest part of one that fails."""
 
 import argparse
 import asyncio
+import contextlib
+import functools
 import logging
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import structlog
 
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
+from tests.equivalence import bigip, trial
+from tests.equivalence.faults import FAULTS
 from tests.equivalence.history import STEPS, History, draw
 from tests.equivalence.host import HAPROXY
-from tests.equivalence.trial import Rig, Verdict, rig
+from tests.equivalence.verdict import Verdict
+
+Try = Callable[[History], Awaitable[Verdict]]
+DEVICES = {"haproxy": HAPROXY, "bigip": bigip.BIGIP}
 
 
 def main() -> int:
+    """Exit code 1 if any device with a history differs from a new one."""
     parser = argparse.ArgumentParser("python -m tests.equivalence", description=__doc__)
+    parser.add_argument("--device", choices=DEVICES, default="haproxy", help="its type; default haproxy")
     parser.add_argument("--histories", type=int, default=10, help="how many; default 10")
     parser.add_argument("--first", type=int, default=1, help="the first seed; default 1")
     parser.add_argument("--seed", help="this one only")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"of each history; default {STEPS}")
-    parser.add_argument("--fault", default="", help="plant this fault in the daemon")
+    parser.add_argument("--fault", choices=FAULTS, help="plant this fault")
     parser.add_argument("--shrink", action="store_true", help="leave out steps as long as it fails")
-    parser.add_argument("--verbose", action="store_true", help="show the histories")
+    parser.add_argument("--until-different", action="store_true", help="end with the first that fails")
+    parser.add_argument("--verbose", action="store_true", help="show all histories")
     wanted = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     with tempfile.TemporaryDirectory(prefix="ek", dir=SHARED_MEMORY) as folder:
         return asyncio.run(_run(wanted, Path(folder)))
 
@@ -37,65 +45,43 @@ def main() -> int:
 async def _run(wanted: argparse.Namespace, folder: Path) -> int:
     seeds = [wanted.seed] if wanted.seed else [str(wanted.first + number) for number in range(wanted.histories)]
     failed = 0
-    async with rig(folder, wanted.fault) as made:
+    async with contextlib.AsyncExitStack() as stack:
+        attempt: Try = functools.partial(bigip.tried, folder=folder)
+        if wanted.device == "haproxy":
+            attempt = (await stack.enter_async_context(trial.rig(folder, wanted.fault or ""))).run
         for seed in seeds:
-            history = draw(seed, HAPROXY, steps=wanted.steps)
             begun = time.monotonic()
-            verdict = await made.run(history)
-            print(f"{seed}: {'different' if verdict.differences else 'equal'} ({time.monotonic() - begun:.1f} s)")
+            verdict = await attempt(draw(seed, DEVICES[wanted.device], steps=wanted.steps))
+            word = "different" if verdict.differences else "equal"
+            print(f"seed {seed}: {word} ({time.monotonic() - begun:.1f} s)", flush=True)
             if verdict.differences and wanted.shrink:
-                verdict = await shrunk(made, verdict)
+                verdict = await shrunk(attempt, verdict)
             if verdict.differences or wanted.verbose:
-                print(told(verdict), flush=True)
+                print(verdict, flush=True)
             failed += bool(verdict.differences)
+            if failed and wanted.until_different:
+                break
     print(f"{failed} of {len(seeds)} differ")
     return 1 if failed else 0
 
 
-async def shrunk(made: Rig, verdict: Verdict) -> Verdict:
+async def shrunk(attempt: Try, verdict: Verdict) -> Verdict:
     """The verdict on a part of the history that still fails: first without its end, then without single steps."""
     best = verdict
     for size in range(1, len(verdict.history.steps)):
-        tried = await made.run(best.history._replace(steps=verdict.history.steps[:size]))
+        tried = await attempt(best.history._replace(steps=verdict.history.steps[:size]))
         if tried.differences:
             best = tried
             break
     place = 0
     while place < len(best.history.steps):
         steps = best.history.steps
-        tried = await made.run(best.history._replace(steps=(*steps[:place], *steps[place + 1 :])))
+        tried = await attempt(best.history._replace(steps=(*steps[:place], *steps[place + 1 :])))
         if tried.differences:
             best = tried
         else:
             place += 1
     return best
-
-
-def told(verdict: Verdict) -> str:
-    """The history, and what was different at its end."""
-    history: History = verdict.history
-    lines = [f"  first: {shown(tree)}" for tree in history.first.values()]
-    lines += [f"  step {number}: {shown(step)}" for number, step in enumerate(history.steps, start=1)]
-    lines += [f"  different: {text}" for text in verdict.differences]
-    return "\n".join(lines)
-
-
-def shown(one: Any) -> str:
-    """A value without its defaults."""
-    if isinstance(one, msgspec.Struct):
-        return f"{type(one).__name__.removeprefix('Service')}({', '.join(_fields(one))})"
-    if isinstance(one, tuple) and hasattr(one, "_fields"):
-        return f"{type(one).__name__}({', '.join(f'{name} {shown(value)}' for name, value in one._asdict().items())})"
-    if isinstance(one, tuple):
-        return f"({', '.join(map(shown, one))})"
-    return repr(one)
-
-
-def _fields(one: msgspec.Struct) -> Iterator[str]:
-    for field in msgspec.structs.fields(one):
-        value = getattr(one, field.name)
-        if value != field.default and value not in ((), {}):
-            yield f"{field.name} {shown(value)}"
 
 
 if __name__ == "__main__":

@@ -69,15 +69,17 @@ class Ping(IcmpPing):
 def serve(control: Path, fault: str, arguments: list[str]) -> int:
     """Run the daemon."""
     sys.argv = ["evenkeel-haproxyd", *arguments]
+    stack = contextlib.ExitStack()
     if fault != "-":
-        FAULTS[fault].plant().__enter__()
+        stack.enter_context(FAULTS[fault].plant())
     deaths = Deaths(control)
     os.replace = deaths.before(os.replace)
     os.fsync = deaths.before(os.fsync)
     MasterCli._send = deaths.before(MasterCli._send)  # type: ignore[method-assign]
     Ping.silent = control / SILENT
     ping.IcmpPing = Ping  # type: ignore[misc]
-    return haproxyd.main()
+    with stack:
+        return haproxyd.main()
 
 
 def fork(log: Path, run: Callable[[], int]) -> int:

@@ -151,6 +151,11 @@ def certified(tree: ServiceDefinition) -> ServiceDefinition:
     return replace(tree, certificates=_certificates())
 
 
+def deleted(tree: ServiceDefinition) -> ServiceDefinition:
+    """The definition of a load balancer that is wanted no more."""
+    return replace(tree, deleted=True, listeners=(), pools=())
+
+
 # -- what is wrong with one
 
 

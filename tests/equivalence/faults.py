@@ -3,23 +3,28 @@
 ``python -m tests.equivalence --fault NAME`` looks for histories that find one.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from evenkeel.core import health
 from evenkeel.core.statuses import OperatingStatus
+from evenkeel.haproxyd.haproxy import reloader
 from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer
+from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
+from evenkeel.haproxyd.haproxy.runtime import drift, state_file
+from evenkeel.haproxyd.haproxy.runtime.worker_state import canonical
 
 
 class Fault(NamedTuple):
-    """What is broken, and how. ``found_by``: a seed that finds it."""
+    """What is broken, and how. ``seed`` and ``steps``: of a history that finds it."""
 
     text: str
     plant: Callable[[], AbstractContextManager[Any]]
-    found_by: str
+    seed: str
+    steps: int
 
 
 def _draining_hides_a_dead_member() -> AbstractContextManager[Any]:
@@ -29,6 +34,43 @@ def _draining_hides_a_dead_member() -> AbstractContextManager[Any]:
         return right(enabled=enabled, draining=draining, monitored=monitored and not draining, up=up)
 
     return patch.object(health, "member_status", status)
+
+
+def _everything_kept(config: HaproxyConfig, shown: str) -> str:
+    """The states of all servers that have the address they had, as HAProxy shows them."""
+    wanted = {
+        (backend.name, server.name): (canonical(server.address), str(server.port))
+        for one in config.load_balancers.values()
+        for backend in one.backends
+        for server in backend.servers
+    }
+    version, columns, *lines = shown.strip().splitlines()
+    names = columns.removeprefix("# ").split()
+    rows = ((line, dict(zip(names, line.split(), strict=False))) for line in lines)
+    kept = [
+        line
+        for line, row in rows
+        if wanted.get((row["be_name"], row["srv_name"])) == (canonical(row["srv_addr"]), row["srv_port"])
+    ]
+    return "".join(f"{line}\n" for line in (version, columns, *kept))
+
+
+@contextmanager
+def _old_states_win() -> Iterator[None]:
+    """A server's TLS and the target of its checks are those of the worker before."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(reloader, "kept_states", _everything_kept))
+        stack.enter_context(patch.object(drift, "_argument_repairs", lambda *_: ()))
+        yield
+
+
+@contextmanager
+def _down_without_a_judge() -> Iterator[None]:
+    """A server that was down stays so, whether or not anything can raise it."""
+    with ExitStack() as stack:
+        for module in (state_file, drift):
+            stack.enter_context(patch.object(module, "is_judged", lambda *_: True))
+        yield
 
 
 def _unknown_is_not_checked() -> AbstractContextManager[Any]:
@@ -45,8 +87,15 @@ def _unknown_is_not_checked() -> AbstractContextManager[Any]:
 
 
 FAULTS: Mapping[str, Fault] = {
-    "draining": Fault("DRAINING hides a dead member", _draining_hides_a_dead_member, ""),
+    "old_states": Fault("what a worker was told before wins over its configuration", _old_states_win, "3028", 6),
+    "down_for_ever": Fault(
+        "a member that was found down stays down without a monitor", _down_without_a_judge, "3061", 6
+    ),
+    "draining": Fault("DRAINING hides a dead member", _draining_hides_a_dead_member, "2026", 5),
     "unknown_binds": Fault(
-        "an unbindable load balancer interrupts others while it is not known what runs", _unknown_is_not_checked, ""
+        "an unbindable load balancer interrupts others while it is not known what runs",
+        _unknown_is_not_checked,
+        "1011",
+        6,
     ),
 }

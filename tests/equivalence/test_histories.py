@@ -12,7 +12,6 @@ from typing import NamedTuple
 import pytest
 
 from evenkeel.haproxyd.disk.keys_dir import SHARED_MEMORY
-from tests.equivalence.__main__ import told
 from tests.equivalence.history import draw
 from tests.equivalence.host import HAPROXY
 from tests.equivalence.trial import Rig, rig
@@ -41,4 +40,4 @@ def trials() -> Iterator[Trials]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_haproxy_with_a_history_equals_a_new_one(trials: Trials, seed: str) -> None:
     verdict = trials.loop.run(trials.rig.run(draw(seed, HAPROXY)))
-    assert not verdict.differences, f"repeat with python -m tests.equivalence --seed {seed}\n{told(verdict)}"
+    assert not verdict.differences, f"repeat with python -m tests.equivalence --seed {seed}\n{verdict}"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -33,17 +33,11 @@ from tests.equivalence.traffic import (
     traffic_differences,
     within,
 )
+from tests.equivalence.verdict import Verdict
 
 NOTICE_SECONDS, WATCH_SECONDS = 10.0, 0.02
 BOUND_ELSEWHERE = ("10.1.0.7", 87)
 """A place that another program has."""
-
-
-class Verdict(NamedTuple):
-    """``differences``: between the HAProxy with a history and the new one; none: they are equal."""
-
-    history: h.History
-    differences: tuple[str, ...]
 
 
 class Rig:
@@ -110,10 +104,6 @@ STEADY = _small(
 """It never changes, and serves all the time."""
 UNBINDABLE = _small(7, BOUND_ELSEWHERE[1])
 TICKER_PORT = 88
-
-
-def _deleted(tree: ServiceDefinition) -> ServiceDefinition:
-    return replace(tree, deleted=True, listeners=(), pools=())
 
 
 def _ticker(reloads: int) -> ServiceDefinition:
@@ -194,8 +184,12 @@ class _Trial:
 
     async def _apply(self, *trees: ServiceDefinition, complete: bool = False) -> None:
         moved = [d.certified(self._old_site.moved(tree)) for tree in trees]
-        errors = await self._old.apply(*moved, complete=complete)
-        self._found += _wrong_errors(trees, errors)
+        try:
+            errors = await self._old.apply(*moved, complete=complete)
+        except EvenKeelError as error:
+            self._found.append(f"a change failed: {error}")
+        else:
+            self._found += _wrong_errors(trees, errors)
 
     # -- steps
 
@@ -214,7 +208,7 @@ class _Trial:
             await self._apply(_ticker(self._reloads))
         else:
             self._unbindable = step.wanted
-            await self._apply(UNBINDABLE if step.wanted else _deleted(UNBINDABLE))
+            await self._apply(UNBINDABLE if step.wanted else d.deleted(UNBINDABLE))
 
     async def _change(self, step: h.Change) -> None:
         before = self._trees

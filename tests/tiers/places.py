@@ -33,7 +33,10 @@ SLOW = {
     "devices/haproxy/test_traffic.py": "a daemon and real HAProxys",
     "devices/test_capabilities.py": "every value of every attribute, on every device type",
     "devices/test_largest.py": "the largest load balancers there may be",
+    "equivalence/test_bigip_histories.py": "devices with traffic",
     "equivalence/test_histories.py": "daemons and real HAProxys",
+    "equivalence/test_many_histories.py": "the same, many times",
+    "equivalence/test_planted_faults.py": "daemons and real HAProxys",
     "fuzz": "hundreds of strangers",
     "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
     "haproxyd/partition": "real HAProxys for most tests",
@@ -147,6 +150,9 @@ RELEASE = {
     "compat/octavia/test_stock.py": ReleaseTests("a live stock Octavia", _OCTAVIA),
     "devices/haproxy/test_mozilla.py": ReleaseTests(
         "a live sslyze", ("tests/devices/haproxy/test_mozilla.py", "src/evenkeel/devices/haproxy/render/tls.py")
+    ),
+    "equivalence/test_many_histories.py": ReleaseTests(
+        "hundreds of histories", ("tests/equivalence/test_many_histories.py",)
     ),
     "icontrol_emulator": ReleaseTests("the emulator alone", ("tests/icontrol_emulator", "src/icontrol_emulator")),
     "packaging/test_alerts_fire.py": ReleaseTests(
