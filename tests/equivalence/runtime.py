@@ -78,4 +78,6 @@ def compared(rows: Rows, wanted: frozenset[str]) -> dict[str, Any]:
     for name, row in rows.items():
         if name.rpartition("/")[2] in wanted or not row["maintenance"]:
             found[name] = {**row, "check_status": str(row.get("check_status", "")).removeprefix("* ")}
+            if row["maintenance"]:  # a weight that is set now is in force, and in the statistics, once it is out of it
+                found[name]["weight"] = ""
     return found
