@@ -20,6 +20,9 @@ DEFAULT_CIPHERS = (
 NEWEST: TlsVersion = "TLSv1.3"
 NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
 """Of TLS 1.3: used by devices if none of them is named."""
+_MORE_OF_NEWEST = frozenset({"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"})
+_OF_OTHER_LIBRARIES = frozenset({"DES-CBC3-SHA", "ECDHE-RSA-DES-CBC3-SHA"})
+"""Not built into OpenSSL 3 by distributions; a BIG-IP has them."""
 DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
 
 
@@ -67,6 +70,25 @@ class TlsRules(Value):
 
 ANY_TLS = TlsRules()
 """Nothing is forbidden."""
+
+
+def unknown_ciphers(ciphers: str) -> tuple[str, ...]:
+    """The words of an OpenSSL cipher string that name neither a cipher nor a group of them, in the order given."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    names = (word for word in ciphers.split(":") if word and not word.startswith("@"))
+    return tuple(word for word in names if not _is_known(word.lstrip("!+-"), context))
+
+
+def _is_known(name: str, context: ssl.SSLContext) -> bool:
+    if name.startswith("TLS_"):
+        return name in NEWEST_CIPHERS | _MORE_OF_NEWEST
+    if name in _OF_OTHER_LIBRARIES:
+        return True
+    try:
+        context.set_ciphers(f"{name}:@SECLEVEL=0")
+    except ssl.SSLError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from evenkeel.core.attributes import defaults_of
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import DATAGRAM_PROTOCOLS, TLS_PROTOCOL, AlpnProtocol, Listener, Pool
-from evenkeel.core.tls import NEWEST, TlsRules
+from evenkeel.core.tls import NEWEST, TlsRules, unknown_ciphers
 
 Speaker = TypeVar("Speaker", Listener, Pool)
 
@@ -85,6 +85,12 @@ def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | 
         raise Invalid(
             f"Validation failure: Requested TLS versions are less than the minimum: {', '.join(versions)} < "
             f"{rules.minimum_version} (tls_versions)"
+        )
+    if unknown := unknown_ciphers(body.tls_ciphers or ""):
+        raise Invalid(
+            f"Invalid input for field/attribute tls_ciphers. Value: '{body.tls_ciphers}'. No cipher or group of "
+            f"OpenSSL's: {', '.join(unknown)}; allowed are names such as ECDHE-RSA-AES128-GCM-SHA256, or HIGH, "
+            "separated by colons."
         )
     if ciphers := rules.forbidden_ciphers(body.tls_ciphers or ""):
         raise Invalid(
