@@ -19,6 +19,13 @@ from evenkeel.haproxyd.haproxy.alerts import alerts
             "unknown keyword 'a' in 'y'",
         ),
         ("[WARNING]  (1) : out of memory", ""),
+        (
+            "[ALERT]    (1) : config : parsing [/x/y.cfg:8] : 'bind 127.0.0.1:80' in section 'frontend' : \n"
+            "  'crt-list' : unable to load certificate from file '/x/a.pem': bad end line.\n"
+            "  unable to load key '/x/a.pem'.\n[ALERT]    (1) : config : Fatal errors found in configuration.",
+            "'bind 127.0.0.1:80' in section 'frontend' : 'crt-list' : unable to load certificate from file 'a.pem': "
+            "bad end line.; unable to load key 'a.pem'.",
+        ),
     ],
 )
 def test_what_is_of_use_is_left(line, passed_on):
