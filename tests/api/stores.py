@@ -10,13 +10,15 @@ from evenkeel.store.options import StoreOptions
 from evenkeel.store.sql_store import SqlStore, open_store
 from tests.api.subnet import SUBNET
 
+FILE_NAME = "evenkeel.db"
+
 _migrated: list[bytes] = []
 """A database file with all tables, once this process has made one: migrating takes longer than most tests."""
 
 
 async def new_file(directory: Path) -> Path:
     """A database file of the test's own, with all tables."""
-    path = directory / "evenkeel.db"
+    path = directory / FILE_NAME
     if not _migrated:
         opened = open_store(f"sqlite:///{directory / 'template.db'}")
         await opened.start()
