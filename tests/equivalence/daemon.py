@@ -87,6 +87,7 @@ def fork(log: Path, run: Callable[[], int]) -> int:
     pid = os.fork()
     if pid:
         return pid
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a daemon waits for its children
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)

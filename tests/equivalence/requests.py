@@ -15,7 +15,7 @@ from tests.devices.tls_behaviour import CLIENT, REVOKED, UNKNOWN, common_name
 from tests.equivalence.site import Site
 from tests.equivalence.websites import NUMBER, Heard
 
-LIMIT_SECONDS = 20.0
+LIMIT_SECONDS = 8.0
 CONCURRENT = 8
 SOURCES = tuple(f"127.0.0.{last}" for last in range(2, 10))
 NAME = "www.example.org"

@@ -100,7 +100,7 @@ class Website:
             shown = common_name(session.getpeercert(True)) if session else ""
             tls = (over_tls, getattr(session, ASKED_FOR, ""), shown)
             try:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                head = await _head(reader)
             except (OSError, asyncio.IncompleteReadError):
                 self.heard.append(Heard(proxy, tls, ""))
                 return
@@ -122,6 +122,14 @@ class Website:
             "Connection: close",
         )
         return "\r\n".join((*lines, "", body)).encode()
+
+
+async def _head(reader: asyncio.StreamReader) -> str:
+    """The head of a request. TLS within TLS, which nobody here speaks, counts as a connection that ends."""
+    first = await reader.readexactly(1)
+    if first[0] == TLS_HANDSHAKE:
+        raise asyncio.IncompleteReadError(first, None)
+    return (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
 
 
 async def _readable(connection: socket.socket) -> None:
