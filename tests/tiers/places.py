@@ -36,6 +36,7 @@ SLOW = {
     "equivalence/test_bigip_histories.py": "devices with traffic",
     "equivalence/test_histories.py": "daemons and real HAProxys",
     "equivalence/test_many_histories.py": "the same, many times",
+    "equivalence/octavia": "Octavia, and real HAProxys",
     "equivalence/test_planted_faults.py": "daemons and real HAProxys",
     "fuzz": "hundreds of strangers",
     "haproxyd/haproxy/test_worker_users.py": "real HAProxys of other users",
@@ -154,6 +155,7 @@ RELEASE = {
     "equivalence/test_many_histories.py": ReleaseTests(
         "hundreds of histories", ("tests/equivalence/test_many_histories.py",)
     ),
+    "equivalence/octavia": ReleaseTests("Octavia's own configurations", ("tests/equivalence/octavia",)),
     "icontrol_emulator": ReleaseTests("the emulator alone", ("tests/icontrol_emulator", "src/icontrol_emulator")),
     "packaging/test_alerts_fire.py": ReleaseTests(
         "every alert, in a live Prometheus",
