@@ -25,7 +25,8 @@ def definitions(first: int = 1) -> Iterator[tuple[int, ServiceDefinition]]:
 
 
 def _with_certificates(tree: ServiceDefinition) -> bool:
-    """What needs certificates on both sides."""
+    """What needs certificates on both sides, or TLS settings that Octavia's API always gives."""
     return any(one.protocol not in WITHOUT_CERTIFICATES for one in tree.listeners) or any(
-        pool.tls_enabled and (pool.tls_container_ref or pool.ca_tls_container_ref) for pool in tree.pools
+        pool.tls_enabled and (pool.tls_container_ref or pool.ca_tls_container_ref or not pool.tls_ciphers)
+        for pool in tree.pools
     )
