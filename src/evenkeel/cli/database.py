@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from evenkeel.cli.base import ShowCommand
-from evenkeel.cli.client import API
+from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, shown
 
 
@@ -13,7 +13,7 @@ class ShowDatabase(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Ask and show."""
-        return shown(self.client.get(f"{API}/database")["database"])
+        return _shown(self.client.get(f"{API}/database")["database"])
 
 
 class NewHistory(ShowCommand):
@@ -21,4 +21,26 @@ class NewHistory(ShowCommand):
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
         """Begin a new history and show it."""
-        return shown(self.client.post(f"{API}/database/new-history", None)["database"])
+        return _shown(self.client.post(f"{API}/database/new-history", None)["database"])
+
+
+class AcceptHistory(ShowCommand):
+    """Accept a history that agents saw and this database never had: this is the right database, and what it does not
+    know may be removed from devices again, after the grace time.
+    """
+
+    def get_parser(self, prog_name: str) -> Any:
+        """The history's id."""
+        parser = super().get_parser(prog_name)
+        parser.add_argument("history", help="Id of the unknown history, as evenkeel status names it.")
+        return parser
+
+    def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
+        """Accept it and show the database's history."""
+        path = f"{API}/database/histories/{segment(parsed_args.history)}/accept"
+        return _shown(self.client.post(path, None)["database"])
+
+
+def _shown(database: dict[str, Any]) -> tuple[Columns, tuple[Any, ...]]:
+    unknown = ", ".join(one["history_id"] for one in database.pop("unknown_histories"))
+    return shown({**database, "unknown_histories": unknown})

@@ -84,6 +84,7 @@ COMMANDS: dict[str, type[Command]] = {
     "esd show": enhanced_services.ShowEnhancedService,
     "esd check": enhanced_services.CheckEnhancedServices,
     "database show": database.ShowDatabase,
+    "database accept-history": database.AcceptHistory,
     "database new-history": database.NewHistory,
     "provider capabilities": providers.ShowCapabilities,
     "network list": networks.ListNetworks,

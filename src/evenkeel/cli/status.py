@@ -22,6 +22,7 @@ class ShowStatus(ShowCommand):
         found = {
             "environments_halted": ", ".join(row["environment"] for row in status.pop("halted")),
             "devices_out_of_reach": ", ".join(devices),
+            "countdowns": "; ".join(status.pop("countdowns")),
         }
         return shown(flattened(status) | found)
 

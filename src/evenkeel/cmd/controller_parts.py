@@ -108,6 +108,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
             strict_immutability=conf.api.strict_immutability,
             default_quotas=quota_options.default_quotas(conf),
             load_balancer_limits=limit_options.load_balancer_limits(conf),
+            orphan_grace_seconds=conf.orphan_grace_time,
             certificate_refresh_seconds=conf.certificates.certificate_refresh,
         ),
     )

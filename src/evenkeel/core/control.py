@@ -126,12 +126,37 @@ class ShardCount(Value):
     unserved: int
 
 
+class UnknownHistory(Value):
+    """A history that an agent saw and the database never had: the database was replaced by another one."""
+
+    id: str
+    noted_at: float
+    """Database time at which an agent named it first, in seconds since 1970."""
+    agent_id: str
+    """The first agent that named it."""
+
+
 class History(Value):
     """An uninterrupted history of the database: another one begins when it lost commits."""
 
     id: str
     """Random; empty: unknown."""
     begun_at: float
+    unknown: tuple[UnknownHistory, ...] = ()
+    """Histories of other databases that halt every removal from devices until an operator accepts them."""
+
+
+class OrphanSummary(Value):
+    """Counts of what devices hold and the database does not know, and how long until the first of it is removed."""
+
+    load_balancers: int = 0
+    """In partitions of tenants with a shard."""
+    load_balancers_removed_in_seconds: float | None = None
+    """Until the first one may be removed; None: none is removed by itself."""
+    partitions: int = 0
+    """Of tenants without a shard."""
+    partitions_removed_in_seconds: float | None = None
+    """Until the first one may be emptied; None: none is by itself."""
 
 
 class OrphanedPartition(Value):

@@ -38,6 +38,7 @@ class SystemFigures(Value):
     out_of_reach: tuple[GroupReach, ...]
     certificates_expiring: int
     certificates_unreadable: int
+    unknown_histories: int
 
 
 NOTHING = SystemFigures(
@@ -48,6 +49,7 @@ NOTHING = SystemFigures(
     out_of_reach=(),
     certificates_expiring=0,
     certificates_unreadable=0,
+    unknown_histories=0,
 )
 
 
@@ -63,6 +65,7 @@ async def read_figures(operators: OperatorStore) -> SystemFigures:
         out_of_reach=await operators.out_of_reach(),
         certificates_expiring=len(expiring),
         certificates_unreadable=len(unreadable),
+        unknown_histories=len((await operators.history()).unknown),
     )
 
 
@@ -140,6 +143,11 @@ class SystemCollector(Collector):
             events.add_metric([kind], count)
         yield events
         if figures is not None:
+            yield gauge(
+                "evenkeel_database_unknown_histories",
+                "Histories that agents saw and the database never had: nothing is removed from devices meanwhile.",
+                figures.unknown_histories,
+            )
             yield from _load_balancers(figures)
             yield from _agents(figures.agents)
             yield from _shards(figures.shards)

@@ -18,5 +18,7 @@ class StoreOptions(Value):
     """Quotas of projects that have none of their own."""
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
     """Of every load balancer."""
+    orphan_grace_seconds: float = 86_400.0
+    """How long what devices hold and the database does not know stays there; 0: for ever."""
     certificate_refresh_seconds: float = 300.0
     """After which it is looked again at what a reference names."""

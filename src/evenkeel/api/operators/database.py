@@ -2,6 +2,7 @@
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
+from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 
@@ -16,3 +17,10 @@ async def new_history(services: Services, call: Call) -> Answer:
     """Begin another one: all agents check everything."""
     options_of(call, ())
     return json_answer({"database": views.database_view(await services.operators.new_history())})
+
+
+async def accept_history(services: Services, call: Call) -> Answer:
+    """Accept a history of another database: this one is the right one."""
+    options_of(call, ())
+    history = await services.operators.accept_history(object_id(call, "Unknown history"))
+    return json_answer({"database": views.database_view(history)})

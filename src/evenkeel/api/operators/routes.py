@@ -259,6 +259,15 @@ _OTHERS = (
         answer=_DATABASE,
     ),
     Operation(
+        method="POST",
+        path="/database/histories/{id}/accept",
+        handle=database.accept_history,
+        summary="Accept a history that agents saw and the database never had, so that removals go on",
+        rule=own("database", "accept_history"),
+        answer=_DATABASE,
+        errors=(404,),
+    ),
+    Operation(
         method="GET",
         path="/status",
         handle=status.status,

@@ -8,7 +8,14 @@ from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.core.certificates import ReferenceQuery
-from evenkeel.core.control import AgentLife, Environment, GroupReach, LoadBalancerSummary
+from evenkeel.core.control import (
+    AgentLife,
+    Environment,
+    GroupReach,
+    LoadBalancerSummary,
+    OrphanSummary,
+    UnknownHistory,
+)
 from evenkeel.core.reach import ReachKind
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.core.values import Value
@@ -46,6 +53,9 @@ class StatusView(Value):
     halted: list[views.HaltedView]
     devices: list[views.DevicesView]
     """Device groups of which not all devices are reachable."""
+    countdowns: list[str]
+    """What will be removed for good unless somebody intervenes, with the time that is left and the command that lists
+    it; from the first second on."""
     problems: list[SystemProblem]
     """Empty if there are none."""
 
@@ -88,6 +98,8 @@ async def _summary(services: Services) -> StatusView:
     groups = await services.operators.out_of_reach()
     unserved = sum(count.unserved for count in counts)
     load_balancers = await services.operators.summary()
+    history = await services.operators.history()
+    orphans = await services.operators.orphan_summary()
     expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
     unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     halted = [row for row in environments if row.halted_at is not None]
@@ -100,7 +112,9 @@ async def _summary(services: Services) -> StatusView:
         shards=views.ShardCounts(total=sum(count.total for count in counts), unserved=unserved),
         halted=[views.halted_view(row) for row in halted],
         devices=[views.devices_view(row) for row in groups],
+        countdowns=list(_countdowns(orphans)),
         problems=[
+            *_unknown_histories(history.unknown),
             *_broker(broker),
             *_halted(halted, broker),
             *_devices(groups),
@@ -112,6 +126,39 @@ async def _summary(services: Services) -> StatusView:
                 for text in reference_problems(expiring, unreadable)
             ),
         ],
+    )
+
+
+def _unknown_histories(unknown: Sequence[UnknownHistory]) -> Iterator[SystemProblem]:
+    for one in unknown:
+        yield SystemProblem(
+            kind="history_unknown",
+            text=f"agent {one.agent_id} saw history {one.id}, which this database never had: it is another database or"
+            " an older copy, and nothing is removed from devices",
+            remedy="if it is the wrong one: stop the controllers and connect them to the right one; if it is the right"
+            f" one: evenkeel database accept-history {one.id}",
+        )
+
+
+def _countdowns(orphans: OrphanSummary) -> Iterator[str]:
+    for count, seconds, what in (
+        (orphans.load_balancers, orphans.load_balancers_removed_in_seconds, "load balancers"),
+        (orphans.partitions, orphans.partitions_removed_in_seconds, "partitions"),
+    ):
+        if count:
+            when = "none is removed by itself" if seconds is None else f"the first is removed in {_duration(seconds)}"
+            yield f"{count} {what} on devices are not in the database; {when}: evenkeel orphan list"
+
+
+def _duration(seconds: float) -> str:
+    """Hours and minutes, or seconds below a minute."""
+    minutes = int(seconds) // 60
+    return (
+        f"{minutes // 60} h {minutes % 60} min"
+        if minutes >= 60
+        else f"{minutes} min"
+        if minutes
+        else f"{seconds:.0f} s"
     )
 
 

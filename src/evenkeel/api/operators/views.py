@@ -164,17 +164,34 @@ class IdsView(Value):
     shards: tuple[str, ...]
 
 
+class UnknownHistoryView(Value):
+    """A history that an agent saw and the database never had."""
+
+    history_id: str
+    noted_at: str
+    """When an agent named it first."""
+    agent_id: str
+    """The first agent that named it."""
+
+
 class DatabaseView(Value):
     """The history of the database."""
 
     history_id: str
     begun_at: str | None
     """None: since the database exists."""
+    unknown_histories: list[UnknownHistoryView]
+    """Histories of other databases: nothing is removed from devices until each is accepted."""
 
 
 def database_view(row: History) -> DatabaseView:
     """The history of the database."""
-    return DatabaseView(history_id=row.id, begun_at=timestamp_or_none(row.begun_at or None))
+    unknown = [
+        UnknownHistoryView(history_id=one.id, noted_at=timestamp(one.noted_at), agent_id=one.agent_id)
+        for one in row.unknown
+    ]
+    begun_at = timestamp_or_none(row.begun_at or None)
+    return DatabaseView(history_id=row.id, begun_at=begun_at, unknown_histories=unknown)
 
 
 def environment_view(row: Environment) -> EnvironmentView:

@@ -118,6 +118,7 @@ _OWN = (
     ("enhanced_service", "get", _OPERATOR, "List and show the enhanced services that agents loaded"),
     ("database", "get", _WATCHER, "Show the history of the database"),
     ("database", "new_history", _OPERATOR, "State that the database was restored or has lost changes"),
+    ("database", "accept_history", _OPERATOR, "Accept a history that agents saw and the database never had"),
     ("subnet", "get", _OPERATOR, "List address pools"),
     ("subnet", "create", _OPERATOR, "Create an address pool"),
     ("subnet", "update", _OPERATOR, "Set the addresses that devices may have in an address pool"),

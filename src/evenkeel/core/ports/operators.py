@@ -17,6 +17,7 @@ from evenkeel.core.control import (
     LoadBalancerSummary,
     OrphanedLoadBalancer,
     OrphanedPartition,
+    OrphanSummary,
     Page,
     Shard,
     ShardCount,
@@ -69,6 +70,16 @@ class OperatorStore(Protocol):
     async def new_history(self) -> History:
         """Begin another one, after the database was restored or lost commits: every agent applies everything it serves
         again, and ACTIVE load balancers are PENDING_UPDATE until then.
+        """
+        ...
+
+    async def orphan_summary(self) -> OrphanSummary:
+        """Counts of what devices hold and the database does not know, and when the first of it goes. One query."""
+        ...
+
+    async def accept_history(self, history_id: str) -> History:
+        """Accept a history that agents saw and this database never had: this database is the right one, and what it
+        does not know may be removed from devices again. Raises :class:`NotFound` unless it is an unknown history.
         """
         ...
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.certificates import ReferencedCertificate, ReferenceQuery
@@ -19,6 +20,7 @@ from evenkeel.core.control import (
     LoadBalancerSummary,
     OrphanedLoadBalancer,
     OrphanedPartition,
+    OrphanSummary,
     Page,
     Shard,
     ShardCount,
@@ -36,7 +38,8 @@ from evenkeel.store.operators import agents, environments, moves, overview, plan
 from evenkeel.store.operators.counts import shared_counts, summary_of
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership import histories
+from evenkeel.store.ownership import foreign_histories, histories
+from evenkeel.store.reports.orphan_summary import read_orphan_summary
 from evenkeel.store.reports.orphaned_load_balancers import ask_removal, read_orphaned
 from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.reach import read_out_of_reach
@@ -186,6 +189,17 @@ class SqlOperators:
     async def new_history(self) -> History:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(lambda connection: histories.renew_history(connection, deadline_seconds))
+
+    async def orphan_summary(self) -> OrphanSummary:
+        grace_seconds = self._options.orphan_grace_seconds
+        return await self._db.read(lambda connection: read_orphan_summary(connection, grace_seconds))
+
+    async def accept_history(self, history_id: str) -> History:
+        def accept(connection: Connection) -> History:
+            foreign_histories.accept(connection, history_id)
+            return histories.read_history(connection)
+
+        return await self._db.write(accept)
 
     # -- subnets of the built-in network
 

@@ -32,6 +32,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.options import StoreOptions
+from evenkeel.store.ownership.foreign_histories import keep_former, note_unknown, read_unknown
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -103,6 +104,7 @@ def begin_history(
         .values(id=str(uuid4()), begun_at=db_now())
     )
     if begun.rowcount == 1:
+        keep_former(connection, seen_id)
         connection.execute(
             update(_root)
             .where(_root.c.provisioning_status == ProvisioningStatus.ACTIVE.value, _root.c.shard_id.is_not(None))
@@ -144,6 +146,7 @@ def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[SeenC
     confirmed to agents; one more if the load balancer of one is gone, and one if a shard recently left the assignments
     of one.
     """
+    note_unknown(connection, asked)
     told = [each.seen for each in asked if each.seen is not None and _comparable(each)]
     roots = _roots(connection, [seen.confirmed.load_balancer_id for seen in told if seen.confirmed is not None])
     gone = [seen for seen in told if seen.confirmed is not None and seen.confirmed.load_balancer_id not in roots]
@@ -212,4 +215,6 @@ def contradiction(load_balancer_id: LoadBalancerId, told: int, revision: int) ->
 def read_history(connection: Connection) -> History:
     """The current history of the database."""
     row = connection.execute(select(_history.c.id, _history.c.begun_at).where(_history.c.number == 1)).first()
-    return History(id="", begun_at=0.0) if row is None else History(id=row.id, begun_at=row.begun_at)
+    if row is None:
+        return History(id="", begun_at=0.0)
+    return History(id=row.id, begun_at=row.begun_at, unknown=read_unknown(connection))

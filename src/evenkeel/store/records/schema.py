@@ -673,6 +673,17 @@ history = Table(  # one row: see ownership/histories.py
     Column("begun_at", Double, nullable=False),
 )
 
+other_history = (
+    Table(  # histories that the database had, or that are another database's: ownership/foreign_histories.py
+        "other_history",
+        metadata,
+        Column("id", ID, primary_key=True),
+        Column("kind", String(16), nullable=False),  # former, unknown, accepted
+        Column("noted_at", Double, nullable=False),
+        Column("agent_id", ID),  # who saw it; NULL: this database had it
+    )
+)
+
 # the last revisions of each load balancer: see writing/revisions.py
 load_balancer_revision = Table(
     "load_balancer_revision",

@@ -16,6 +16,7 @@ from evenkeel.core.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, upsert
+from evenkeel.store.ownership.foreign_histories import halts_removal
 from evenkeel.store.ownership.histories import date_back
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
@@ -59,9 +60,11 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
     }
     deleted = set(connection.scalars(select(_removed.c.id).where(in_list(_removed.c.id, found))))
     elsewhere = {one for one, shard_id in known.items() if shard_id not in (None, call.shard_id)}
-    remove = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
+    halted = halts_removal(connection)
+    remove = [] if halted else [one for one in found if one in elsewhere or (one in deleted and one not in known)]
     unknown = [one for one in found if one not in known and one not in deleted]
-    orphans = _Orphans(connection, call.shard_id, unknown, grace_seconds)
+    # a database that is not the one that the agents knew removes only what an operator names
+    orphans = _Orphans(connection, call.shard_id, unknown, 0.0 if halted else grace_seconds)
     remove += orphans.take_due(limit)
     orphans.record(environment=place.environment, agent_id=call.agent_id)
     return OrphanVerdict(remove=tuple(remove), kept=orphans.kept(), again_seconds=orphans.again_seconds())

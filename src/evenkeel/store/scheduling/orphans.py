@@ -1,7 +1,8 @@
 """Orphaned partitions get a shard, so that the agent which is assigned it empties and removes them, with all locks.
 
 A database that is the wrong one must not empty a device. So an orphan waits for the grace time, and none gets a shard
-while a history of the database is younger than that, or while a group has more orphans than shards of tenants.
+while a history of the database is younger than that, while a group has more orphans than shards of tenants, or while
+agents have seen a history that the database never had.
 """
 
 import uuid
@@ -12,6 +13,7 @@ from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership import histories
+from evenkeel.store.ownership.foreign_histories import is_halted
 from evenkeel.store.ownership.sql import tell_agents
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_partition
@@ -34,6 +36,7 @@ def read_due(connection: Connection, grace_seconds: float, limit: int) -> list[t
             _orphan.c.found_at < db_now() - grace_seconds,
             _orphan.c.seen_at > db_now() - SEEN_SECONDS,
             func.coalesce(begun_at, 0.0) < db_now() - grace_seconds,
+            ~is_halted(),
         )
         .order_by(_orphan.c.found_at)
         .limit(limit)

@@ -1,0 +1,117 @@
+"""Histories that agents saw and this database never had: proof that it was replaced by another database.
+
+An agent's process keeps the id of the history that it saw last, and sends it with each keepalive and registration. A
+database knows the ids of all histories that it had. One that an agent names and the database does not know belongs to
+another database: an empty one, a foreign one, or a copy from before that history began was put in its place. Such a
+database does not know what the devices serve, so nothing is removed from devices until an operator has accepted each
+unknown history by its id.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlalchemy import ColumnElement, Connection, exists, func, select, update
+
+from evenkeel.core.control import UnknownHistory
+from evenkeel.core.errors import NotFound
+from evenkeel.core.ids import AgentId
+from evenkeel.core.messages import Seen
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import record_event
+
+FORMER = "former"
+"""This database had the history."""
+UNKNOWN = "unknown"
+"""Another database had it, and no operator has accepted that."""
+ACCEPTED = "accepted"
+"""Another database had it, and an operator says that this database is the right one."""
+
+UNKNOWN_MAX = 20
+"""Unknown histories that are recorded: an agent that makes ids up fills no table."""
+ID_CHARACTERS_MAX = 36
+
+_other = schema.other_history
+
+
+class AnsweredKeepalive(Protocol):
+    """What an agent saw last, and the history that it is answered with."""
+
+    @property
+    def agent_id(self) -> AgentId:
+        """The agent."""
+        ...
+
+    @property
+    def seen(self) -> Seen | None:
+        """What was confirmed to it; None: nothing yet."""
+        ...
+
+    @property
+    def history(self) -> str:
+        """The id of the database's current history; empty: not known."""
+        ...
+
+
+def keep_former(connection: Connection, history_id: str) -> None:
+    """Record that the database had this history, in the transaction that begins another one."""
+    insert_if_absent(connection, _other, {"id": history_id, "kind": FORMER, "noted_at": db_now(), "agent_id": None})
+
+
+def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) -> None:
+    """Record histories that agents saw and the database never had. No statement if all saw the current one."""
+    named: dict[str, AgentId] = {}
+    for each in answered:
+        seen = each.seen.history if each.seen is not None else ""
+        if each.history and seen != each.history and 0 < len(seen) <= ID_CHARACTERS_MAX:
+            named.setdefault(seen, each.agent_id)
+    if not named:
+        return
+    known = set(connection.scalars(select(_other.c.id).where(in_list(_other.c.id, sorted(named)))))
+    new = {id_: agent_id for id_, agent_id in named.items() if id_ not in known}
+    if not new:
+        return
+    room = UNKNOWN_MAX - (connection.scalar(select(func.count()).where(_other.c.kind == UNKNOWN)) or 0)
+    for id_, agent_id in list(new.items())[: max(0, room)]:
+        row = {"id": id_, "kind": UNKNOWN, "noted_at": db_now(), "agent_id": agent_id}
+        if insert_if_absent(connection, _other, row):
+            record_event(
+                connection,
+                kind="history_unknown",
+                text=f"agent {agent_id} saw history {id_}, which this database never had: it is another database, or an"
+                f" older copy; nothing is removed from devices until evenkeel database accept-history {id_}",
+                agent_id=agent_id,
+            )
+
+
+def is_halted() -> ColumnElement[bool]:
+    """SQL expression: an unknown history is not accepted yet, so nothing may be removed from devices."""
+    return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN))
+
+
+def halts_removal(connection: Connection) -> bool:
+    """True while an unknown history is not accepted yet. One query."""
+    return bool(connection.scalar(select(is_halted())))
+
+
+def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:
+    """Unknown histories that no operator has accepted, longest known first."""
+    rows = connection.execute(select(_other).where(_other.c.kind == UNKNOWN).order_by(_other.c.noted_at, _other.c.id))
+    return tuple(UnknownHistory(id=row.id, noted_at=row.noted_at, agent_id=row.agent_id or "") for row in rows)
+
+
+def accept(connection: Connection, history_id: str) -> None:
+    """An operator says that this database is the right one though agents saw another one's history. Raises
+    :class:`NotFound` unless the history is an unknown one; repeating it is harmless."""
+    here = _other.c.id == history_id
+    changed = connection.execute(update(_other).where(here, _other.c.kind == UNKNOWN).values(kind=ACCEPTED)).rowcount
+    if changed:
+        record_event(
+            connection,
+            kind="history_accepted",
+            text=f"an operator accepts history {history_id}, which this database never had: it is the right database",
+        )
+    elif connection.scalar(select(_other.c.kind).where(here)) != ACCEPTED:
+        raise NotFound("Unknown history", history_id)

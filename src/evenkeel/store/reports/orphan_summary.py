@@ -1,0 +1,68 @@
+"""What devices hold and the database does not know, as counts, and when the first of it is removed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from evenkeel.core.control import OrphanSummary
+from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.ownership.foreign_histories import halts_removal
+from evenkeel.store.records import schema
+from evenkeel.store.reports.orphaned_load_balancers import WHOLE_PARTITION
+from evenkeel.store.reports.orphans import SEEN_SECONDS
+
+_load_balancer = schema.orphaned_load_balancer
+_partition = schema.orphaned_partition
+_shard = schema.shard
+_history = schema.history
+
+
+def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanSummary:
+    """Counts over all device groups. ``grace_seconds``: how long orphans stay; 0: for ever. A constant number of
+    queries."""
+    halted = halts_removal(connection)
+    found = connection.execute(
+        select(func.count(), func.min(_load_balancer.c.remove_at) - db_now()).where(
+            _load_balancer.c.load_balancer_id != WHOLE_PARTITION, _load_balancer.c.seen_at > db_now() - SEEN_SECONDS
+        )
+    ).one()
+    groups = connection.execute(
+        select(
+            _partition.c.environment,
+            _partition.c.group_number,
+            func.count().label("orphans"),
+            (db_now() - func.min(_partition.c.found_at)).label("seconds"),
+        )
+        .where(_partition.c.seen_at > db_now() - SEEN_SECONDS)
+        .group_by(_partition.c.environment, _partition.c.group_number)
+    ).all()
+    return OrphanSummary(
+        load_balancers=found[0],
+        load_balancers_removed_in_seconds=None if halted or found[1] is None else max(0.0, float(found[1])),
+        partitions=sum(group.orphans for group in groups),
+        partitions_removed_in_seconds=None
+        if halted or not grace_seconds
+        else _first(connection, groups, grace_seconds),
+    )
+
+
+def _first(connection: Connection, groups: Iterable[Any], grace_seconds: float) -> float | None:
+    """Seconds until the first partition is emptied; None: each group has more orphans than tenants."""
+    found = {(group.environment, group.group_number): group for group in groups}
+    if not found:
+        return None
+    tenants = connection.execute(
+        select(_shard.c.environment, _shard.c.group_number, func.count().label("count"))
+        .where(_shard.c.project_id != COMMON_PROJECT)
+        .group_by(_shard.c.environment, _shard.c.group_number)
+    )
+    counts = {(row.environment, row.group_number): row.count for row in tenants}
+    history_seconds = connection.scalar(select(db_now() - func.max(_history.c.begun_at)))
+    ages = [
+        min(group.seconds, grace_seconds if history_seconds is None else history_seconds)
+        for place, group in found.items()
+        if group.orphans <= counts.get(place, 0)
+    ]
+    return max(0.0, grace_seconds - max(ages)) if ages else None
