@@ -23,7 +23,15 @@ LONG_SECONDS = 4.0
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     made = World(tmp_path)
-    made.controller_settings = replace(made.controller_settings, orphan_grace_seconds=GRACE_SECONDS)
+    made.controller_settings = replace(
+        made.controller_settings,
+        orphan_grace_seconds=GRACE_SECONDS,
+        schedule_interval_seconds=0.5,  # minutes pass in these tests, with few things to do
+        sweep_interval_seconds=0.5,
+        homes_interval_seconds=0.5,
+        suspicion_interval_seconds=0.5,
+        renewal_interval_seconds=5.0,
+    )
     yield made
     await made.close()
 

@@ -67,7 +67,9 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
     orphans = _Orphans(connection, call.shard_id, unknown, 0.0 if halted else grace_seconds)
     remove += orphans.take_due(limit)
     orphans.record(environment=place.environment, agent_id=call.agent_id)
-    return OrphanVerdict(remove=tuple(remove), kept=orphans.kept(), again_seconds=orphans.again_seconds())
+    # while removals are halted the agent asks often, so that they go on soon after an operator has accepted the history
+    again_seconds = PAUSE_SECONDS if halted and orphans.kept() else orphans.again_seconds()
+    return OrphanVerdict(remove=tuple(remove), kept=orphans.kept(), again_seconds=again_seconds)
 
 
 class _Orphans:
