@@ -43,6 +43,7 @@ def test_status_is_flat(stub: Stub, evenkeel: Run) -> None:
         "shards": {"total": 2, "unserved": 0},
         "halted": [],
         "devices": [],
+        "countdowns": ["2 partitions are not in the database", "1 load balancer is not"],
         "problems": [],
     }
     stub.on("GET", "/status", {"status": status})
@@ -57,6 +58,7 @@ def test_status_is_flat(stub: Stub, evenkeel: Run) -> None:
         "shards_unserved": 0,
         "environments_halted": "",
         "devices_out_of_reach": "",
+        "countdowns": "2 partitions are not in the database; 1 load balancer is not",
     }
 
 
@@ -65,6 +67,7 @@ def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: R
         "agents": {"up": 3, "down": 0},
         "devices": [{"environment": "demo", "group_number": 1, "reach": "none", "out_of_reach": ["a", "b"]}],
         "halted": [{"environment": "gold", "since": None, "reason": "3 agents fell silent"}],
+        "countdowns": [],
         "problems": [
             {"kind": "x", "text": "device group demo/1: out of reach: a, b", "remedy": "evenkeel device list"}
         ],

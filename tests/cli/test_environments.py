@@ -63,7 +63,7 @@ def test_an_open_circuit_breaker_is_in_every_view(stub: Stub, evenkeel: Run) -> 
     stub.on("GET", "/environments/gold", {"environment": HALTED})
     status = {"agents": {"up": 1, "down": 3}, "load_balancers": {}, "shards": {"total": 2, "unserved": 2}}
     told = {"environment": "gold", "since": "2026-01-01T00:00:00", "reason": HALTED["halted"]}
-    status |= {"message_broker": "connected", "halted": [told], "devices": [], "problems": []}
+    status |= {"message_broker": "connected", "halted": [told], "devices": [], "countdowns": [], "problems": []}
     stub.on("GET", "/status", {"status": status})
     hosting = {"load_balancer_id": LB_ID, "revision": 1, "applied_revision": 1, "status_reason": "", "shard": None}
     hosting |= {"home": None, "acting": None, "environment": "gold", "halted": HALTED["halted"]}

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
-STATUS = {"message_broker": "connected", "halted": [], "devices": [], "problems": []}
+STATUS = {"message_broker": "connected", "halted": [], "devices": [], "countdowns": [], "problems": []}
 
 
 def test_it_shows_again_until_it_is_interrupted(stub: Stub, evenkeel: Run, monkeypatch: pytest.MonkeyPatch) -> None:

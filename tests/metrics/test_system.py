@@ -7,7 +7,16 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from evenkeel.core.control import Agent, Environment, Event, GroupReach, LoadBalancerSummary, ShardCount
+from evenkeel.core.control import (
+    Agent,
+    Environment,
+    Event,
+    GroupReach,
+    History,
+    LoadBalancerSummary,
+    ShardCount,
+    UnknownHistory,
+)
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.ids import AgentId, SessionId
 from evenkeel.core.reach import Reach, ReachKind
@@ -54,6 +63,9 @@ class Operators:
     async def out_of_reach(self) -> tuple[GroupReach, ...]:
         return (GroupReach(environment="dev", number=1, reach=Reach(ReachKind.REACHED, away=("bigip-a",)), tenants=1),)
 
+    async def history(self) -> History:
+        return History(id="h", begun_at=0.0, unknown=(UnknownHistory(id="u", noted_at=1.0, agent_id="a"),))
+
     async def events(self, *, after: int = 0, limit: int = 100, newest: bool = False) -> Sequence[Event]:
         self._read()
         events = [Event(kind=kind, text="", id=number) for number, kind in enumerate(self.kinds, 1)]
@@ -94,6 +106,7 @@ async def test_every_figure_of_the_database_is_told(world: World) -> None:
     expected: Samples = {
         ("evenkeel_database_up", ()): 1,
         ("evenkeel_message_broker_up", ()): 1,
+        ("evenkeel_database_unknown_histories", ()): 1,
         ("evenkeel_load_balancers", of(provisioning_status="ACTIVE")): 5,
         ("evenkeel_load_balancers", of(provisioning_status="ERROR")): 1,
         ("evenkeel_load_balancers_age_seconds", ()): 3.5,
