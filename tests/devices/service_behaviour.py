@@ -429,7 +429,7 @@ class ServiceBehaviour:
         without = self.one_pool(servers, monitor=None if later is None else checked(**wrong, **later))
         await clients.apply(replace(without, revision=2))
         await clients.until(member_1_1="NO_MONITOR", member_1_2="NO_MONITOR", member_1_3="NO_MONITOR")
-        assert len(await clients.bodies(9)) == 3
+        assert len(await clients.bodies(9)) == 3  # settled: without a monitor all are used
 
     async def test_an_unexpected_code_is_no_success(self, clients: Clients, servers: tuple[Server, ...]) -> None:
         await clients.apply(self.one_pool(servers, monitor=checked(expected_codes="201-299,404")))

@@ -8,11 +8,13 @@ import itertools
 import json
 import shutil
 import signal
+import uuid
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import asyncpg
 import pytest
 import yaml
 
@@ -156,6 +158,7 @@ async def test_each_alert_fires_when_its_cause_is_made(world: World) -> None:
         await lost_guards(world, http, tenants[0])
         await certificates(world, tenants[0])
         await lost_devices(world)
+        await replaced_database(world)
         await frozen_controller(world)
         await no_haproxy(world)
         await lost_broker(world)
@@ -163,6 +166,19 @@ async def test_each_alert_fires_when_its_cause_is_made(world: World) -> None:
         await lost_database(world, http)
     rules = yaml.safe_load(RULES.read_text())["groups"][0]["rules"]
     assert world.fired >= {rule["alert"] for rule in rules} - BY_SERIES
+
+
+async def replaced_database(world: World) -> None:
+    """The database says that it is another one than agents knew, until an operator says that it is right."""
+    own = (await operate(world, "GET", "/database", None))["database"]["history_id"]
+    connection = await asyncpg.connect(world.cluster.database.replace("+asyncpg", ""))
+    try:
+        await connection.execute("UPDATE history SET id = $1", str(uuid.uuid4()))
+    finally:
+        await connection.close()
+    await world.fires("DatabaseUnknown")
+    await operate(world, "POST", f"/database/histories/{own}/accept", None)
+    await world.ends("DatabaseUnknown")
 
 
 async def operate(world: World, method: str, path: str, body: Any) -> Any:

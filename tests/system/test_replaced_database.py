@@ -67,6 +67,7 @@ async def served_and_replaced(world: World) -> dict[str, str]:
 async def test_replaced_database_removes_nothing_and_is_named_until_an_operator_accepts(world: World) -> None:
     before = await served_and_replaced(world)
     await passed(LONG_SECONDS)
+    # settled: nothing may have been removed by now
     assert before["a"] in world.on_device("a") and before["b"] in world.on_device("b")
     (unknown,) = (await world.store.operators.history()).unknown
     assert (await kinds(world)).count("history_unknown") == 1
@@ -81,7 +82,7 @@ async def test_replaced_database_removes_nothing_and_is_named_until_an_operator_
     assert (await world.store.operators.history()).unknown == ()
     await world.store.operators.accept_history(unknown.id)  # again: harmless
     await eventually(lambda: before["a"] not in world.on_device("a"), within_seconds=3600)
-    assert "history_accepted" in await kinds(world)
+    assert "history_accepted" in await kinds(world)  # settled: recorded when it was accepted
 
 
 async def test_operator_may_remove_a_single_orphan_of_a_replaced_database(world: World) -> None:
@@ -115,7 +116,7 @@ async def test_database_that_lost_commits_of_its_own_has_no_unknown_history(worl
 
     await eventually(begun)
     await passed(LONG_SECONDS)
-    assert (await world.store.operators.history()).unknown == ()
+    assert (await world.store.operators.history()).unknown == ()  # settled: there may never be one
 
 
 async def test_history_that_is_not_unknown_cannot_be_accepted(world: World) -> None:
