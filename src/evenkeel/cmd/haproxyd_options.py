@@ -11,8 +11,7 @@ from evenkeel.config.addresses import ADDRESSES, address_rules
 from evenkeel.config.connections import connection_options
 from evenkeel.core.addresses import host_and_port, parsed_address
 from evenkeel.haproxyd.api.http_settings import HttpSettings
-from evenkeel.haproxyd.haproxy.old_workers import OLD_WORKERS_LISTED_MAX
-from evenkeel.haproxyd.settings import RUN_DIR_CHARS_MAX, THREAD_MIB, DaemonSettings
+from evenkeel.haproxyd.settings import OLD_WORKERS_LISTED_MAX, RUN_DIR_CHARS_MAX, THREAD_MIB, DaemonSettings
 from evenkeel.serving.accepting import SPARE_FILES
 
 _DAEMON = DaemonSettings(name="", state_dir=Path(), run_dir=Path())

@@ -118,6 +118,8 @@ class DaemonSettings(Value):
 
 
 THREAD_MIB = 128
+OLD_WORKERS_LISTED_MAX = 180
+"""Old workers of one partition: HAProxy 2.6 and 2.8 answer ``show proc`` with nothing if there are more than 186."""
 RUN_DIR_CHARS_MAX = 60
 """A Unix socket's path has at most 107 bytes, and HAProxy appends to it while it binds."""
 _PATH = re.compile(r"/[A-Za-z0-9_./+@-]+")

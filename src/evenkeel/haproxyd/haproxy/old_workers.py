@@ -24,8 +24,6 @@ log = structlog.get_logger(__name__)
 
 MIB = 1024 * 1024
 END_TIMEOUT_SECONDS = 5.0
-OLD_WORKERS_LISTED_MAX = 180
-"""Of one partition: HAProxy 2.6 and 2.8 answer ``show proc`` with nothing if there are more than 186."""
 MEMORY_SHARE = 4
 """Without a configured limit, old workers may have one part of so many of the host's memory."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
