@@ -47,10 +47,11 @@ async def api(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 async def world(api: Client, store: SqlStore, size: int) -> Known:
-    """A load balancer on its agent, with ``size`` more of everything below and beside it."""
+    """A load balancer on its agent, with ``size`` more of everything below and beside it, of a project with a quota."""
+    await api.put(f"/quotas/{PROJECT}", {"quota": {"pool": -1}}, 202)
     known = await made(api)
     await store.scheduling.place(known.load_balancer, "dev", PROJECT, 1, AGENT_ID)
-    for path, body in surroundings(known, size):
+    for path, body in (*surroundings(known, size), *of_version_one(size)):
         await api.post(path, body)
     return known
 
@@ -68,6 +69,16 @@ def surroundings(known: Known, size: int) -> Iterator[tuple[str, Any]]:
         yield "/l7policies", {"l7policy": {"listener_id": known.listener, "action": "REJECT", "rules": [rule]}}
         yield f"/l7policies/{known.l7policy}/rules", {"rule": {**rule, "value": f"/{number}"}}
         yield "/loadbalancers", bodies.populated(project_id=PROJECT)
+
+
+def of_version_one(size: int) -> Iterator[tuple[str, Any]]:
+    """Pools and monitors of LBaaS v1, none of which has a VIP."""
+    base = "/neutron/v2.0/lb"
+    pool = {"protocol": "HTTP", "lb_method": "ROUND_ROBIN", "subnet_id": bodies.SUBNET_ID, "tenant_id": PROJECT}
+    monitor = {"type": "TCP", "delay": 5, "timeout": 3, "max_retries": 2, "tenant_id": PROJECT}
+    for _ in range(size):
+        yield f"{base}/pools", {"pool": pool}
+        yield f"{base}/health_monitors", {"health_monitor": monitor}
 
 
 async def cost(api: Client, store: SqlStore, route: Route, known: Known) -> tuple[int, int]:
@@ -102,7 +113,9 @@ class Snapshot:
 
 
 async def known_to(api: Client, route: Route, known: Known) -> Known:
-    """What a route needs to know; a monitor is made for a pool that has none."""
+    """What a route needs to know; a monitor is made for a pool that has none, and only a drained agent is undrained."""
+    if route.path.endswith("/undrain"):
+        await api.put(f"/evenkeel/v1/agents/{known.agent}/drain", None)
     if str(route) == "POST /v2/lbaas/healthmonitors":
         return known._replace(pool=(await api.pool(known.load_balancer))["id"])
     return known
