@@ -17,9 +17,11 @@ class NotInstallable(Exception):
     """Why there can be no such server here; tests are skipped with it."""
 
 
-def environment(name: str, version: str, requirements: Sequence[str], *, alone: Sequence[str] = ()) -> Path:
-    """The directory of the virtual environment, made if there is none; ``alone``: installed without what they require.
-    Raises :class:`NotInstallable`."""
+def environment(
+    name: str, version: str, requirements: Sequence[str], *, alone: Sequence[str] = (), compiled: bool = True
+) -> Path:
+    """The directory of the virtual environment, made if there is none; ``alone``: installed without what they require;
+    ``compiled``: all modules, also those that nobody imports. Raises :class:`NotInstallable`."""
     cache = cache_directory()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     target = cache / f"{name}-{version}-python{python}"
@@ -27,7 +29,7 @@ def environment(name: str, version: str, requirements: Sequence[str], *, alone: 
         cache.mkdir(parents=True, exist_ok=True)
         with locked(cache / f"{target.name}.lock"):
             if not (target / "complete").exists():
-                _install(target, requirements, alone)
+                _install(target, requirements, alone, compiled)
     except (OSError, subprocess.SubprocessError) as error:
         raise NotInstallable(f"{name} {version} cannot be installed: {_told(error)}") from error
     return target
@@ -46,10 +48,11 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _install(target: Path, requirements: Sequence[str], alone: Sequence[str]) -> None:
+def _install(target: Path, requirements: Sequence[str], alone: Sequence[str], compiled: bool) -> None:
     shutil.rmtree(target, ignore_errors=True)
     _run(sys.executable, "-m", "venv", target)
     pip = (target / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check")
+    pip = (*pip, "--compile" if compiled else "--no-compile")
     _run(*pip, *requirements)
     if alone:
         _run(*pip, "--no-deps", *alone)

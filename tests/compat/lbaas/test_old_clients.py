@@ -44,7 +44,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
 @pytest.mark.parametrize("version", ["2.6.0", "4.1.1", "6.2.0", "11.0.0"])
 def test_an_old_release_lives_a_whole_life_cycle(live: LiveServer, version: str) -> None:
     try:
-        client = environment("neutronclient", version, LIBRARIES, alone=[f"python-neutronclient=={version}"])
+        release = [f"python-neutronclient=={version}"]
+        client = environment("neutronclient", version, LIBRARIES, alone=release, compiled=False)
     except NotInstallable as reason:
         pytest.skip(str(reason))
     command = [str(client / "bin" / "python"), str(STORY), f"{live.url}/neutron", bodies.SUBNET_ID]
