@@ -125,6 +125,7 @@ THERE_ARE_NONE = (
     "/evenkeel/v1/shards/{id}",
     "/evenkeel/v1/networks/{id}",
     "/evenkeel/v1/orphans/{id}",
+    "/evenkeel/v1/database/histories/{id}",
 )
 REFUSED_FOR_OTHER_REASONS = {
     "POST /evenkeel/v1/loadbalancers/{id}/plan",  # no agent serves it

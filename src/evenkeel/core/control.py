@@ -157,6 +157,8 @@ class OrphanSummary(Value):
     """Of tenants without a shard."""
     partitions_removed_in_seconds: float | None = None
     """Until the first one may be emptied; None: none is by itself."""
+    unknown_histories: tuple[UnknownHistory, ...] = ()
+    """Histories of other databases, for which nothing at all is removed."""
 
 
 class OrphanedPartition(Value):

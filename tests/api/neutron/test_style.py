@@ -14,6 +14,8 @@ from tests.api.personas import MEMBER
 
 PATH = "/neutron/v2.0/lbaas/loadbalancers"
 JSON = {"Content-Type": "application/json"}
+OWN = "http://api.test"
+"""The origin of pages of the API's own address."""
 LB = {"vip_subnet_id": bodies.SUBNET_ID}
 
 MALFORMED = {
@@ -71,7 +73,8 @@ async def test_empty_change_is_answered_with_the_object(api: Client) -> None:
         ("GET", "/neutron/v2.0/lbaas/nothing", {}, 404, "HTTPNotFound"),
         ("GET", "/neutron/elsewhere", {}, 404, "HTTPNotFound"),
         ("PATCH", PATH, {}, 405, "HTTPMethodNotAllowed"),
-        ("POST", PATH, {"Content-Type": "text/plain", "Origin": "https://x.example"}, 415, "HTTPUnsupportedMediaType"),
+        ("POST", PATH, {"Content-Type": "text/plain", "Origin": OWN}, 415, "HTTPUnsupportedMediaType"),
+        ("POST", PATH, {"Content-Type": "text/plain", "Origin": "https://x.example"}, 403, "HTTPForbidden"),
         ("POST", PATH, {**JSON, "Content-Length": "99999999"}, 413, "HTTPRequestEntityTooLarge"),
     ],
 )

@@ -98,7 +98,6 @@ async def _summary(services: Services) -> StatusView:
     groups = await services.operators.out_of_reach()
     unserved = sum(count.unserved for count in counts)
     load_balancers = await services.operators.summary()
-    history = await services.operators.history()
     orphans = await services.operators.orphan_summary()
     expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
     unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
@@ -114,7 +113,7 @@ async def _summary(services: Services) -> StatusView:
         devices=[views.devices_view(row) for row in groups],
         countdowns=list(_countdowns(orphans)),
         problems=[
-            *_unknown_histories(history.unknown),
+            *_unknown_histories(orphans.unknown_histories),
             *_broker(broker),
             *_halted(halted, broker),
             *_devices(groups),

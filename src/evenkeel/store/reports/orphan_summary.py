@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, select
 from evenkeel.core.control import OrphanSummary
 from evenkeel.core.ids import COMMON_PROJECT
 from evenkeel.store.engine.clock import db_now
-from evenkeel.store.ownership.foreign_histories import halts_removal
+from evenkeel.store.ownership.foreign_histories import read_unknown
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import WHOLE_PARTITION
 from evenkeel.store.reports.orphans import SEEN_SECONDS
@@ -22,7 +22,8 @@ _history = schema.history
 def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanSummary:
     """Counts over all device groups. ``grace_seconds``: how long orphans stay; 0: for ever. A constant number of
     queries."""
-    halted = halts_removal(connection)
+    unknown = read_unknown(connection)
+    halted = bool(unknown)
     found = connection.execute(
         select(func.count(), func.min(_load_balancer.c.remove_at) - db_now()).where(
             _load_balancer.c.load_balancer_id != WHOLE_PARTITION, _load_balancer.c.seen_at > db_now() - SEEN_SECONDS
@@ -45,6 +46,7 @@ def read_orphan_summary(connection: Connection, grace_seconds: float) -> OrphanS
         partitions_removed_in_seconds=None
         if halted or not grace_seconds
         else _first(connection, groups, grace_seconds),
+        unknown_histories=unknown,
     )
 
 
