@@ -1,6 +1,8 @@
 """A RabbitMQ of our own, one node or a cluster: its own epmd, no plugins; nothing of the machine's own installation is
 touched."""
 
+import itertools
+import os
 import shutil
 import socket
 import uuid
@@ -19,6 +21,8 @@ from tests.services.sharing import shared
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 CONTROL = Path("/usr/lib/rabbitmq/bin/rabbitmqctl")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_CALLS = itertools.count(1)
+"""Numbers of this process's calls of nodes."""
 
 
 def missing() -> str:
@@ -75,7 +79,10 @@ class Broker:
         """The value, as text, of Erlang expressions that the node evaluates. Takes milliseconds, where rabbitmqctl
         takes a second of CPU. Raises :class:`ServiceFailed`."""
         environment = self._environment()
-        command = ["erl_call", "-n", self.node_name, "-e"]
+        # a name of its own for each call: by default all are called after the user, and a node that is connected to one
+        # refuses another of the same name, as of a second worker of the run
+        own_name = f"call{os.getpid()}n{next(_CALLS)}"
+        command = ["erl_call", "-h", own_name, "-n", self.node_name, "-e"]
         answer = run_tool(command, env=environment, cwd=Path(environment["HOME"]), text=f"{expressions}.\n")
         if not answer.startswith("{ok, "):
             raise ServiceFailed(f"{self.node_name}: {answer}")

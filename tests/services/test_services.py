@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import aio_pika
 import asyncpg
@@ -9,7 +10,7 @@ import pytest
 
 from tests.services.mariadb import MariaDB
 from tests.services.postgres import PostgreSQL
-from tests.services.rabbitmq import RabbitMQ
+from tests.services.rabbitmq import Broker, RabbitMQ
 
 pytestmark = pytest.mark.services
 
@@ -25,6 +26,12 @@ async def test_rabbitmq_keeps_a_durable_queue_over_kill_and_loses_it_when_wiped(
     own_rabbitmq.start()
     with pytest.raises(aio_pika.exceptions.ChannelNotFoundEntity):
         await _declare(own_rabbitmq.url, queue, passive=True)
+
+
+def test_expressions_of_several_workers_are_evaluated_at_once(rabbitmq: Broker) -> None:
+    with ThreadPoolExecutor(8) as workers:
+        answers = list(workers.map(lambda number: rabbitmq.evaluate(f"timer:sleep(20), {number}"), range(64)))
+    assert answers == [str(number) for number in range(64)]
 
 
 async def _declare(url: str, queue: str, *, passive: bool) -> None:
