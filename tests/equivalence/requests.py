@@ -12,6 +12,7 @@ from evenkeel.core.service import ServiceDefinition, ServiceListener
 from tests.certificates import put_files
 from tests.devices.l7_behaviour import OTHERS, PATHS
 from tests.devices.tls_behaviour import CLIENT, REVOKED, UNKNOWN, common_name
+from tests.equivalence.http2 import exchange
 from tests.equivalence.site import Site
 from tests.equivalence.websites import NUMBER, Heard
 
@@ -101,12 +102,7 @@ class Clients:
                 if session:
                     shown = common_name(session.getpeercert(True))
                     tls = (shown, session.version(), session.cipher()[0], session.selected_alpn_protocol() or "")
-                if tls[3] == "h2":
-                    return "speaks h2", "", tls
-                lines = [f"GET {request.target} HTTP/1.1", f"{NUMBER}: {number}", "Connection: close", *request.headers]
-                lines += [] if any(one.startswith("Host:") for one in request.headers) else [f"Host: {NAME}"]
-                writer.write("\r\n".join((*lines, "", "")).encode())
-                head, _, body = (await reader.read()).decode("latin-1").partition("\r\n\r\n")
+                head, body = await _asked(reader, writer, request, number)
                 return (*self._seen(head, body), tls)
         except TimeoutError:
             return "no answer", "", nothing
@@ -157,6 +153,22 @@ class Clients:
             issued = _SHOWS[shows]
             made.load_cert_chain(*put_files(self._folder, f"client-{issued.certificate.serial_number}", issued))
         return made
+
+
+async def _asked(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Request, number: str
+) -> tuple[str, str]:
+    """Head and body of the answer, over the protocol that was negotiated."""
+    headers = [f"{NUMBER}: {number}", *request.headers]
+    headers += [] if any(one.startswith("Host:") for one in headers) else [f"Host: {NAME}"]
+    session = writer.get_extra_info("ssl_object")
+    if session and session.selected_alpn_protocol() == "h2":
+        pairs = [(name, value) for name, _, value in (one.partition(": ") for one in headers)]
+        return await exchange(reader, writer, request.target, pairs)
+    lines = (f"GET {request.target} HTTP/1.1", "Connection: close", *headers, "", "")
+    writer.write("\r\n".join(lines).encode())
+    head, _, body = (await reader.read()).decode("latin-1").partition("\r\n\r\n")
+    return head, body
 
 
 def heard_as(site: Site, one: Heard, number: str = "") -> Any:

@@ -123,6 +123,7 @@ def _context(folder: Path, shows: Any) -> ssl.SSLContext:
     made.load_cert_chain(*put_files(folder, f"website-{shows.certificate.serial_number}", shows))
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     made.verify_mode = ssl.CERT_OPTIONAL
+    made.set_alpn_protocols(["http/1.1"])
     made.sni_callback = lambda session, name, _: setattr(session, ASKED_FOR, name or "")
     made.load_verify_locations(cadata=ROOT.pem.decode())
     return made

@@ -1,6 +1,8 @@
 """What clients and members see at two sites, and where it is not the same."""
 
+import ast
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -76,11 +78,16 @@ def _comparable(answer: Answer) -> Answer:
     return answer._replace(by=_group(answer.by))
 
 
-def _told(some: set[Answer], others: set[Answer]) -> str:
+def _told(some: set[Answer], others: set[Answer]) -> dict[str, Any]:
     """Of one of them, what is different from the others."""
     one, other = next(iter(some)), next(iter(others))
-    different = (f"{name} {value!r}" for name, value in one._asdict().items() if value != getattr(other, name))
-    return ", ".join(different)
+    return {name: value for name, value in one._asdict().items() if value != getattr(other, name)}
+
+
+def told(difference: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """What was different of an answer, at the old site and the new one; None: it is no difference of answers."""
+    found = re.search(r": (\{'.*\}), the new one: (\{'.*\})$", difference, re.DOTALL)
+    return (ast.literal_eval(found[1]), ast.literal_eval(found[2])) if found else None
 
 
 def _share_differences(requests: Sequence[Request], answers: Sequence[Sequence[Answer]]) -> list[str]:

@@ -18,16 +18,19 @@ TLS_HANDSHAKE = 0x16
 _CODE = re.compile(r"\S+ /code/(\d{3})")
 ASKED_FOR = "asked_for"
 """Attribute of a session: the name that the other side asked for."""
+IN_THE_CLEAR = (False, "", "", "", "")
+"""What was heard of TLS where none was spoken."""
 NUMBER = "X-Number"
 """Header of clients' requests; those without it are checks."""
 
 
 class Heard(NamedTuple):
     """One connection. ``proxy``: header of the PROXY protocol, in hexadecimal if it is binary; ``tls``: whether TLS was
-    spoken, the name asked for, and whose certificate was shown; ``head``: of the request, empty if there was none."""
+    spoken, the name asked for, whose certificate was shown, version and ALPN protocol; ``head``: of the request, empty
+    if there was none."""
 
     proxy: str
-    tls: tuple[bool, str, str]
+    tls: tuple[bool, str, str, str, str]
     head: str
 
 
@@ -85,7 +88,7 @@ class Website:
         proxy = await _proxy_header(connection)
         begun = await _peek(connection)
         if not begun:
-            self.heard.append(Heard(proxy, (False, "", ""), ""))
+            self.heard.append(Heard(proxy, IN_THE_CLEAR, ""))
             return
         over_tls = begun[0] == TLS_HANDSHAKE
         reader = asyncio.StreamReader()
@@ -97,8 +100,7 @@ class Website:
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         try:
             session = writer.get_extra_info("ssl_object")
-            shown = common_name(session.getpeercert(True)) if session else ""
-            tls = (over_tls, getattr(session, ASKED_FOR, ""), shown)
+            tls = _spoken(session) if session else IN_THE_CLEAR
             try:
                 head = await _head(reader)
             except (OSError, asyncio.IncompleteReadError):
@@ -122,6 +124,12 @@ class Website:
             "Connection: close",
         )
         return "\r\n".join((*lines, "", body)).encode()
+
+
+def _spoken(session: ssl.SSLObject) -> tuple[bool, str, str, str, str]:
+    shown = common_name(session.getpeercert(True))
+    version, protocol = session.version() or "", session.selected_alpn_protocol() or ""
+    return True, getattr(session, ASKED_FOR, ""), shown, version, protocol
 
 
 async def _head(reader: asyncio.StreamReader) -> str:
