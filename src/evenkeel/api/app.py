@@ -181,18 +181,18 @@ def _route_handlers(
     for route_map in routes:
         for operation in route_map.operations:
             used = in_error if route_map.style.changes_in_error else services
-            endpoint = _endpoint(operation, route_map.style, used, gatekeeper)
+            endpoint = _endpoint(operation, route_map.style, used, gatekeeper, origins)
             for prefix in route_map.prefixes:
                 path = _litestar_path(prefix + operation.path)
                 paths[path][operation.method] = endpoint
                 styles[path] = route_map.style
     for path, endpoints in paths.items():
         yield HTTPRouteHandler(path, http_method=METHODS, status_code=200, include_in_schema=False)(
-            _dispatch(path, endpoints, styles[path], origins)
+            _dispatch(path, endpoints, styles[path])
         )
 
 
-def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle, origins: OriginRule) -> Callable[..., Any]:
+def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle) -> Callable[..., Any]:
     """The Litestar handler of a path. Its one argument is the request: nothing is injected or converted."""
     route = path.replace(":str}", "}")
     allow = ((b"allow", ", ".join(sorted({*endpoints, "OPTIONS"})).encode()),)
@@ -205,8 +205,6 @@ def _dispatch(path: str, endpoints: dict[str, Endpoint], style: ApiStyle, origin
         with _traced(scope, route) as span:
             request_log = RequestLog(scope, route)
             try:
-                # before credentials and body are looked at, so that it holds for each route alike
-                origins.check(scope["method"], dict(scope["headers"]))
                 answer = await endpoint(request, scope)
             except Exception as error:
                 answer = style.answer_to(error, scope["state"]["request_id"])
@@ -239,13 +237,17 @@ def _litestar_path(path: str) -> str:
     return path.replace("}", ":str}") or "/"
 
 
-def _endpoint(operation: Operation, style: ApiStyle, services: Services, gatekeeper: Gatekeeper) -> Endpoint:
+def _endpoint(
+    operation: Operation, style: ApiStyle, services: Services, gatekeeper: Gatekeeper, origins: OriginRule
+) -> Endpoint:
     handle, rule = operation.handle, operation.rule
     reader = None if operation.body is None else style.reader(operation.body)
     limit_bytes = services.limits.body_bytes
 
     async def endpoint(request: Request[Any, Any, Any], scope: HTTPScope) -> Answer:
         headers = dict(scope["headers"])
+        # before credentials and body are looked at, so that it holds for each route alike
+        origins.check(scope["method"], headers)
         if style.only_json and not (operation.streams and EVENT_STREAM in headers.get(b"accept", b"")):
             check_accept(headers.get(b"accept"))
         try:
