@@ -15,6 +15,7 @@ SIGNATURE = bytes.fromhex("0d0a0d0a000d0a515549540a")
 HEADER_LIMIT_SECONDS = 10.0
 PROXY_BYTES_MAX = 536
 TLS_HANDSHAKE = 0x16
+_ENDS_OF_CONNECTIONS = (OSError, asyncio.IncompleteReadError, TimeoutError, asyncio.LimitOverrunError)
 _CODE = re.compile(r"\S+ /code/(\d{3})")
 ASKED_FOR = "asked_for"
 """Attribute of a session: the name that the other side asked for."""
@@ -43,7 +44,6 @@ class Website:
         self.heard: list[Heard] = []
         self._tls = tls
         self._socket: socket.socket | None = None
-        self._accepting: asyncio.Task[None] | None = None
         self._serving: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
@@ -56,32 +56,34 @@ class Website:
         made.bind(self.place)
         made.listen(1024)
         self._socket = made
-        self._accepting = asyncio.create_task(self._accept(made))
+        asyncio.get_running_loop().add_reader(made, self._accept, made)
 
     async def stop(self) -> None:
         """Refuse connections from now on, and end those that are open."""
-        if self._socket is None or self._accepting is None:
+        if self._socket is None:
             return
-        ending = (self._accepting, *self._serving)
+        asyncio.get_running_loop().remove_reader(self._socket)
+        self._socket.close()
+        self._socket = None
+        ending = tuple(self._serving)
         for task in ending:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
-        self._socket.close()
-        self._socket = self._accepting = None
 
-    async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            connection, _ = await loop.sock_accept(listening)
-            task = asyncio.create_task(self._serve(connection))
-            self._serving.add(task)
-            task.add_done_callback(self._serving.discard)
+    def _accept(self, listening: socket.socket) -> None:
+        """Serve the next connection. No task waits for it: one that is cancelled would lose what it has accepted."""
+        try:
+            connection, _ = listening.accept()
+        except OSError:
+            return
+        task = asyncio.create_task(self._serve(connection))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
 
     async def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, TimeoutError, asyncio.LimitOverrunError):
+        with contextlib.closing(connection), contextlib.suppress(*_ENDS_OF_CONNECTIONS):
             async with asyncio.timeout(HEADER_LIMIT_SECONDS):
                 await self._answer(connection)
-        connection.close()
 
     async def _answer(self, connection: socket.socket) -> None:
         connection.setblocking(False)
