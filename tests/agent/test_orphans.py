@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenkeel.agent.orphans import NAMED_MAX, after_removal, verdict_on, with_orphans_named
+from evenkeel.agent.orphans import NAMED_MAX, after_removal, refused, verdict_on, with_orphans_named
 from evenkeel.core.device import PartitionOutcome, repair
 from evenkeel.core.errors import BusUnavailable, CallRefused, SessionLost
 from evenkeel.core.messages import Applied, OrphanVerdict
@@ -62,6 +62,15 @@ def test_only_what_the_database_knows_is_reported() -> None:
     assert (found.outcomes, found.writes, found.repaired) == (outcomes[:1], 3, before.repaired)
 
 
+def test_refused_removals_are_those_that_a_device_did_not_carry_out() -> None:
+    outcomes = (
+        Applied(load_balancer_id="lb", revision=3, error="in use"),
+        Applied(load_balancer_id="orphan", revision=0, error="in use"),
+        Applied(load_balancer_id="other", revision=0),
+    )
+    assert refused(PartitionOutcome(outcomes=outcomes), {"orphan", "other"}) == ("orphan",)
+
+
 def test_errors_name_the_orphans_that_stay() -> None:
     outcomes = (
         Applied(load_balancer_id="lb", revision=3, error="in use"),
@@ -70,8 +79,8 @@ def test_errors_name_the_orphans_that_stay() -> None:
     outcome = PartitionOutcome(outcomes=outcomes)
     assert with_orphans_named(outcome, {}) == outcome
     kept = {f"orphan-{number}": None if number else 61.7 for number in range(NAMED_MAX + 2)}
-    refused, applied = with_orphans_named(outcome, kept).outcomes
+    named, applied = with_orphans_named(outcome, kept).outcomes
     assert applied == outcomes[1]
-    assert refused.error.startswith("in use; devices also hold load balancers that the database does not know")
-    assert "orphan-0 (stays for 62 s), orphan-1 (stays), orphan-2 (stays) and 2 more" in refused.error
-    assert "evenkeel orphan remove" in refused.error
+    assert named.error.startswith("in use; devices also hold load balancers that the database does not know")
+    assert "orphan-0 (stays for 62 s), orphan-1 (stays), orphan-2 (stays) and 2 more" in named.error
+    assert "evenkeel orphan remove" in named.error

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
+from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.store.records import schema
@@ -20,18 +21,23 @@ LONG_SECONDS = 4.0
 """A dozen grace times, with sweeps and complete passes in them."""
 
 
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    made = World(tmp_path)
-    made.controller_settings = replace(
-        made.controller_settings,
+def quick(settings: ControllerSettings) -> ControllerSettings:
+    """The settings with a grace time of parts of a second; minutes pass in these tests, with few things to do."""
+    return replace(
+        settings,
         orphan_grace_seconds=GRACE_SECONDS,
-        schedule_interval_seconds=0.5,  # minutes pass in these tests, with few things to do
+        schedule_interval_seconds=0.5,
         sweep_interval_seconds=0.5,
         homes_interval_seconds=0.5,
         suspicion_interval_seconds=0.5,
         renewal_interval_seconds=5.0,
     )
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    made = World(tmp_path)
+    made.controller_settings = quick(made.controller_settings)
     yield made
     await made.close()
 

@@ -1,4 +1,5 @@
-"""Load balancers on devices that the database did not name: only the controllers know whether they may go."""
+"""Load balancers and networks of projects on devices that the database did not name: only the controllers know whether
+they may go."""
 
 from collections.abc import Collection, Mapping
 
@@ -29,6 +30,13 @@ async def verdict_on(
     except (BusUnavailable, CallRefused) as error:
         log.warning("nobody says what is to become of orphans; they stay", shard=client.shard_id, error=str(error))
         return all_stay, orphans
+
+
+def refused(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> tuple[LoadBalancerId, ...]:
+    """Those of ``removed`` that a device did not give up."""
+    return tuple(
+        sorted(one.load_balancer_id for one in outcome.outcomes if one.error and one.load_balancer_id in removed)
+    )
 
 
 def after_removal(

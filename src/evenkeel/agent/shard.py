@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from evenkeel.agent.carried import CarriedDefinitions
 from evenkeel.agent.certificates import CertificateFetch, Lacking, lacking, without
 from evenkeel.agent.controller_client import ControllerClient
-from evenkeel.agent.orphans import after_removal, verdict_on, with_orphans_named
+from evenkeel.agent.orphans import after_removal, refused, verdict_on, with_orphans_named
 from evenkeel.agent.pass_limit import PassLimit
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
@@ -126,6 +126,10 @@ class ShardWorker:
             "evenkeel.shard.id": self.shard_id,
             "evenkeel.shard.epoch": self.epoch,
         }
+
+    @property
+    def _is_common(self) -> bool:
+        return self.project_id == COMMON_PROJECT
 
     def _resync_interval(self) -> float:
         return spread(self._settings.resync_interval_seconds, self._rng.uniform)
@@ -372,10 +376,14 @@ class ShardWorker:
         removed = frozenset(verdict.remove) & frozenset(outcome.orphans)
         if removed and self._session.may_write():
             gone = tuple(removal(one, self.project_id) for one in sorted(removed))
-            outcome = after_removal(outcome, await self._apply((*gone, *services), complete=True), removed)
+            removal_outcome = await self._apply((*gone, *services), complete=True)
+            if self._is_common:  # load balancers may use the network still
+                left += refused(removal_outcome, removed)
+            outcome = after_removal(outcome, removal_outcome, removed)
         else:
             left += tuple(sorted(removed))
-        return with_orphans_named(replace(outcome, left=outcome.left + left), verdict.kept)
+        outcome = replace(outcome, left=outcome.left + left)
+        return outcome if self._is_common else with_orphans_named(outcome, verdict.kept)
 
     def _note_served(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> None:
         """After the last load balancer is gone, a complete pass is due soon, which removes the partition."""
@@ -435,7 +443,7 @@ class ShardWorker:
             session_id=self._session.id,
             services=services,
             complete=complete,
-            keeps_orphans=complete and self.project_id != COMMON_PROJECT,
+            keeps_orphans=complete,
             certificates=certificates or {},
         )
         new = (service.change_id for service in services if service.load_balancer_id in self._unconfirmed)

@@ -130,7 +130,8 @@ class PartitionOutcome(Value):
     """Networks that nobody is to have any more and a device did not give up yet, and orphans on which nobody decided:
     another complete batch is needed."""
     orphans: tuple[LoadBalancerId, ...] = ()
-    """Load balancers that a reachable device holds and a complete batch with ``keeps_orphans`` did not name."""
+    """Load balancers, or networks of the common shard, that a reachable device holds and a complete batch with
+    ``keeps_orphans`` did not name."""
 
 
 class EnhancedServices(Value):

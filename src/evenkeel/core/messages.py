@@ -246,9 +246,10 @@ class GetCertificates(Message, tag="get_certificates"):
 
 
 class JudgeOrphans(Message, tag="judge_orphans"):
-    """Ask what is to become of load balancers on devices that the definitions of the shard did not name, at most
-    :data:`ORPHANS_PER_CALL`. They are deleted ones that a device did not lose, or were never heard of by a database
-    that lost commits. Only controllers that announce it (:attr:`SessionState.judges_orphans`) answer.
+    """Ask what is to become of load balancers, or networks of the common shard, on devices that the definitions of the
+    shard did not name, at most :data:`ORPHANS_PER_CALL`. They are deleted ones that a device did not lose, or were
+    never heard of by a database that lost commits. Only controllers that announce it
+    (:attr:`SessionState.judges_orphans`) answer.
     """
 
     agent_id: AgentId

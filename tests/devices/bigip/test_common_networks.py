@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from evenkeel.core.device import PartitionBatch, PartitionOutcome
 from evenkeel.core.errors import StaleOwner
-from evenkeel.core.ids import COMMON_PROJECT
+from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.networks import AddressUse, DeviceAddress, ServiceNetwork, ServiceSubnet
-from evenkeel.core.service import ServiceDefinition, network_definition
+from evenkeel.core.service import ServiceDefinition, network_definition, removal
 from tests.devices.bigip.networks import ADJACENT, balancer, host, hosts_of, network, subnet, there, tunnel, with_vtep
 from tests.devices.bigip.rig import PARTITION, BigIpRig, bigip
 from tests.devices.owner import Owner
@@ -85,6 +85,22 @@ async def test_objects_are_f5s_in_common_and_go_with_the_network() -> None:
         await apply(owner, networks(epoch=3, complete=True))
         assert not (await owner.retire(COMMON_PROJECT, 3, session_of(3))).left
         assert GUARDS not in await rig.hands.items("auth/partition", "Common")
+
+
+async def test_complete_batch_that_keeps_orphans_names_a_network_and_its_removal_takes_it_away() -> None:
+    async with bigip("bigip-1") as rig:
+        (device,) = hosts_of(rig)
+        owner = rig.owner(**ADJACENT)
+        await apply(owner, networks(shared(1, device), complete=True))
+        there_before = await in_common(rig)
+        keeping = replace(networks(complete=True), keeps_orphans=True)
+        outcome = await owner.apply(keeping)
+        assert (outcome.orphans, outcome.left, outcome.writes) == (("net-1",), (), 0)
+        assert (await owner.retire(COMMON_PROJECT, 1, session_of(1))).left
+        assert await in_common(rig) == there_before
+        gone_too = (removal(LoadBalancerId("net-1"), COMMON_PROJECT),)
+        outcome = await owner.apply(replace(keeping, services=gone_too))
+        assert outcome.orphans == () and not errors(outcome) and not await in_common(rig)
 
 
 async def test_two_tenants_use_it_and_their_pools_have_its_addresses() -> None:

@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import insert
 
 from evenkeel.core.control import Change
 from evenkeel.core.device import Applied
 from evenkeel.core.errors import Conflict
-from evenkeel.core.ids import COMMON_PROJECT
-from evenkeel.core.messages import ReportApplied
+from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId
+from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied
 from evenkeel.core.networks import AddressUse, NetworkType
 from evenkeel.core.service import ServiceDefinition
+from evenkeel.store.ownership.foreign_histories import UNKNOWN
 from evenkeel.store.records import schema
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, statements, world_fixture
@@ -313,3 +315,30 @@ async def test_a_report_of_a_former_owner_changes_nothing(world: World) -> None:
     old = ReportApplied(agent_id="a1", shard_id=shard.id, epoch=shard.epoch - 1, outcomes=(applied("net-1"),))
     assert (await world.store.reports.record_applied(old)).stale
     assert [row.applied_revision for row in await world.rows(schema.common_network)] == [0]
+
+
+async def test_network_that_the_database_does_not_have_goes_unless_its_history_is_unknown(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    await shared(world, 1)
+    await load_balancer(world, 1)
+    await definitions(world)
+    await serve(world)
+    shard = await world.shard_of(COMMON_PROJECT)
+    call = JudgeOrphans(
+        agent_id=AgentId("a1"),
+        session_id=SessionId("session-of-a1"),
+        shard_id=shard.id,
+        epoch=shard.epoch,
+        load_balancer_ids=(LoadBalancerId("net-1"), LoadBalancerId("net-2")),
+    )
+
+    async def verdict() -> OrphanVerdict:
+        return await world.store.reports.judge_orphans(call, grace_seconds=1.0, limit=1)
+
+    assert await verdict() == OrphanVerdict(remove=(LoadBalancerId("net-2"),))
+    row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0, "agent_id": "a1"}
+    await world.store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
+    halted = await verdict()
+    assert halted.remove == () and halted.kept == {"net-2": None} and halted.again_seconds
+    await world.store.operators.accept_history("another's")
+    assert await verdict() == OrphanVerdict(remove=(LoadBalancerId("net-2"),))

@@ -67,8 +67,9 @@ class ReportStore(Protocol):
     async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
         """Decide which load balancers on devices go: deleted ones at once; those that the database never had when they
         were reported longer ago than ``grace_seconds`` (0: never) and its history is older than that, at most
-        ``limit``; and those whose removal an operator asked for. Raises :class:`SessionLost` unless the agent owns the
-        shard.
+        ``limit``; and those whose removal an operator asked for. Networks of the common shard that it does not have go
+        at once. Nothing goes while an unknown history is not accepted. Raises :class:`SessionLost` unless the agent
+        owns the shard.
         """
         ...
 

@@ -20,6 +20,7 @@ from evenkeel.store.ownership.foreign_histories import halts_removal
 from evenkeel.store.ownership.histories import date_back
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
+from evenkeel.store.reports.orphaned_networks import PAUSE_SECONDS, judge_networks
 from evenkeel.store.reports.orphans import SEEN_SECONDS
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
@@ -27,8 +28,6 @@ WHOLE_PARTITION = ""
 """In place of a load balancer's id: everything in the partition was found at that time."""
 ID_CHARACTERS_MAX = 36
 """An object whose mark names a longer id is left alone: nothing of ours has one."""
-PAUSE_SECONDS = 60.0
-"""Between two answers that remove orphans."""
 AGAIN_SECONDS_MAX = SEEN_SECONDS / 2
 
 _orphan = schema.orphaned_load_balancer
@@ -52,7 +51,7 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
     """
     place = check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     if place.project_id == COMMON_PROJECT:
-        return OrphanVerdict()
+        return judge_networks(connection, call)
     found = sorted({one for one in call.load_balancer_ids if 0 < len(one) <= ID_CHARACTERS_MAX})[:ORPHANS_PER_CALL]
     known = {
         row.id: row.shard_id
