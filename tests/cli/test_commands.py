@@ -263,3 +263,10 @@ def test_nobody_there_ends_with_3(evenkeel: Run) -> None:
 
 def test_help_ends_with_0(evenkeel: Run) -> None:
     assert evenkeel("--help").code == 0
+
+
+def test_events_of_one_user_have_who_asked_from_where(stub: Stub, evenkeel: Run) -> None:
+    who = {"user_name": "alice", "user_id": "u-1", "request_id": "req-1", "client_address": "192.0.2.7"}
+    stub.on("GET", "/events?by=alice&limit=20&newest=true", {"events": [EVENT | who]})
+    (row,) = json.loads(evenkeel("events", "--by", "alice", "-f", "json").out)
+    assert {name: row[name] for name in who} == who

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from litestar.types import HTTPScope
 
 from evenkeel.api.context import Admitted, Headers
-from evenkeel.api.identity.caller import Authenticator
+from evenkeel.api.identity.caller import Authenticator, peer_of
 from evenkeel.api.policy.names import PUBLIC, UNHURRIED
 from evenkeel.api.policy.policy import Policy
 from evenkeel.api.protocol import CONNECTION
@@ -37,5 +37,10 @@ class Gatekeeper:
         if not self._policy.allows(UNHURRIED, caller):
             self._rate_limit.take(caller.project_id)
         scope["state"][CALLER] = caller
-        note_caller(caller.user_name or caller.user_id, caller.project_id)
+        note_caller(
+            name=caller.user_name,
+            user_id=caller.user_id,
+            project_id=caller.project_id,
+            address=peer_of(scope).host,
+        )
         return self._policy.admit(rule, caller)

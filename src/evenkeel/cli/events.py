@@ -11,7 +11,21 @@ from evenkeel.cli.client import API, Client, Unreachable
 from evenkeel.cli.columns import escaped, listed
 from evenkeel.cli.load_balancers import load_balancer_id
 
-LIST_COLUMNS = ("id", "at", "kind", "text", "environment", "agent_id", "load_balancer_id")
+LIST_COLUMNS = (
+    "id",
+    "at",
+    "kind",
+    "text",
+    "user_name",
+    "user_id",
+    "client_address",
+    "request_id",
+    "environment",
+    "agent_id",
+    "load_balancer_id",
+)
+ABOUT = ("agent_id", "load_balancer_id", "user_id", "client_address", "request_id")
+"""What a line says of an event beside its text, where it applies; controllers of an earlier version send less."""
 NARROW = {"at": "at", "kind": "kind", "text": "text"}
 MAX_EVENTS = 1000
 FOLLOW_SECONDS = 1.0
@@ -29,6 +43,7 @@ class ListEvents(ListCommand):
         parser.add_argument(
             "--for", dest="object", metavar="OBJECT", help="Only those of this load balancer, agent or shard."
         )
+        parser.add_argument("--by", metavar="USER", help="Only acts of the user with this name or id.")
         parser.add_argument("--follow", action="store_true", help="Continue until interrupted.")
         return parser
 
@@ -47,7 +62,8 @@ class ListEvents(ListCommand):
         return listed(LIST_COLUMNS, newest(self.client, self._query(parsed_args), parsed_args.limit))
 
     def _query(self, parsed_args: Namespace) -> dict[str, str]:
-        return {"object_id": object_id(self.client, parsed_args.object)} if parsed_args.object else {}
+        query = {} if parsed_args.by is None else {"by": parsed_args.by}
+        return query | ({"object_id": object_id(self.client, parsed_args.object)} if parsed_args.object else {})
 
 
 def object_id(client: Client, name: str) -> str:
@@ -98,5 +114,5 @@ def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> I
 
 def line_of(event: dict[str, Any]) -> str:
     """One event as a line."""
-    about = [f"{key}={event[key]}" for key in ("agent_id", "load_balancer_id") if event[key]]
+    about = [f"{key}={event[key]}" for key in ABOUT if event.get(key)]
     return escaped("  ".join([event["at"], event["kind"], event["text"], *about]))

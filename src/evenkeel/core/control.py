@@ -7,6 +7,7 @@ from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
+from evenkeel.core.names import titled
 from evenkeel.core.network import PortClaim
 from evenkeel.core.placement import Obstacle
 from evenkeel.core.reach import Reach
@@ -102,6 +103,11 @@ class Agent(Value):
     """Its environment's."""
     halted_reason: str = ""
     """Why its environment's circuit breaker is open; empty: it is closed."""
+
+    @property
+    def title(self) -> str:
+        """The agent for a text: the host before the id."""
+        return f"agent {titled(self.host, self.id)}"
 
 
 class Shard(Value):
@@ -330,6 +336,13 @@ class Event(Value):
     agent_id: AgentId = AgentId("")
     shard_id: ShardId = ShardId("")
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
+    user_name: str = ""
+    """The operator whose act it is: name, or else id. Empty: the act of an unnamed user, or no operator's act."""
+    user_id: str = ""
+    request_id: str = ""
+    """Empty: it is no operator's act."""
+    client_address: str = ""
+    """IP address from which the request came."""
 
 
 class TagFilter(Value):

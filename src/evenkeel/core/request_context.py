@@ -20,18 +20,29 @@ HEADER = "X-Request-Id"
 NAMED_MAX = 20
 """Most ids in one header and in one line of a log."""
 USER_MAX = 255
-"""Characters of a user's name that are stored."""
+"""Characters of a user's name or id that are stored."""
+ADDRESS_MAX = 64
+"""Characters of a client's address that are stored."""
 
 _ID = re.compile(r"req-[0-9a-f-]{36}")
 
 
 class Requester(NamedTuple):
-    """Who sent a request; all empty: it was no request of the API."""
+    """The user and client that sent a request; all empty: it was no request of the API."""
 
     user: str = ""
     """Name, or else id."""
     project_id: str = ""
     request_id: str = ""
+    user_id: str = ""
+    """Empty: the authentication in use gives users no ids, or there is none."""
+    address: str = ""
+    """IP address of the connection's peer, which may be a proxy."""
+
+    @property
+    def named(self) -> str:
+        """The user for a text, ``by alice``; empty if it was no request of the API."""
+        return f"by {self.user or 'an unnamed user'}" if self.request_id else ""
 
 
 NO_REQUESTER = Requester()
@@ -59,11 +70,21 @@ def begin_request() -> str:
     return PREFIX + change_id
 
 
-def note_caller(user: str, project_id: str) -> None:
-    """Who sent the current request, once that is known."""
+def note_caller(*, name: str, user_id: str, project_id: str, address: str) -> None:
+    """Record the user and client of the current request, once they are known."""
     request = _request.get()
     if request is not None:
-        request.requester = request.requester._replace(user=user[:USER_MAX], project_id=project_id)
+        request.requester = request.requester._replace(
+            user=_stored(name or user_id, USER_MAX),
+            user_id=_stored(user_id, USER_MAX),
+            project_id=project_id,
+            address=_stored(address, ADDRESS_MAX),
+        )
+
+
+def _stored(text: str, characters_max: int) -> str:
+    # PostgreSQL stores no NUL
+    return text.replace("\0", "")[:characters_max]
 
 
 def requester() -> Requester:

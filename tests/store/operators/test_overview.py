@@ -29,10 +29,10 @@ async def change(store: SqlStore, load_balancer_id: str, name: str) -> None:
 async def test_each_revision_has_who_asked_for_it_and_who_applied_it(store: SqlStore) -> None:
     await placed(store)
     request_id = begin_request()
-    note_caller("alice", "p1")
+    note_caller(name="alice", user_id="u-1", project_id="p1", address="192.0.2.1")
     made = (await create(store)).load_balancer.id
     second = begin_request()
-    note_caller("bob", "p2")
+    note_caller(name="bob", user_id="u-2", project_id="p2", address="192.0.2.1")
     await change(store, made, "renamed")
     await report(store, made, 1)
     newest, first = await store.operators.revisions(made)

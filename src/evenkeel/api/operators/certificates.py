@@ -50,6 +50,11 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
     """201."""
     store, new = _store(services), body.certificate
     row = await store.add(new_certificate(new), replace=new.replace)
+    await services.operators.record_act(
+        kind="certificate_added",
+        done=f"certificate {row.name} of project {row.project_id} was added",
+        details=f": SHA-256 {row.sha256}",
+    )
     return json_answer({"certificate": certificate_view(row)}, 201)
 
 
@@ -61,7 +66,11 @@ async def certificate(services: Services, call: Call) -> Answer:
 
 async def delete_certificate(services: Services, call: Call) -> Answer:
     """204."""
-    await _store(services).delete(ProjectId(call.params["project_id"]), call.params["name"])
+    project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
+    await _store(services).delete(project_id, name)
+    await services.operators.record_act(
+        kind="certificate_deleted", done=f"certificate {name} of project {project_id} was deleted"
+    )
     return NO_CONTENT
 
 

@@ -16,19 +16,20 @@ async def events(services: Services, call: Call) -> Answer:
     """Events, oldest first; to a client that accepts a stream those that happen, as they happen."""
     if MEDIA_TYPE in call.headers.get(b"accept", b""):
         return await event_stream(services, call)
-    options = options_of(call, ("after", "limit", "newest", "object_id"))
+    options = options_of(call, ("after", "limit", "newest", "object_id", "by"))
     rows = await services.operators.events(
         after=number_of("after", options.get("after", "0"), 0, INT63_MAX),
         limit=number_of("limit", options.get("limit", str(DEFAULT_EVENTS)), 1, MAX_EVENTS),
         newest=as_bool("newest", options.get("newest", "false")),
-        object_id=_not_empty("object_id", options.get("object_id")),
+        object_id=_not_empty("object_id", options.get("object_id"), "an id"),
+        by=_not_empty("by", options.get("by"), "the name or id of a user"),
     )
     return json_answer({"events": [views.event_view(row) for row in rows]})
 
 
-def _not_empty(name: str, value: str | None) -> str | None:
+def _not_empty(name: str, value: str | None, allowed: str) -> str | None:
     if value == "":
-        raise BadList(f"Invalid input for query parameter {name}. Value: ''. Value should be an id.")
+        raise BadList(f"Invalid input for query parameter {name}. Value: ''. Value should be {allowed}.")
     return value
 
 

@@ -101,6 +101,14 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id == COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
+    if body.adoption.apply:
+        await services.operators.record_act(
+            kind="adoption_requested",
+            done=f"the adoption of the partition of project {shard.project_id} was requested",
+            details=f": device group {shard.environment}/{shard.group_number}",
+            environment=shard.environment,
+            shard_id=shard.id,
+        )
     shown = await _plan(services, shard, LoadBalancerId(""), adopt=body.adoption.apply)
     return json_answer({"adoption": shown}, 200)
 

@@ -491,6 +491,7 @@ _OTHERS = (
             Parameter(name="limit", description="The maximum number of events (1 to 1000, default 100)", type=int),
             Parameter(name="newest", description="The last ones instead of the first", type=bool),
             Parameter(name="object_id", description="Only those of this agent, shard or load balancer"),
+            Parameter(name="by", description="Only acts of the user with this name or id"),
         ),
     ),
     Operation(

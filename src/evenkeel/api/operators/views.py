@@ -112,6 +112,13 @@ class EventView(Value):
     agent_id: AgentId
     shard_id: ShardId
     load_balancer_id: LoadBalancerId
+    user_name: str
+    """The operator whose act it is: name, or else id. Empty: an unnamed user, or no operator's act."""
+    user_id: str
+    request_id: str
+    """The request in which an operator acted; empty: it is no operator's act."""
+    client_address: str
+    """IP address from which that request came; that of the proxy, if there is one."""
 
 
 class UpDown(Value):
@@ -313,4 +320,8 @@ def event_view(row: Event) -> EventView:
         agent_id=row.agent_id,
         shard_id=row.shard_id,
         load_balancer_id=row.load_balancer_id,
+        user_name=row.user_name,
+        user_id=row.user_id,
+        request_id=row.request_id,
+        client_address=row.client_address,
     )

@@ -195,11 +195,31 @@ class OperatorStore(Protocol):
         ...
 
     async def events(
-        self, *, after: int = 0, limit: int = 100, newest: bool = False, object_id: str | None = None
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        newest: bool = False,
+        object_id: str | None = None,
+        by: str | None = None,
     ) -> tuple[Event, ...]:
         """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. ``object_id``:
-        only those of this agent, shard or load balancer.
+        only those of this agent, shard or load balancer. ``by``: only acts of the user with this name or id.
         """
+        ...
+
+    async def record_act(
+        self,
+        *,
+        kind: str,
+        done: str,
+        details: str = "",
+        environment: str = "",
+        agent_id: AgentId = AgentId(""),
+        shard_id: ShardId = ShardId(""),
+    ) -> None:
+        """Record an act of the current request's user that is no write of another method as an event; its text is
+        ``done``, ``by USER`` and ``details``."""
         ...
 
     async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:

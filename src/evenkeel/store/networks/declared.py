@@ -4,6 +4,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, false, select, u
 
 from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, NotFound
+from evenkeel.core.names import titled
 from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.inserting import insert_all
@@ -12,6 +13,7 @@ from evenkeel.store.networks.common import facts_changed
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NETWORK_COLUMNS, network_of, network_row
+from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.changes import new_change
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import changes_of, raised
@@ -29,6 +31,7 @@ def read_networks(connection: Connection) -> tuple[DeclaredNetwork, ...]:
 def add_network(connection: Connection, network: DeclaredNetwork) -> None:
     """Raises ``IntegrityError`` if the id, name or segment exists."""
     insert_all(connection, _network, [network_row(network)])
+    record_act(connection, kind="network_added", done=f"network {titled(network.name, network.id)} was added")
 
 
 def update_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
@@ -40,7 +43,10 @@ def update_network(connection: Connection, network: DeclaredNetwork, options: St
     known = network_of(found)
     if known.from_service:
         raise Conflict(f"Network {network.id}: its facts come from the network service.")
-    return () if known == network else change_network(connection, network, options)
+    if known == network:
+        return ()
+    record_act(connection, kind="network_updated", done=f"network {titled(network.name, network.id)} was changed")
+    return change_network(connection, network, options)
 
 
 def change_network(connection: Connection, network: DeclaredNetwork, options: StoreOptions) -> tuple[Change, ...]:
@@ -76,3 +82,4 @@ def delete_network(connection: Connection, network_id: str) -> None:
         raise Conflict(f"Network {network_id} is in use: devices are attached to it for load balancers.")
     if connection.execute(delete(_network).where(_network.c.id == network_id)).rowcount == 0:
         raise NotFound("Network", network_id)
+    record_act(connection, kind="network_deleted", done=f"network {network_id} was deleted")

@@ -18,7 +18,7 @@ from evenkeel.store.ownership.agent_views import read_agents as read_seen
 from evenkeel.store.ownership.agent_views import view_of
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import AGENT_COLUMNS, agent_of
-from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.acts import record_act
 
 _agent, _shard, _root = schema.agent, schema.shard, schema.load_balancer
 _environment, _group = schema.environment, schema.device_group
@@ -51,10 +51,10 @@ def _set_flag(
     )
     agent = read_agent(connection, agent_id)
     if changed.rowcount:
-        record_event(
+        record_act(
             connection,
             kind=kind,
-            text=f"agent {agent_id} on {agent.host} was {told} by an operator",
+            done=f"{agent.title} was {told}",
             environment=agent.environment,
             agent_id=agent_id,
         )

@@ -25,12 +25,14 @@ from evenkeel.core.catalogue import (
 )
 from evenkeel.core.control import ListQuery, Page
 from evenkeel.core.errors import Conflict, Invalid, NotFound
+from evenkeel.core.names import titled
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 from evenkeel.store.records.listing import list_page
 from evenkeel.store.records.rows import Kind
+from evenkeel.store.writing.acts import record_act
 
 
 def _kind(cls: Any, title: str, table: Table, key: str = "id") -> Kind:
@@ -94,6 +96,7 @@ class SqlCatalogue:
             if kind in _PROFILES:
                 _hold_profile(connection, _PROFILES[kind], getattr(entry, _PROFILES[kind].reference.name))
             connection.execute(insert(KINDS[kind].table).values(asdict(entry) | {"created_at": db_now()}))
+            _record(connection, KINDS[kind], key, "added", entry.name)
             return _read(connection, kind, key)
 
         try:
@@ -109,13 +112,10 @@ class SqlCatalogue:
 
     async def delete_catalogue_entry(self, kind: CatalogueKind, key: str) -> None:
         stored = KINDS[kind]
-        statement = delete(stored.table).where(stored.table.c[stored.key] == storable(key))
         try:
-            gone = await self._db.write(lambda connection: connection.execute(statement).rowcount)
+            await self._db.write(lambda connection: _delete(connection, stored, key))
         except IntegrityError as error:
             raise _in_use(stored, key) from error
-        if not gone:
-            raise NotFound(stored.title, key)
 
     async def offer(self, kind: type[Flavor] | type[AvailabilityZone], key: str) -> Offer | None:
         parameters = {"key": storable(key)}
@@ -148,11 +148,30 @@ def _update(connection: Connection, kind: Any, key: str, changes: Mapping[str, A
     stored, reference = KINDS[kind], _REFERENCE_TO.get(kind)
     if changes:
         table = stored.table
-        connection.execute(update(table).where(table.c[stored.key] == storable(key)).values(dict(changes)))
+        changed = update(table).where(table.c[stored.key] == storable(key)).values(dict(changes))
+        if connection.execute(changed).rowcount:
+            _record(connection, stored, key, "changed", details=f": {', '.join(sorted(changes))}")
     # checked after the row was written, so that no other transaction begins to use it meanwhile
     if reference is not None and changes.keys() - {"name"} and _is_used(connection, reference, key):
         raise _in_use(stored, key)
     return _read(connection, kind, key)
+
+
+def _delete(connection: Connection, stored: Kind, key: str) -> None:
+    """Raises :class:`NotFound`, ``IntegrityError`` while it is used."""
+    statement = delete(stored.table).where(stored.table.c[stored.key] == storable(key))
+    if not connection.execute(statement).rowcount:
+        raise NotFound(stored.title, key)
+    _record(connection, stored, key, "deleted")
+
+
+def _record(connection: Connection, stored: Kind, key: str, verb: str, name: str = "", details: str = "") -> None:
+    record_act(
+        connection,
+        kind=f"{stored.title.lower().replace(' ', '_')}_{verb}",
+        done=f"{stored.title.lower()} {titled(name, key)} was {verb}",
+        details=details,
+    )
 
 
 def _is_used(connection: Connection, reference: Column[Any], key: str) -> bool:

@@ -11,7 +11,7 @@ from evenkeel.core.errors import Conflict, Invalid, NotFound
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import ENVIRONMENT_COLUMNS, environment_of
-from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.acts import record_act
 
 _environment = schema.environment
 _agent, _root = schema.agent, schema.load_balancer
@@ -48,10 +48,11 @@ def add_environment(connection: Connection, wanted: Environment) -> Environment:
         return _same(stored, wanted)
     values = {field: _plain(getattr(wanted, field)) for field in _STATED}
     connection.execute(_environment.insert().values(name=wanted.name, **values, created_at=db_now()))
-    record_event(
+    record_act(
         connection,
         kind="environment_added",
-        text=f"environment {wanted.name} was added for device driver {wanted.device_driver}",
+        done=f"environment {wanted.name} was added",
+        details=f" for device driver {wanted.device_driver}",
         environment=wanted.name,
     )
     return _one(connection, wanted.name)
@@ -81,10 +82,11 @@ def update_environment(connection: Connection, name: str, changes: Mapping[str, 
         return before
     connection.execute(update(_environment).where(_environment.c.name == name).values(**differing))
     told = ", ".join(f"{field} from {_plain(getattr(before, field))!r} to {to!r}" for field, to in differing.items())
-    record_event(
+    record_act(
         connection,
         kind="environment_changed",
-        text=f"environment {name} was changed by an operator: {told}",
+        done=f"environment {name} was changed",
+        details=f": {told}",
         environment=name,
     )
     return wanted
@@ -113,10 +115,11 @@ def resume_environment(connection: Connection, name: str) -> Environment:
         .where(_environment.c.name == name)
         .values(halted_at=None, halted_reason="", resumed_at=db_now())
     )
-    record_event(
+    record_act(
         connection,
         kind="environment_resumed",
-        text=f"environment {name} was resumed by an operator; shards of silent agents move again",
+        done=f"environment {name} was resumed",
+        details="; shards of silent agents move again",
         environment=name,
     )
     return _one(connection, name)
@@ -136,10 +139,10 @@ def delete_environment(connection: Connection, name: str) -> None:
     for table in (schema.shard, schema.device_group):
         connection.execute(delete(table).where(table.c.environment == name))
     connection.execute(delete(_environment).where(_environment.c.name == name))
-    record_event(
+    record_act(
         connection,
         kind="environment_deleted",
-        text=f"environment {name} was deleted by an operator",
+        done=f"environment {name} was deleted",
         environment=name,
     )
 

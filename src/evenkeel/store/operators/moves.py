@@ -17,7 +17,7 @@ from evenkeel.store.operators.reads import read_shard
 from evenkeel.store.ownership.former_agents import keep_count
 from evenkeel.store.ownership.sql import FREED, live, tell_agents
 from evenkeel.store.records import schema
-from evenkeel.store.writing.events import record_event
+from evenkeel.store.writing.acts import record_act
 
 _agent, _shard, _environment = schema.agent, schema.shard, schema.environment
 
@@ -65,11 +65,10 @@ def rebind(connection: Connection, agent_id: AgentId, to_agent_id: str) -> int:
     successor = _successor(connection, agent, to_agent_id, "to")
     moved = _move_home(connection, agent, successor.id)
     if moved:
-        record_event(
+        record_act(
             connection,
             kind="agent_rebound",
-            text=f"{_shards(moved)} of agent {agent_id} on {agent.host} were rebound by an operator to agent"
-            f" {successor.id} on {successor.host}",
+            done=f"{_shards(moved)} of {agent.title} {_were(moved)} rebound to {successor.title}",
             environment=agent.environment,
             agent_id=agent_id,
         )
@@ -87,11 +86,11 @@ def rebind_shard(connection: Connection, shard_id: ShardId, to_agent_id: str) ->
     if home.id == shard.home_agent_id:
         return shard
     connection.execute(update(_shard).where(_shard.c.id == shard.id).values(home_agent_id=home.id))
-    record_event(
+    record_act(
         connection,
         kind="shard_rebound",
-        text=f"the shard of project {shard.project_id or '(common)'} on device group {group} was rebound by an"
-        f" operator to agent {home.id} on {home.host}",
+        done=f"the shard of project {shard.project_id or '(common)'} on device group {group} was rebound to"
+        f" {home.title}",
         environment=shard.environment,
         shard_id=shard.id,
         agent_id=home.id,
@@ -113,6 +112,10 @@ def _shards(count: int) -> str:
     return f"{count} shard{'' if count == 1 else 's'}"
 
 
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
 # -- delete
 
 
@@ -121,14 +124,14 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     agent = _lock(connection, agent_id)
     if agent.alive:
         raise _alive(agent_id)
-    successor_id = _any_successor(connection, agent)
+    successor = _any_successor(connection, agent)
     if rebind_to is not None:
-        successor_id = _successor(connection, agent, rebind_to, "rebind_to").id
+        successor = _successor(connection, agent, rebind_to, "rebind_to")
     elif agent.load_balancers:
         raise _bound(agent)
     # its empty shards stay even without a successor: their epochs must keep growing, because the devices' guards hold
     # them
-    moved = _move_home(connection, agent, successor_id) if successor_id is not None else 0
+    moved = _move_home(connection, agent, successor.id) if successor is not None else 0
     _free(connection, agent)
     keep_count(connection, agent_id)
     # a keepalive may revive the session meanwhile; then this transaction is rolled back
@@ -137,11 +140,12 @@ def delete_agent(connection: Connection, agent_id: AgentId, rebind_to: str | Non
     )
     if not deleted.rowcount:
         raise _alive(agent_id)
-    rebound = f"; {_shards(moved)} were rebound to agent {successor_id}" if moved else ""
-    record_event(
+    rebound = f"; {_shards(moved)} {_were(moved)} rebound to {successor.title}" if moved and successor else ""
+    record_act(
         connection,
         kind="agent_deleted",
-        text=f"agent {agent_id} on {agent.host} was deleted by an operator{rebound}",
+        done=f"{agent.title} was deleted",
+        details=rebound,
         environment=agent.environment,
         agent_id=agent_id,
     )
@@ -159,19 +163,11 @@ def _bound(agent: Agent) -> Conflict:
     )
 
 
-def _any_successor(connection: Connection, agent: Agent) -> str | None:
+def _any_successor(connection: Connection, agent: Agent) -> Agent | None:
     """Another agent of its group, preferably a live one."""
-    successor: str | None = connection.scalar(
-        select(_agent.c.id)
-        .where(
-            _agent.c.environment == agent.environment,
-            _agent.c.group_number == agent.group_number,
-            _agent.c.id != agent.id,
-        )
-        .order_by(live().desc(), _agent.c.id)
-        .limit(1)
-    )
-    return successor
+    group = read_agents(connection, UNCOUNTED, agent.environment, agent.group_number)
+    others = sorted((each for each in group if each.id != agent.id), key=lambda each: (not each.alive, each.id))
+    return next(iter(others), None)
 
 
 def _free(connection: Connection, agent: Agent) -> None:

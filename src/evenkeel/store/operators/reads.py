@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, Subquery, case, false, func, or_, select, union
+from sqlalchemy import ColumnElement, Connection, Subquery, case, false, func, or_, select, union
 
 from evenkeel.core.control import Event, ListQuery, Page, Shard, ShardCount
 from evenkeel.core.errors import NotFound
@@ -122,31 +122,48 @@ def read_ids(connection: Connection, prefix: str, limit: int) -> Mapping[str, tu
 
 
 def read_events(
-    connection: Connection, after: int, limit: int, newest: bool, object_id: str | None
+    connection: Connection, after: int, limit: int, newest: bool, object_id: str | None, by: str | None
 ) -> tuple[Event, ...]:
     """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query.
-    ``object_id``: of this agent, shard or load balancer.
+    ``object_id``: only those of this agent, shard or load balancer; ``by``: only acts of the user of this name or id.
     """
     order = _event.c.id.desc() if newest else _event.c.id
     statement = select(*EVENT_COLUMNS).where(_event.c.id > after).order_by(order).limit(max(0, limit))
+    its_user = None if by is None else or_(_event.c.user_name == storable(by), _event.c.user_id == storable(by))
     if object_id is not None:
-        about = _events_about(object_id, after, max(0, limit), newest=newest)
+        others = () if its_user is None else (its_user,)
+        about = _events_with(_OBJECTS, object_id, others, after, max(0, limit), newest=newest)
+        statement = statement.join(about, about.c.id == _event.c.id)
+    elif by is not None:
+        about = _events_with(_USERS, by, (), after, max(0, limit), newest=newest)
         statement = statement.join(about, about.c.id == _event.c.id)
     rows = connection.execute(statement).fetchall()
     return tuple(event_of(row) for row in (reversed(rows) if newest else rows))
 
 
-def _events_about(object_id: str, after: int, limit: int, *, newest: bool) -> Subquery:
-    """Ids of the first, or the last, events of an object: as many by each of the columns that may name it, by an index
-    of each. With an OR they would all be read."""
+_OBJECTS = (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
+_USERS = (_event.c.user_name, _event.c.user_id)
+
+
+def _events_with(
+    columns: Sequence[ColumnElement[str]],
+    value: str,
+    others: Sequence[ColumnElement[bool]],
+    after: int,
+    limit: int,
+    *,
+    newest: bool,
+) -> Subquery:
+    """Ids of the first, or the last, events with ``value`` in one of the columns, for which ``others`` hold: ``limit``
+    by each column's index. With an OR between the columns all events would be read."""
     order = _event.c.id.desc() if newest else _event.c.id
     parts = [
         select(_event.c.id)
-        .where(column == storable(object_id), _event.c.id > after)
+        .where(column == storable(value), _event.c.id > after, *others)
         .order_by(order)
         .limit(limit)
         .subquery()
-        for column in (_event.c.agent_id, _event.c.shard_id, _event.c.load_balancer_id)
+        for column in columns
     ]
     return union(*(select(part.c.id) for part in parts)).subquery("about")
 

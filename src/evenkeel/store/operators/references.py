@@ -13,6 +13,7 @@ from evenkeel.store.engine.in_list import storable
 from evenkeel.store.records import schema
 from evenkeel.store.renewals.contents import in_use
 from evenkeel.store.renewals.expiry import ends_within
+from evenkeel.store.writing.acts import record_act
 
 _certificate = schema.certificate
 _use = schema.certificate_use
@@ -47,7 +48,15 @@ def refresh(connection: Connection, reference: str | None) -> int:
     statement = update(_certificate).where(in_use()).values(next_check_at=db_now())
     if reference is not None:
         statement = statement.where(_certificate.c.reference == storable(reference))
-    return connection.execute(statement).rowcount
+    count: int = connection.execute(statement).rowcount
+    if count:
+        record_act(
+            connection,
+            kind="references_refreshed",
+            done="a new read from the key manager was requested",
+            details=f": {reference or 'all references'}",
+        )
+    return count
 
 
 def _referenced(row: Any) -> ReferencedCertificate:

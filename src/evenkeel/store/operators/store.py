@@ -44,6 +44,7 @@ from evenkeel.store.reports.orphaned_load_balancers import ask_removal, read_orp
 from evenkeel.store.reports.orphans import read_orphans
 from evenkeel.store.scheduling.reach import read_out_of_reach
 from evenkeel.store.vips.lost_ports import read_problem
+from evenkeel.store.writing.acts import record_act
 
 
 class SqlOperators:
@@ -160,9 +161,40 @@ class SqlOperators:
         return await self._db.query(lambda connection: overview.read_revisions(connection, load_balancer_id))
 
     async def events(
-        self, *, after: int = 0, limit: int = 100, newest: bool = False, object_id: str | None = None
+        self,
+        *,
+        after: int = 0,
+        limit: int = 100,
+        newest: bool = False,
+        object_id: str | None = None,
+        by: str | None = None,
     ) -> tuple[Event, ...]:
-        return await self._db.read(lambda connection: reads.read_events(connection, after, limit, newest, object_id))
+        return await self._db.read(
+            lambda connection: reads.read_events(connection, after, limit, newest, object_id, by)
+        )
+
+    async def record_act(
+        self,
+        *,
+        kind: str,
+        done: str,
+        details: str = "",
+        environment: str = "",
+        agent_id: AgentId = AgentId(""),
+        shard_id: ShardId = ShardId(""),
+    ) -> None:
+        def record(connection: Connection) -> None:
+            record_act(
+                connection,
+                kind=kind,
+                done=done,
+                details=details,
+                environment=environment,
+                agent_id=agent_id,
+                shard_id=shard_id,
+            )
+
+        await self._db.write(record)
 
     async def ids(self, prefix: str, *, limit: int) -> Mapping[str, tuple[str, ...]]:
         return await self._db.read(lambda connection: reads.read_ids(connection, prefix, limit))

@@ -6,9 +6,11 @@ from sqlalchemy import Connection, delete, exists, or_, select, update
 from evenkeel.core.addresses import parsed_address, parsed_range
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.model import Subnet
+from evenkeel.core.names import titled
 from evenkeel.store.engine.inserting import insert_all
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import SUBNET_COLUMNS, subnet_of, subnet_row
+from evenkeel.store.writing.acts import record_act
 
 _table = schema.subnet
 
@@ -27,6 +29,12 @@ def named(subnet: Subnet) -> Subnet:
 def add_subnet(connection: Connection, subnet: Subnet) -> None:
     """Raises ``IntegrityError`` if the id or name exists."""
     insert_all(connection, _table, [subnet_row(subnet)])
+    record_act(
+        connection,
+        kind="subnet_added",
+        done=f"subnet {titled(subnet.name, subnet.id)} was added",
+        details=f": {subnet.cidr}",
+    )
 
 
 def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
@@ -41,6 +49,12 @@ def set_device_addresses(connection: Connection, subnet: Subnet) -> None:
             if any(each.holds(parsed_address(address)) for each in ranges) is forbidden:
                 what = "a load balancer has it" if forbidden else "a device has it"
                 raise Conflict(f"Subnet {subnet.id}, device_addresses: address {address} is in use: {what}.")
+    record_act(
+        connection,
+        kind="subnet_changed",
+        done=f"the addresses for devices of subnet {titled(subnet.name, subnet.id)} were set",
+        details=f": {', '.join(subnet.device_addresses) or 'none'}",
+    )
 
 
 def delete_subnet(connection: Connection, subnet_id: str) -> None:
@@ -51,3 +65,4 @@ def delete_subnet(connection: Connection, subnet_id: str) -> None:
         raise Conflict(f"Subnet {subnet_id} is in use by a load balancer.")
     if connection.execute(delete(_table).where(_table.c.id == subnet_id)).rowcount == 0:
         raise NotFound("Subnet", subnet_id)
+    record_act(connection, kind="subnet_deleted", done=f"subnet {subnet_id} was deleted")

@@ -20,6 +20,7 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
+from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
 
 FORMER = "former"
@@ -108,10 +109,11 @@ def accept(connection: Connection, history_id: str) -> None:
     here = _other.c.id == history_id
     changed = connection.execute(update(_other).where(here, _other.c.kind == UNKNOWN).values(kind=ACCEPTED)).rowcount
     if changed:
-        record_event(
+        record_act(
             connection,
             kind="history_accepted",
-            text=f"an operator accepts history {history_id}, which this database never had: it is the right database",
+            done=f"history {history_id}, which this database never had, was accepted",
+            details=": it is the right database",
         )
     elif connection.scalar(select(_other.c.kind).where(here)) != ACCEPTED:
         raise NotFound("Unknown history", history_id)

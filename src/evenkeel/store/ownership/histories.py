@@ -26,6 +26,7 @@ from evenkeel.core.changes import contradicts
 from evenkeel.core.control import History
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.messages import Seen, ShardEpoch
+from evenkeel.core.request_context import NO_REQUESTER, Requester, requester
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now
@@ -38,7 +39,6 @@ from evenkeel.store.writing.events import record_event
 
 CONFIRMED_ANEW = "the database has lost changes: its device is being looked at again"
 """The reason on load balancers that were ACTIVE; becoming ACTIVE again is no event."""
-BY_OPERATOR = "an operator says that the database was restored or has lost changes"
 
 SPACING_SECONDS = 60.0
 """The least time between two histories that agents begin: a faulty agent must not keep all others busy."""
@@ -66,7 +66,9 @@ class Histories:
 
 def renew_history(connection: Connection, deadline_seconds: float) -> History:
     """Begin a new history because an operator states that commits were lost, however recent the last one is."""
-    begin_history(connection, read_history(connection).id, BY_OPERATOR, deadline_seconds, spacing_seconds=0.0)
+    by = requester()
+    reason = f"{by.user or 'an operator'} states that the database was restored or has lost changes"
+    begin_history(connection, read_history(connection).id, reason, deadline_seconds, spacing_seconds=0.0, by=by)
     return read_history(connection)
 
 
@@ -88,10 +90,16 @@ def date_back(connection: Connection) -> None:
 
 
 def begin_history(
-    connection: Connection, seen_id: str, reason: str, deadline_seconds: float, *, spacing_seconds: float
+    connection: Connection,
+    seen_id: str,
+    reason: str,
+    deadline_seconds: float,
+    *,
+    spacing_seconds: float,
+    by: Requester = NO_REQUESTER,
 ) -> str:
     """Begin a new history if the current one is still ``seen_id`` and older than ``spacing_seconds``; returns the
-    current id. Locks all load balancers that were ACTIVE.
+    current id. Locks all load balancers that were ACTIVE. ``by``: the operator whose act it is.
     """
     age = db_now() - _history.c.begun_at  # below 0: from before the database's clock was set back
     begun = connection.execute(
@@ -119,6 +127,7 @@ def begin_history(
             connection,
             kind="history_begun",
             text=f"the database lost commits; all agents check everything they serve: {reason}",
+            by=by,
         )
     return read_history(connection).id
 

@@ -267,7 +267,10 @@ NETWORK_COLUMNS = _columns(
     "id name network_type physical_network segmentation_id mtu project_id shared external vteps from_service",
 )
 _SUBNET_LISTS = ("reserved", "device_addresses")
-EVENT_COLUMNS = _columns(schema.event, "id at kind text environment agent_id shard_id load_balancer_id")
+EVENT_COLUMNS = _columns(
+    schema.event,
+    "id at kind text environment agent_id shard_id load_balancer_id user_name user_id request_id client_address",
+)
 AGENT_COLUMNS = _columns(
     schema.agent,
     "id environment group_number host device_driver ha_type endpoints admin_state_up forced_down failback_asked"

@@ -726,7 +726,15 @@ event = Table(
     Column("agent_id", ID, nullable=False, default=""),
     Column("shard_id", ID, nullable=False, default=""),
     Column("load_balancer_id", ID, nullable=False, default=""),
-    *(Index(f"ix_event_{name}", name, "id") for name in ("agent_id", "shard_id", "load_balancer_id")),
+    # the operator whose act it is
+    Column("user_name", String(255), nullable=False, default="", server_default=""),
+    Column("user_id", String(255), nullable=False, default="", server_default=""),
+    Column("request_id", String(64), nullable=False, default="", server_default=""),
+    Column("client_address", String(64), nullable=False, default="", server_default=""),
+    *(
+        Index(f"ix_event_{name}", name, "id")
+        for name in ("agent_id", "shard_id", "load_balancer_id", "user_name", "user_id")
+    ),
 )
 
 shared_count = Table(  # what one controller counted for all: see records/shared_counts.py

@@ -22,6 +22,7 @@ from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_networks import PAUSE_SECONDS, judge_networks
 from evenkeel.store.reports.orphans import SEEN_SECONDS
+from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 WHOLE_PARTITION = ""
@@ -238,15 +239,16 @@ def ask_removal(connection: Connection, load_balancer_id: LoadBalancerId) -> tup
         ShardOwner(shard_id=row.id, environment=row.environment, group_number=row.group_number, host=row.host)
         for row in rows
     )
-    events = [
-        event_row(
+    # also if no agent acts for its shard now: the next owner removes it
+    places = [(owner.environment, owner.shard_id) for owner in owners] or [("", ShardId(""))]
+    for environment, shard_id in places:
+        record_act(
+            connection,
             kind="orphan_removed",
-            text=f"an operator has load balancer {load_balancer_id}, which the database does not know, removed",
-            environment=owner.environment,
-            shard_id=owner.shard_id,
+            done="the removal of a load balancer that the database does not know was requested",
+            details=f": {load_balancer_id}",
+            environment=environment,
+            shard_id=shard_id,
             load_balancer_id=load_balancer_id,
         )
-        for owner in owners
-    ]
-    record_events(connection, events)
     return owners

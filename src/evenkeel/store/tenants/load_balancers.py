@@ -11,11 +11,13 @@ from evenkeel.core.control import Change
 from evenkeel.core.errors import Conflict, Invalid
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancer
+from evenkeel.core.names import titled
 from evenkeel.store.engine.base import Op
 from evenkeel.store.records import schema
 from evenkeel.store.records.child_ids import build_one
 from evenkeel.store.records.rows import LOAD_BALANCER, columns_of
 from evenkeel.store.vips.port_changes import note
+from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
 from evenkeel.store.writing.revision_lock import (
     PENDING_DELETE,
@@ -70,7 +72,15 @@ def fail_over_load_balancer(
 
     def op(connection: Connection) -> Change:
         locked = writes.lock(connection, target, Mutable.LEAVING)
-        return change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        change = change_of(connection, locked.row, (build_one(connection, LOAD_BALANCER, locked.row),))
+        record_act(
+            connection,
+            kind="load_balancer_failover",
+            done=f"a failover of load balancer {titled(locked.row.name, load_balancer_id)} was requested",
+            environment=change.environment,
+            load_balancer_id=load_balancer_id,
+        )
+        return change
 
     return op
 

@@ -8,6 +8,7 @@ from typing import TypedDict
 from sqlalchemy import Connection, bindparam
 
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
+from evenkeel.core.request_context import NO_REQUESTER, Requester
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
 
@@ -23,6 +24,10 @@ class EventRow(TypedDict):
     agent_id: AgentId
     shard_id: ShardId
     load_balancer_id: LoadBalancerId
+    user_name: str
+    user_id: str
+    request_id: str
+    client_address: str
 
 
 _INSERT = schema.event.insert().values(
@@ -38,8 +43,9 @@ def event_row(
     agent_id: AgentId = AgentId(""),
     shard_id: ShardId = ShardId(""),
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
+    by: Requester = NO_REQUESTER,
 ) -> EventRow:
-    """The row of one event; a text that is too long is cut."""
+    """The row of one event; a text that is too long is cut. ``by``: the operator whose act it is."""
     return EventRow(
         kind=kind,
         text=text[:MAX_EVENT_TEXT_CHARACTERS],
@@ -47,6 +53,10 @@ def event_row(
         agent_id=agent_id,
         shard_id=shard_id,
         load_balancer_id=load_balancer_id,
+        user_name=by.user,
+        user_id=by.user_id,
+        request_id=by.request_id,
+        client_address=by.address,
     )
 
 
@@ -59,8 +69,10 @@ def record_event(
     agent_id: AgentId = AgentId(""),
     shard_id: ShardId = ShardId(""),
     load_balancer_id: LoadBalancerId = LoadBalancerId(""),
+    by: Requester = NO_REQUESTER,
 ) -> None:
-    """Record one event at the database's time. ``kind`` is stable, ``text`` is human-readable."""
+    """Record one event at the database's time. ``kind`` is stable, ``text`` is human-readable. ``by``: the operator
+    whose act it is."""
     row = event_row(
         kind=kind,
         text=text,
@@ -68,6 +80,7 @@ def record_event(
         agent_id=agent_id,
         shard_id=shard_id,
         load_balancer_id=load_balancer_id,
+        by=by,
     )
     record_events(connection, [row])
 
