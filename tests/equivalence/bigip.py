@@ -42,7 +42,7 @@ BIGIP = h.Device(
 )
 """``daemon_dies``: the agent does, and another one takes over."""
 NO_GUARD = "evenkeel_guard"
-_DIGEST = re.compile(r"\b(?:dev_)(monitor|vip)-[0-9a-f]{12}")
+_DIGEST = re.compile(r"\b(dev_monitor|dev_vip|listener|loadbalancer)-[0-9a-f]{12}(?![0-9a-f-])")
 _KINDS = tuple(
     one.path for one in load_registry() if one.scope is Scope.PARTITIONED and not one.owner and one.creatable
 )
@@ -92,12 +92,13 @@ class _Agents:
 
 async def content(place: Place) -> dict[str, Any]:
     """All objects of the partition, with the addresses of definitions. Files that were made again have another time
-    and number; names of monitors for one member, and of additional VIPs, have a digest of the address."""
+    and number; names of monitors for one member, and names and descriptions of what
+    belongs to additional VIPs, have a digest of the address."""
     found = {}
     for kind in _KINDS:
         for name, item in (await place.rig.hands.items(kind)).items():
             if not name.startswith(NO_GUARD):
-                text = _DIGEST.sub(r"dev_\1-of-one-address", place.site.named(json.dumps({"name": name, **item})))
+                text = _DIGEST.sub(r"\1-of-one-address", place.site.named(json.dumps({"name": name, **item})))
                 shown = json.loads(text)
                 key = f"{kind} {shown['name']} {shown.get('destination', '')} {shown.get('address', '')}"
                 found[key] = None if kind.startswith("sys/file/") else shown
@@ -129,10 +130,11 @@ class _Trial:
             await set_dead(self._new.site, place, dead=True)
         agents = _Agents(self._new)
         self._found += [f"the new one: {text}" for text in await agents.apply(*self._trees.values(), complete=True)]
-        self._found += different(await content(self._old), await content(self._new))
+        self._found += await self._content_differences()
         self._found += await self._status_differences(agents)
-        trees = self._trees.values()
-        return [*self._found, *await traffic_differences(trees, self._old.site, self._new.site, self._folder)]
+        sites = (self._old.site, self._new.site)
+        found = await traffic_differences(self._trees.values(), *sites, self._folder, hashes_members=True)
+        return [*self._found, *found]
 
     async def _do(self, step: h.Step) -> None:
         if isinstance(step, h.Change):
@@ -172,6 +174,17 @@ class _Trial:
             await dying
         self._agents.take_over()
         self._found += await self._agents.apply(*self._trees.values(), complete=True)
+
+    async def _content_differences(self) -> list[str]:
+        """Once members' states, which monitors set, are the same; else all of them."""
+        last: list[str] = []
+
+        async def agree() -> bool:
+            last[:] = different(await content(self._old), await content(self._new))
+            return not last
+
+        await within(AGREE_SECONDS, agree)
+        return last
 
     async def _status_differences(self, agents: _Agents) -> list[str]:
         last: list[str] = []

@@ -46,10 +46,13 @@ def servers(site: Site, states: str, statistics: str) -> dict[str, dict[str, Any
 
 
 def backends(statistics: str) -> dict[str, dict[str, str]]:
-    """Listeners and pools."""
-    columns = ("status", "mode", "algo", "slim", "weight", "act", "bck", "cookie")
+    """Listeners with their limits, and pools. The limit of a pool is what HAProxy derives from its listeners' limits as
+    it starts; it matters only to servers with ``minconn``, which none has."""
+    columns = ("status", "mode", "algo", "weight", "act", "bck", "cookie")
     return {
-        f"{row['pxname']}/{row['svname']}": {name: row.get(name) or "" for name in columns}
+        f"{row['pxname']}/{row['svname']}": {
+            name: row.get(name) or "" for name in (*columns, *(("slim",) if row["svname"] == "FRONTEND" else ()))
+        }
         for row in _statistics(statistics)
         if row["svname"] in ("FRONTEND", "BACKEND") and not row["pxname"].startswith("_")
     }
@@ -78,6 +81,7 @@ def compared(rows: Rows, wanted: frozenset[str]) -> dict[str, Any]:
     for name, row in rows.items():
         if name.rpartition("/")[2] in wanted or not row["maintenance"]:
             found[name] = {**row, "check_status": str(row.get("check_status", "")).removeprefix("* ")}
-            if row["maintenance"]:  # a weight that is set now is in force, and in the statistics, once it is out of it
-                found[name]["weight"] = ""
+            if row["maintenance"]:
+                # a weight that is set now is in force, and in the statistics, once it is out of it; so are checks
+                found[name].update(weight="", checked=False)
     return found

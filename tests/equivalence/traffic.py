@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenkeel.core.service import ServiceDefinition
+from evenkeel.core.service import ServiceDefinition, ServiceListener
 from tests.equivalence import definitions as d
 from tests.equivalence.requests import Answer, Clients, Request, heard_as, requests_to
 from tests.equivalence.site import Site
@@ -41,15 +41,28 @@ async def check_differences(old: Site, new: Site) -> list[str]:
     return last
 
 
-async def traffic_differences(trees: Iterable[ServiceDefinition], old: Site, new: Site, folder: Path) -> list[str]:
-    """The answers to all requests for which some setting may matter, and how plain ones are shared by members."""
+async def traffic_differences(
+    trees: Iterable[ServiceDefinition], old: Site, new: Site, folder: Path, *, hashes_members: bool = False
+) -> list[str]:
+    """The answers to all requests for which some setting may matter, and how plain ones are shared by members.
+
+    ``hashes_members``: the device chooses a client's member by a hash over members' real addresses, which are not the
+    same at both sites; how such clients are shared is not compared."""
+    trees = list(trees)
     listeners = [(tree, one) for tree in trees for one in tree.listeners]
     requests: list[Request] = []
     for tree, one in listeners:
         requests += requests_to(tree, one, spread=max(SPREAD_MIN, REQUESTS // len(listeners)))
     clients = [Clients(site, folder / name) for site, name in ((old, "old"), (new, "new"))]
     answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
-    return [*await _answer_differences(requests, answers, clients), *_share_differences(requests, answers)]
+    shared = [one for tree, one in listeners if not (hashes_members and _is_bound(tree, one))]
+    return [*await _answer_differences(requests, answers, clients), *_share_differences(requests, answers, shared)]
+
+
+def _is_bound(tree: ServiceDefinition, listener: ServiceListener) -> bool:
+    """Whether a client's address decides which member serves it."""
+    pool = next((one for one in tree.pools if one.id == listener.default_pool_id), None)
+    return pool is not None and pool.lb_algorithm in ("SOURCE_IP", "SOURCE_IP_PORT")
 
 
 async def _answer_differences(
@@ -90,9 +103,11 @@ def told(difference: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
     return (ast.literal_eval(found[1]), ast.literal_eval(found[2])) if found else None
 
 
-def _share_differences(requests: Sequence[Request], answers: Sequence[Sequence[Answer]]) -> list[str]:
+def _share_differences(
+    requests: Sequence[Request], answers: Sequence[Sequence[Answer]], listeners: Iterable[ServiceListener]
+) -> list[str]:
     found = []
-    for name in dict.fromkeys(one.listener for one in requests):
+    for name in dict.fromkeys(one.id for one in listeners):
         places = [place for place, one in enumerate(requests) if one.listener == name and _is_plain(one)]
         old, new = (Counter(_short(each[place]) for place in places) for each in answers)
         if _far(old, new, len(places)):

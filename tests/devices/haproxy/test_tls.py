@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from evenkeel.core.device import Observation, PartitionOutcome
 from evenkeel.core.service import ServiceDefinition
 from tests.certificates import authority, by_sha256, certificate, referring, revocations
 from tests.devices.haproxy.rig import PARTITION, HaproxyRig
-from tests.devices.proxy_protocol import IS_TLS, SHOWED_CERTIFICATE, Tls, read_header
+from tests.devices.proxy_protocol import IS_TLS, SHOWED_CERTIFICATE, SIGNATURE, Tls, read_header
 from tests.devices.services import batch, listener, member, monitor, policy, pool, rule, service
 from tests.devices.tls_behaviour import (
     CLEAR_PORT,
@@ -24,6 +24,7 @@ from tests.devices.tls_behaviour import (
     OLDER,
     PORT,
     RENEWED,
+    UNKNOWN_MEMBER,
     Clients,
     Member,
     TlsBehaviour,
@@ -210,6 +211,46 @@ async def test_a_check_without_a_name_asks_members_for_none_and_requires_none(
         assert {*one.asked_for, *added.asked_for} == {""}
 
 
+async def test_member_added_at_runtime_is_checked_over_tls_as_others_are(site: HaproxySite, clients: Clients) -> None:
+    check = monitor(type="TCP", delay=1, timeout=10, max_retries=1, max_retries_down=1)
+    settings = {"ca_tls_container_ref": "root", "monitor": check}
+    async with (
+        running(clients.member("one", MEMBER)) as one,
+        running(clients.member("impostor", UNKNOWN_MEMBER)) as impostor,
+    ):
+        listeners = (tls_listener(),)
+        await site.serve(listeners=listeners, pools=(tls_pool_of(one, **settings),))
+        await _until_online(site, "member-1-1")
+        worker = await site.worker()
+        await site.serve(2, listeners=listeners, pools=(tls_pool_of(one, impostor, **settings),))
+        assert await site.worker() == worker  # added at runtime
+        await _until(site, "ERROR", "member-1-2")
+
+
+async def test_checks_of_a_member_added_at_runtime_send_the_proxy_header(site: HaproxySite) -> None:
+    begun: list[set[bytes]] = [set(), set()]
+
+    def serve(place: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                begun[place].add(await reader.readexactly(len(SIGNATURE)))
+            writer.close()
+
+        return answer
+
+    checked = monitor(type="HTTP", delay=1, timeout=10, max_retries=1, max_retries_down=1)
+    async with contextlib.AsyncExitStack() as stack:
+        members = []
+        for place in range(2):
+            server = await stack.enter_async_context(await asyncio.start_server(serve(place), "127.0.0.1", 0))
+            port = server.sockets[0].getsockname()[1]
+            members.append(member(place=place + 1, address="127.0.0.1", protocol_port=port))
+            wanted = pool(protocol="PROXYV2", members=tuple(members), monitor=checked)
+            await site.serve(place + 1, listeners=(tls_listener(),), pools=(wanted,))
+        await eventually(lambda: all(begun))
+        assert begun == [{SIGNATURE}, {SIGNATURE}]
+
+
 async def test_members_are_told_about_the_clients_tls_by_the_proxy_protocol(
     site: HaproxySite, clients: Clients
 ) -> None:
@@ -244,8 +285,12 @@ async def test_members_are_told_about_the_clients_tls_by_the_proxy_protocol(
 
 
 async def _until_online(site: HaproxySite, *members: str) -> None:
+    await _until(site, "ONLINE", *members)
+
+
+async def _until(site: HaproxySite, status: str, *members: str) -> None:
     async def told() -> bool:
         found = {one.id: one.status.value for one in (await site.observe()).statuses}
-        return {found.get(name) for name in members} == {"ONLINE"}
+        return {found.get(name) for name in members} == {status}
 
     await eventually(told)

@@ -68,6 +68,12 @@ def test_a_member_that_is_down_is_added_and_stays_down():
     assert not any("enable server" in text for text in texts(pool(change(A, admin_up=False), B), before=pool(B)))
 
 
+def test_checks_of_a_member_added_in_maintenance_are_enabled_once_it_is_put_into_service():
+    down = change(A, admin_up=False)
+    assert not any("health" in text for text in texts(pool(down, B), before=pool(B)))
+    assert texts(pool(A, B), before=pool(down, B)) == ["enable health p/a", "set server p/a state ready"]
+
+
 def test_a_removed_member_goes_into_maintenance_and_is_remembered():
     result = planned(pool(B))
     assert [command.text for command in result.commands] == ["set server p/a state maint"]
@@ -92,6 +98,27 @@ def test_members_checked_over_tls_are_added_without_a_name_of_haproxys_own_where
     assert planned(checked, before=pool(B), binary=in_3_3).reason
     assert planned(checked, before=pool(B), binary=in_3_4).commands[0].text.endswith(" no-check-sni-auto")
     assert "no-check-sni-auto" not in planned(LB, before=pool(B), binary=in_3_4).commands[0].text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "implied"),
+    [
+        (("check", "ssl", "verify", "none"), ["check-ssl"]),
+        (("ssl", "check", "check-ssl", "verify", "none"), []),
+        (("check", "send-proxy"), ["check-send-proxy"]),
+        (("ssl", "send-proxy-v2-ssl-cn", "check"), ["check-ssl", "check-send-proxy"]),
+        (("ssl", "send-proxy", "check", "port", "81"), []),
+        (("ssl", "send-proxy", "check", "addr", "10.0.0.9"), []),
+        (("ssl", "send-proxy"), []),
+        (("check", "check-sni", "ssl"), []),
+    ],
+)
+def test_checks_of_an_added_member_speak_what_those_of_a_member_in_the_file_do(arguments, implied):
+    added = wire.BackendServer(name="c", address="10.0.0.3", port=80, arguments=arguments)
+    command = next(text for text in texts(pool(A, B, added)) if text.startswith("add server"))
+    assert [word for word in command.split() if word in ("check-ssl", "check-send-proxy")] == (
+        implied or [word for word in arguments if word == "check-ssl"]
+    )
 
 
 def test_limits_lists_and_certificates_are_commands():

@@ -4,7 +4,7 @@ Words: HAProxy configuration manual, 5.2.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
@@ -31,7 +31,8 @@ _WITH_VALUE = frozenset(
 
 
 class ServerArguments(Value):
-    """``tracks``: whether its health is another server's."""
+    """``tracks``: whether its health is another server's. ``implied_in_checks``: arguments that HAProxy derives for
+    the server's checks when it reads the file, and not when a server is added at runtime (2.6 to 3.4)."""
 
     tls: bool = False
     checked: bool = False
@@ -39,6 +40,7 @@ class ServerArguments(Value):
     tracks: bool = False
     check_address: str = OWN_ADDRESS
     check_port: int = OWN_PORT
+    implied_in_checks: tuple[str, ...] = ()
 
 
 def arguments_of(server: wire.BackendServer) -> ServerArguments:
@@ -57,7 +59,18 @@ def _parsed(words: tuple[str, ...]) -> ServerArguments:
         tracks="track" in found,
         check_address=found.get("addr", OWN_ADDRESS).removeprefix("[").removesuffix("]"),
         check_port=int(port) if port.isascii() and port.isdigit() else OWN_PORT,
+        implied_in_checks=tuple(_implied_in_checks(found.keys())),
     )
+
+
+def _implied_in_checks(names: Collection[str]) -> Iterator[str]:
+    """Checks speak TLS and send the PROXY header as traffic does, unless they go to another address or port."""
+    if "check" not in names or "addr" in names or "port" in names:
+        return
+    if "ssl" in names and "check-ssl" not in names:
+        yield "check-ssl"
+    if any(name.startswith("send-proxy") for name in names) and "check-send-proxy" not in names:
+        yield "check-send-proxy"
 
 
 def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:

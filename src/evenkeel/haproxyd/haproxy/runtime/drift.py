@@ -13,7 +13,7 @@ from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.config.server_arguments import ServerArguments, arguments_of
 from evenkeel.haproxyd.haproxy.runtime.command import Finding, NeedsReload, RuntimeCommand
 from evenkeel.haproxyd.haproxy.runtime.file_changes import acl_changes, entries
-from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, set_state, set_up, set_weight
+from evenkeel.haproxyd.haproxy.runtime.plan import ServersToDelete, enable_checks, set_state, set_up, set_weight
 from evenkeel.haproxyd.haproxy.runtime.state_file import is_judged
 from evenkeel.haproxyd.haproxy.runtime.worker_state import (
     FORCED_DRAIN,
@@ -73,6 +73,8 @@ def _server_repairs(
     if found.weight != server.weight:
         yield "weight", set_weight(backend.name, server)
     yield from _argument_repairs(name, arguments_of(server), found)
+    if server.admin_up and not found.checked:
+        yield from (("checks", command) for command in enable_checks(backend.name, server))
     forced = found.admin & (FORCED_MAINTENANCE | FORCED_DRAIN)
     if forced != (0 if server.admin_up else FORCED_MAINTENANCE):
         yield "state", set_state(backend.name, server)
@@ -86,8 +88,6 @@ def _argument_repairs(name: str, wanted: ServerArguments, found: ServerState) ->
         yield "TLS", RuntimeCommand(text=text, expects="ssl setting updated")
     if not wanted.checked:
         return
-    if not found.checked:
-        yield "checks", RuntimeCommand(text=f"enable health {name}")
     if canonical(found.check_address) != canonical(wanted.check_address):
         # HAProxy refuses to set OWN_ADDRESS, so that one is repaired by a reload
         yield "address of checks", RuntimeCommand(text=f"set server {name} check-addr {wanted.check_address}")

@@ -105,21 +105,21 @@ class _Step:
         name = f"{backend.name}/{server.name}"
         if (backend.name, server.name) in self._to_delete:
             raise NeedsReload(f"server {server.name} is still there")
-        text = " ".join(("add server", name, address_of(server), *words, *self._words_of_defaults(server)))
+        text = " ".join(("add server", name, address_of(server), *words, *self._implied_words(server)))
         yield RuntimeCommand(text=text, expects="New server registered")
-        if arguments_of(server).checked:
-            yield RuntimeCommand(text=f"enable health {name}")
         if server.admin_up:
+            yield from enable_checks(backend.name, server)
             yield RuntimeCommand(text=f"enable server {name}")
 
-    def _words_of_defaults(self, server: wire.BackendServer) -> tuple[str, ...]:
-        """Arguments that the file has in its defaults, which do not apply to a server added at runtime. Raises
-        :class:`NeedsReload`."""
-        if not arguments_of(server).checked_over_tls or not self._binary.names_in_checks:
-            return ()
+    def _implied_words(self, server: wire.BackendServer) -> tuple[str, ...]:
+        """Arguments that a server of the file has from the file's defaults or from its other arguments, and that a
+        server added at runtime has only if they are given. Raises :class:`NeedsReload`."""
+        arguments = arguments_of(server)
+        if not arguments.checked_over_tls or not self._binary.names_in_checks:
+            return arguments.implied_in_checks
         if not self._binary.without_name_at_runtime:
             raise NeedsReload(f"server {server.name} is checked over TLS")
-        return (WITHOUT_NAME,)
+        return (*arguments.implied_in_checks, WITHOUT_NAME)
 
 
 def _frontend(old: wire.Frontend, new: wire.Frontend) -> Iterator[RuntimeCommand]:
@@ -138,7 +138,17 @@ def _server(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> I
     if old.weight != new.weight:
         yield set_weight(backend, new)
     if old.admin_up != new.admin_up:
+        if new.admin_up:
+            yield from enable_checks(backend, new)
         yield set_state(backend, new)
+
+
+def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
+    """Enable the health checks of a server that has any, before it is put into service. HAProxy runs them from then on
+    also while a server added at runtime is in maintenance, unlike those of a server in the file; so they stay disabled
+    until then."""
+    if arguments_of(server).checked:
+        yield RuntimeCommand(text=f"enable health {backend}/{server.name}")
 
 
 def set_weight(backend: str, server: wire.BackendServer) -> RuntimeCommand:
