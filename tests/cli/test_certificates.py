@@ -70,6 +70,13 @@ def test_those_that_expire_are_listed_whatever_the_key_manager(stub: Stub, evenk
     assert json.loads(evenkeel("certificate", "list", "--expiring", "7", "--project", "p1", "-f", "json").out) == []
 
 
+def test_references_that_cannot_be_read_are_listed_with_the_reason(stub: Stub, evenkeel: Run) -> None:
+    row = {"reference": "ref-1", "project_id": "p1", "problem": "404: no such secret"}
+    stub.on("GET", "/references?unreadable=true&project_id=p1", {"references": [row]})
+    listed = json.loads(evenkeel("certificate", "list", "--unreadable", "--project", "p1", "-f", "json").out)
+    assert (listed[0]["reference"], listed[0]["problem"]) == ("ref-1", "404: no such secret")
+
+
 def test_references_are_read_again(stub: Stub, evenkeel: Run) -> None:
     stub.on("POST", "/references/refresh", {"refresh": {"references": 3}}, status=202)
 

@@ -8,6 +8,10 @@ from evenkeel.cli.explain import NOTHING, explanation
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
+CERTIFICATE = {
+    "certificate_problem": "certificate x cannot be read",
+    "certificate_remedy": "evenkeel certificate refresh x",
+}
 ID = "5a7da699-e093-4046-91ac-a5371622eb21"
 AGENT = {"id": "a1", "host": "h1", "alive": True, "queue_depth": 3}
 SILENT = {"id": "a1", "host": "h1", "alive": False, "queue_depth": 0}
@@ -64,6 +68,16 @@ FINE: dict[str, Any] = {
         ),
         (
             {"operating_status": "DEGRADED", "operating_reason": "device big-2 is out of reach"},
+            "applied, but device big-2 is out of reach",
+            "evenkeel device list",
+        ),
+        (
+            {"operating_reason": "certificate x cannot be read", **CERTIFICATE},
+            "applied, but certificate x cannot be read",
+            "evenkeel certificate refresh x",
+        ),
+        (
+            {"operating_status": "DEGRADED", "operating_reason": "device big-2 is out of reach", **CERTIFICATE},
             "applied, but device big-2 is out of reach",
             "evenkeel device list",
         ),

@@ -54,7 +54,11 @@ class Operators:
 
     async def summary(self) -> LoadBalancerSummary:
         return LoadBalancerSummary(
-            by_status={"ACTIVE": 5, "ERROR": 1}, waiting=2, oldest_pending_seconds=12.5, age_seconds=3.5
+            by_status={"ACTIVE": 5, "ERROR": 1},
+            by_operating_status={"ONLINE": 4, "DEGRADED": 2},
+            waiting=2,
+            oldest_pending_seconds=12.5,
+            age_seconds=3.5,
         )
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
@@ -109,6 +113,8 @@ async def test_every_figure_of_the_database_is_told(world: World) -> None:
         ("evenkeel_database_unknown_histories", ()): 1,
         ("evenkeel_load_balancers", of(provisioning_status="ACTIVE")): 5,
         ("evenkeel_load_balancers", of(provisioning_status="ERROR")): 1,
+        ("evenkeel_load_balancers_operating", of(operating_status="ONLINE")): 4,
+        ("evenkeel_load_balancers_operating", of(operating_status="DEGRADED")): 2,
         ("evenkeel_load_balancers_age_seconds", ()): 3.5,
         ("evenkeel_load_balancers_waiting", ()): 2,
         ("evenkeel_pending_oldest_seconds", ()): 12.5,

@@ -45,17 +45,28 @@ class ListCertificates(ListCommand):
             help="Those that listeners and pools refer to and that expire within so many days (default: %(const)s), "
             "whatever the key manager.",
         )
+        parser.add_argument(
+            "--unreadable",
+            action="store_true",
+            help="Those that listeners and pools refer to and that could not be read the last time, with the reason.",
+        )
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
         """Ask and show."""
-        if parsed_args.expiring is not None:
-            wanted = {"expiring_days": parsed_args.expiring}
-            if parsed_args.project:
-                wanted["project_id"] = parsed_args.project
-            return listed(EXPIRING_COLUMNS, self.client.get(f"{API}/references", wanted)["references"])
+        if parsed_args.expiring is not None or parsed_args.unreadable:
+            return listed(EXPIRING_COLUMNS, self.client.get(f"{API}/references", _wanted(parsed_args))["references"])
         query = {"project_id": parsed_args.project} if parsed_args.project else None
         return listed(LIST_COLUMNS, self.client.get(f"{API}/certificates", query)["certificates"])
+
+
+def _wanted(parsed_args: Namespace) -> dict[str, Any]:
+    given = {
+        "expiring_days": parsed_args.expiring,
+        "unreadable": "true" if parsed_args.unreadable else None,
+        "project_id": parsed_args.project or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 class RefreshCertificates(ShowCommand):

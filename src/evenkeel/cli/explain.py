@@ -144,6 +144,13 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
     return Explanation(f"waits for its agent, {hosting['acting']['host']}, behind {hosting['ahead']} others", NOTHING)
 
 
+def _certificate(hosting: Mapping[str, Any]) -> Explanation | None:
+    problem = hosting.get("certificate_problem")
+    if not problem or hosting["operating_reason"] != problem:  # a device that is out of reach comes first
+        return None
+    return Explanation(f"applied, but {problem}", hosting["certificate_remedy"])
+
+
 def _degraded(hosting: Mapping[str, Any]) -> Explanation | None:
     if not hosting["operating_reason"]:
         return None
@@ -156,4 +163,14 @@ def _applied(hosting: Mapping[str, Any]) -> Explanation:
     return Explanation(f"applied, operating status {hosting['operating_status']}{home}", NOTHING)
 
 
-RULES: tuple[Rule, ...] = (_broker_gone, _unplaced, _halted, _unserved, _error, _waiting, _degraded, _applied)
+RULES: tuple[Rule, ...] = (
+    _broker_gone,
+    _unplaced,
+    _halted,
+    _unserved,
+    _error,
+    _waiting,
+    _certificate,
+    _degraded,
+    _applied,
+)

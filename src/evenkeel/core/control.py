@@ -317,6 +317,8 @@ class LoadBalancerSummary(Value):
 
     by_status: Mapping[str, int]
     """By provisioning status, zeros included."""
+    by_operating_status: Mapping[str, int]
+    """Zeros included."""
     waiting: int
     """Of those that are PENDING: with a reason, so that more than time is needed."""
     oldest_pending_seconds: float

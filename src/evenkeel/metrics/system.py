@@ -44,7 +44,7 @@ class SystemFigures(Value):
 NOTHING = SystemFigures(
     environments=(),
     agents=(),
-    load_balancers=LoadBalancerSummary(by_status={}, waiting=0, oldest_pending_seconds=0.0),
+    load_balancers=LoadBalancerSummary(by_status={}, by_operating_status={}, waiting=0, oldest_pending_seconds=0.0),
     shards=(),
     out_of_reach=(),
     certificates_expiring=0,
@@ -176,6 +176,12 @@ def _load_balancers(figures: SystemFigures) -> Iterator[Metric]:
         "Load balancers, by provisioning status.",
         ("provisioning_status",),
         (((status,), count) for status, count in sorted(counts.by_status.items())),
+    )
+    yield labelled(
+        "evenkeel_load_balancers_operating",
+        "Load balancers, by operating status.",
+        ("operating_status",),
+        (((status,), count) for status, count in sorted(counts.by_operating_status.items())),
     )
     yield gauge(
         "evenkeel_load_balancers_age_seconds",

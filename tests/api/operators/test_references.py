@@ -148,3 +148,26 @@ async def test_a_load_balancer_says_which_of_its_certificates_expires(scene: Sce
     await scene.refer("ended", days=-1.0)
     reason = await scene.reason()
     assert reason.startswith("certificate ended has expired: valid until ") and reason.endswith(", and 1 more")
+
+
+async def test_a_load_balancer_whose_certificate_cannot_be_read_is_explained_with_a_command(scene: Scene) -> None:
+    await scene.refer("soon", days=20.0)
+    await scene.refer("https://barbican/a;b", problem="404: no such secret")
+    hosting = (await scene.api.get(f"{BASE}/loadbalancers/{scene.load_balancer_id}/agent"))["hosting"]
+    told = (
+        "certificate https://barbican/a;b cannot be read from the key manager: 404: no such secret;"
+        " devices keep the last content read"
+    )
+    assert (hosting["certificate_problem"], hosting["operating_reason"]) == (told, told)
+    # tenants choose references: quoted for the shell
+    assert hosting["certificate_remedy"].endswith("evenkeel certificate refresh 'https://barbican/a;b'")
+
+
+async def test_remedies_of_certificates_list_those_that_the_problem_counts(scene: Scene) -> None:
+    await scene.refer("soon", days=1.0)
+    await scene.refer("gone", problem="Could not retrieve certificate")
+    problems = (await scene.api.get(f"{BASE}/status"))["status"]["problems"]
+    assert [problem["remedy"] for problem in problems] == [
+        "evenkeel certificate list --expiring 7",
+        "evenkeel certificate list --unreadable",
+    ]

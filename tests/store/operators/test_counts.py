@@ -1,5 +1,7 @@
 """Counts of all load balancers, and how long they are kept where there are many."""
 
+import json
+
 import pytest
 from sqlalchemy import Connection, text, update
 
@@ -28,6 +30,30 @@ async def test_counted_by_status_and_home_with_those_without_one(store: SqlStore
     found = await store.database.read(counts.read_counts)
     assert dict(found.by_status) == {"PENDING_CREATE": 1, "ACTIVE": 3}
     assert dict(found.by_home) == {AGENT: 2, "b1": 1}
+
+
+async def test_counted_by_operating_status_with_zeros(store: SqlStore) -> None:
+    await placed(store)
+    for status in ("ONLINE", "DEGRADED", "DEGRADED", "NO_MONITOR"):
+        made = await create(store, bare())
+        there = schema.load_balancer.c.id == made.load_balancer.id
+        changed = update(schema.load_balancer).where(there).values(operating_status=status)
+        await store.database.write(lambda connection, changed=changed: connection.execute(changed))
+    found = (await store.operators.summary()).by_operating_status
+    assert found == {"ONLINE": 1, "OFFLINE": 0, "DEGRADED": 2, "ERROR": 0, "NO_MONITOR": 1, "DRAINING": 0}
+
+
+async def test_a_count_of_another_version_without_operating_statuses_is_counted_again(
+    store: SqlStore, many: None
+) -> None:
+    await placed(store)
+    for _ in range(3):
+        await create(store, bare())
+    await store.operators.summary()
+    older = {"by_status": {"ACTIVE": 9}, "by_home": {}, "waiting": 0, "oldest_pending_seconds": 0.0}
+    kept = update(schema.shared_count).values(content=json.dumps(older), kept_seconds=600.0)
+    await store.database.write(lambda connection: connection.execute(kept))
+    assert (await store.operators.summary()).by_operating_status["OFFLINE"] == 3
 
 
 async def test_of_an_empty_system_all_are_zero(store: SqlStore) -> None:

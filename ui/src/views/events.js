@@ -2,13 +2,18 @@ import { html } from "htm/preact";
 import { OPERATORS } from "../api.js";
 import { Also, Refused } from "../parts.js";
 
+/** Of an operator's act: the client and the request, beside the user whom the text names. */
+function asked({ request_id, client_address }) {
+  return request_id ? `from ${client_address}, ${request_id}` : null;
+}
+
 export function EventList({ events }) {
   if (!events.length) return html`<p>No events yet.</p>`;
   return html`<ol class="events">
     ${events.map(
       (event) => html`<li key=${event.id}>
         <time>${event.at.replace("T", " ").slice(0, 19)}</time>${" "}<span class="kind">${event.kind}</span>${" "}
-        <span>${event.load_balancer_id ? html`<a href="#/loadbalancers/${event.load_balancer_id}">${event.text}</a>` : event.text}</span>
+        <span title=${asked(event)}>${event.load_balancer_id ? html`<a href="#/loadbalancers/${event.load_balancer_id}">${event.text}</a>` : event.text}</span>
       </li>`,
     )}
   </ol>`;

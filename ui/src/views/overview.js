@@ -32,11 +32,18 @@ function Problems({ problems }) {
   </section>`;
 }
 
+function byStatus(counts) {
+  return Object.entries(counts)
+    .filter(([, count]) => count)
+    .map(([name, count]) => html`<li><${Status} value=${name} /> ${count}</li>`);
+}
+
 function Counts({ status }) {
-  const balancers = Object.entries(status.load_balancers).filter(([, count]) => count);
-  const all = balancers.reduce((sum, [, count]) => sum + count, 0);
+  const all = Object.values(status.load_balancers).reduce((sum, count) => sum + count, 0);
+  const operating = status.load_balancers_operating ?? {}; // a controller of an earlier version gives none
   const cards = [
-    ["Load balancers", all, balancers.map(([name, count]) => html`<li><${Status} value=${name} /> ${count}</li>`), "#/loadbalancers"],
+    ["Load balancers", all, byStatus(status.load_balancers), "#/loadbalancers"],
+    ["Operating ONLINE", operating.ONLINE ?? "?", byStatus(operating), "#/loadbalancers"],
     ["Agents up", status.agents.up, status.agents.down ? html`<li>${status.agents.down} down</li>` : null, "#/agents"],
     ["Shards", status.shards.total, status.shards.unserved ? html`<li><${Status} value="unserved" /> ${status.shards.unserved}</li>` : null, "#/topology"],
     ["Oldest PENDING", `${status.oldest_pending_seconds} s`, null, "#/loadbalancers"],

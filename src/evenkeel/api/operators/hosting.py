@@ -1,19 +1,21 @@
 """Which agents serve a load balancer."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
-from evenkeel.api.operators.references import expiry_of
-from evenkeel.core.certificates import EXPIRY_DAYS, ReferenceQuery
+from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
+from evenkeel.core.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.statuses import PENDING
 
-MAX_EXPIRING = 100
-"""Of one load balancer, that are counted."""
+NAMED_OF_ONE_MAX = 100
+"""Most certificates of one load balancer that are counted."""
 
 
 async def hosting(services: Services, call: Call) -> Answer:
@@ -28,8 +30,23 @@ async def hosting(services: Services, call: Call) -> Answer:
     shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted, services.broker_problem(), ahead)
     if root.status_reason and (problem := await services.operators.port_problem(root.id)):
         shown = replace(shown, operating_reason=problem)
-    if not shown.operating_reason:
-        query = ReferenceQuery(load_balancer_id=root.id, expiring_days=max(EXPIRY_DAYS))
-        expiring = await services.operators.references(query, limit=MAX_EXPIRING)
-        shown = replace(shown, operating_reason=expiry_of(expiring))
+    trouble = await _certificates(services, root.id)
+    shown = replace(
+        shown,
+        certificate_problem=trouble.text,
+        certificate_remedy=trouble.remedy,
+        operating_reason=shown.operating_reason or trouble.text,
+    )
     return json_answer({"hosting": shown})
+
+
+async def _certificates(services: Services, load_balancer_id: LoadBalancerId) -> CertificateTrouble:
+    """The certificates of a load balancer that cannot be read, or else those that expire."""
+
+    async def found(query: ReferenceQuery) -> Sequence[ReferencedCertificate]:
+        return await services.operators.references(query, limit=NAMED_OF_ONE_MAX)
+
+    unreadable = await found(ReferenceQuery(load_balancer_id=load_balancer_id, unreadable=True))
+    if unreadable:
+        return unreadable_of(unreadable)
+    return expiry_of(await found(ReferenceQuery(load_balancer_id=load_balancer_id, expiring_days=max(EXPIRY_DAYS))))

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from shlex import quote
+from typing import NamedTuple
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services, as_bool
@@ -83,25 +85,56 @@ def reference_view(row: ReferencedCertificate) -> ReferenceView:
     )
 
 
-def expiry_of(rows: Sequence[ReferencedCertificate]) -> str:
-    """A text about expiring certificates of one load balancer; empty for none."""
+class CertificateTrouble(NamedTuple):
+    """A problem with certificates, and what helps; both empty: there is none."""
+
+    text: str = ""
+    remedy: str = ""
+
+
+def expiry_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
+    """The certificates of one load balancer that expire, the first to expire first."""
     first = next(iter(rows), None)
     if first is None or first.ends_at is None:
-        return ""
+        return CertificateTrouble()
     verb = "has expired" if first.ends_at <= datetime.now(UTC) else "expires"
-    more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{first.kind.words} {first.reference} {verb}: valid until {timestamp(first.ends_at.timestamp())}{more}"
+    until = timestamp(first.ends_at.timestamp())
+    return CertificateTrouble(
+        f"{first.kind.words} {first.reference} {verb}: valid until {until}{_more(rows)}",
+        f"renew it in the key manager, then: {_refresh(first)}",
+    )
+
+
+def unreadable_of(rows: Sequence[ReferencedCertificate]) -> CertificateTrouble:
+    """The certificates of one load balancer that the controllers cannot read; ``rows`` is not empty."""
+    first = rows[0]
+    return CertificateTrouble(
+        f"{first.kind.words} {first.reference} cannot be read from the key manager: {first.problem}{_more(rows)};"
+        " devices keep the last content read",
+        f"mend the reason, or give the listener or pool another reference; then: {_refresh(first)}",
+    )
+
+
+def _more(rows: Sequence[ReferencedCertificate]) -> str:
+    return f", and {len(rows) - 1} more" if len(rows) > 1 else ""
+
+
+def _refresh(row: ReferencedCertificate) -> str:
+    # tenants choose references, and operators copy the command into a shell
+    return f"evenkeel certificate refresh {quote(row.reference)}"
 
 
 def reference_problems(
-    expiring: Sequence[ReferencedCertificate], unreadable: Sequence[ReferencedCertificate]
-) -> list[str]:
-    """Problems with references, for the system's status."""
+    expiring: Sequence[ReferencedCertificate], unreadable: Sequence[ReferencedCertificate], *, days: int
+) -> list[CertificateTrouble]:
+    """Problems with references, for the system's status. ``expiring``: those that expire within ``days``."""
     found = []
     if expiring:
-        found.append(f"{_counted(expiring)} expired or about to expire: {_named(expiring)}")
+        text = f"{_counted(expiring)} expired or about to expire: {_named(expiring)}"
+        found.append(CertificateTrouble(text, f"evenkeel certificate list --expiring {days}"))
     if unreadable:
-        found.append(f"{_counted(unreadable)} not readable in the key manager: {_named(unreadable)}")
+        text = f"{_counted(unreadable)} not readable in the key manager: {_named(unreadable)}"
+        found.append(CertificateTrouble(text, "evenkeel certificate list --unreadable"))
     return found
 
 

@@ -44,6 +44,8 @@ class StatusView(Value):
     agents: views.UpDown
     load_balancers: dict[str, int]
     """By provisioning status."""
+    load_balancers_operating: dict[str, int]
+    """By operating status."""
     load_balancers_age_seconds: float
     """How long ago they were counted, and what is PENDING was looked for: where there are more than 2,000, controllers
     count them at most every 5 s. 0: for this answer."""
@@ -106,6 +108,7 @@ async def _summary(services: Services) -> StatusView:
         message_broker=views.broker_view(broker),
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=dict(load_balancers.by_status),
+        load_balancers_operating=dict(load_balancers.by_operating_status),
         load_balancers_age_seconds=round(load_balancers.age_seconds, 1),
         oldest_pending_seconds=round(load_balancers.oldest_pending_seconds, 1),
         shards=views.ShardCounts(total=sum(count.total for count in counts), unserved=unserved),
@@ -121,8 +124,8 @@ async def _summary(services: Services) -> StatusView:
             *_unserved(unserved),
             *_load_balancers(load_balancers),
             *(
-                SystemProblem("certificates", text, "evenkeel certificate list")
-                for text in reference_problems(expiring, unreadable)
+                SystemProblem("certificates", found.text, found.remedy)
+                for found in reference_problems(expiring, unreadable, days=ALARM_DAYS)
             ),
         ],
     )

@@ -97,6 +97,10 @@ class HostingView(Value):
     acting: AgentView | None
     ahead: int
     """How many load balancers with changes accepted earlier wait for the same agent, or for a place."""
+    certificate_problem: str
+    """The first of its certificates that expires or cannot be read; empty: none. Also in ``operating_reason`` if
+    nothing else is."""
+    certificate_remedy: str
     retry_seconds_max: int
     """A change that was refused, or could not be tried, is tried again within this time."""
 
@@ -305,6 +309,8 @@ def hosting_view(
         home=None if home is None else agent_view(home),
         acting=None if acting is None else agent_view(acting),
         ahead=ahead,
+        certificate_problem="",
+        certificate_remedy="",
         retry_seconds_max=CHANGE_RETRY_SECONDS_MAX,
     )
 

@@ -1,4 +1,6 @@
-"""Counts of all load balancers: by provisioning status, by home agent, and of those that are PENDING for long."""
+"""Counts of all load balancers: by provisioning status, by operating status, by home agent, and of those that are
+PENDING for long.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,7 +8,7 @@ from collections.abc import Mapping
 from sqlalchemy import Connection, case, func, or_, select
 
 from evenkeel.core.control import LoadBalancerSummary
-from evenkeel.core.statuses import PENDING, ProvisioningStatus
+from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database
@@ -21,6 +23,8 @@ class LoadBalancerCounts(Value):
 
     by_status: Mapping[str, int]
     """By provisioning status; those that none has are missing."""
+    by_operating_status: Mapping[str, int]
+    """Statuses that no load balancer has are missing."""
     by_home: Mapping[str, int]
     """By home agent."""
     waiting: int
@@ -39,7 +43,7 @@ def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
 
 
 def read_counts(connection: Connection) -> LoadBalancerCounts:
-    """Two queries: one reads an index of all load balancers, and one the rows of the PENDING ones."""
+    """Three queries: two read an index of all load balancers each, and one the rows of the PENDING ones."""
     by_status: Counter[str] = Counter()
     by_home: Counter[str] = Counter()
     for home, status, count in connection.execute(_BY_HOME_AND_STATUS):
@@ -49,6 +53,7 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
     waiting, oldest = connection.execute(_PENDING).one()
     return LoadBalancerCounts(
         by_status=by_status,
+        by_operating_status={status: int(count) for status, count in connection.execute(_BY_OPERATING_STATUS)},
         by_home=by_home,
         waiting=int(waiting or 0),
         oldest_pending_seconds=max(0.0, float(oldest or 0.0)),
@@ -59,6 +64,7 @@ def summary_of(counts: LoadBalancerCounts, age_seconds: float) -> LoadBalancerSu
     """As operators get it."""
     return LoadBalancerSummary(
         by_status={each.value: 0 for each in ProvisioningStatus} | dict(counts.by_status),
+        by_operating_status={each.value: 0 for each in OperatingStatus} | dict(counts.by_operating_status),
         waiting=counts.waiting,
         oldest_pending_seconds=counts.oldest_pending_seconds,
         age_seconds=age_seconds,
@@ -76,6 +82,7 @@ _BY_HOME_AND_STATUS = (
     .select_from(_BY_SHARD.outerjoin(_shard, _shard.c.id == _BY_SHARD.c.shard_id))
     .group_by(_shard.c.home_agent_id, _BY_SHARD.c.provisioning_status)
 )
+_BY_OPERATING_STATUS = select(_root.c.operating_status, func.count()).group_by(_root.c.operating_status)
 _PENDING = select(
     func.sum(case((_root.c.status_reason != "", 1), else_=0)),
     db_now() - func.min(func.coalesce(_root.c.updated_at, _root.c.created_at)),
