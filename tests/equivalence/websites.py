@@ -112,9 +112,12 @@ class Website:
             writer.write(self._response(head))
             await writer.drain()
         finally:
-            with contextlib.suppress(OSError):
-                writer.close()
-                await writer.wait_closed()
+            try:
+                with contextlib.suppress(OSError):
+                    writer.close()
+                    await writer.wait_closed()
+            finally:
+                transport.abort()  # the caller closes the connection, which a transport may not use any more
 
     def _response(self, head: str) -> bytes:
         wanted = _CODE.match(head)
