@@ -3,7 +3,7 @@ sets it itself."""
 
 from collections.abc import Callable
 
-from evenkeel.bus.amqp import bus, connection, consumer, nodes, presence
+from evenkeel.bus.amqp import bus, connection, consumer, nodes, presence, publishing_watch
 from evenkeel.bus.embedded import schema
 
 LIMIT_SECONDS = 120
@@ -25,6 +25,7 @@ _LIMITS: tuple[tuple[object, str], ...] = (
     (presence, "ANNOUNCE_SECONDS"),
     (presence, "WITHDRAW_SECONDS"),
     (presence, "PROBE_SECONDS"),
+    (publishing_watch, "UNCONFIRMED_SECONDS"),
     (schema, "BUSY_TIMEOUT_SECONDS"),
 )
 

@@ -19,6 +19,7 @@ from evenkeel.bus.amqp.consumer import AmqpSubscription
 from evenkeel.bus.amqp.nodes import Node
 from evenkeel.bus.amqp.presence import AmqpAnnouncement
 from evenkeel.bus.amqp.publisher import REPLY_TO, Publisher, PublishNacked, QueueGone, QueueRefused
+from evenkeel.bus.amqp.publishing_watch import PublishingBlocked, PublishingWatch
 from evenkeel.bus.amqp.wills import WillQueue
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
@@ -41,6 +42,8 @@ GONE_SECONDS = 0.5
 """Pause before a deleted queue is declared again: RabbitMQ confuses it with a new one of the same name that is declared
 during the deletion (seen with 3.10: the consumers of the old one were neither cancelled nor served).
 """
+ANSWERS = (QueueGone, PublishNacked, QueueRefused)
+"""Refusals: a broker that refuses one message may take others."""
 REPLY_WAIT_SECONDS = 5.0
 """How long a handler's reply waits for the connection. After that the call times out, and its caller repeats it."""
 
@@ -74,6 +77,8 @@ class AmqpBus:
         self._announcements: list[AmqpAnnouncement] = []
         self._link: AmqpConnection[Publisher] | None = None
         self._connections = 0
+        self._watch = PublishingWatch()
+        self._following: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         if self._link is not None:
@@ -105,8 +110,9 @@ class AmqpBus:
         while True:
             publisher = await self._publisher(deadline)
             try:
-                async with asyncio.timeout(CONFIRM_SECONDS):
-                    await publisher.send(queue, raw, message_id)
+                with self._watch.publishing(answers=ANSWERS):
+                    async with asyncio.timeout(CONFIRM_SECONDS):
+                        await publisher.send(queue, raw, message_id)
                 return
             except QueueGone:
                 await asyncio.sleep(GONE_SECONDS)
@@ -114,9 +120,10 @@ class AmqpBus:
                 if time() >= full_until:
                     raise
                 await asyncio.sleep(FULL_RETRY_SECONDS)
-            except QueueRefused:
+            except (QueueRefused, PublishingBlocked):
                 raise
             except (BusUnavailable, TimeoutError) as error:
+                self._watch.check()  # a new connection would be blocked, too
                 self._drop(publisher)
                 if time() >= deadline:
                     raise BusUnavailable(f"the message broker did not take a message for {queue}") from error
@@ -130,6 +137,7 @@ class AmqpBus:
         waiting = self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
         async with waiting as future:
             if is_light(queue):
+                self._watch.check()
                 await publisher.call_light(queue, raw, call_id, deadline=deadline)
             else:
                 await self._publish_call(publisher, queue, raw, call_id, deadline)
@@ -180,7 +188,7 @@ class AmqpBus:
 
     async def present(self, name: str) -> bool | None:
         publisher = self._current()
-        if publisher is None:
+        if publisher is None or self._watch.blocked:
             return None
         answer = await publisher.probes.present(name)
         if publisher.probes.broken:
@@ -189,7 +197,7 @@ class AmqpBus:
 
     def problem(self) -> str:
         if self._current() is not None:
-            return ""
+            return self._watch.problem()
         return self._complaints.latest() or "not connected yet"
 
     async def close(self) -> None:
@@ -207,7 +215,11 @@ class AmqpBus:
     async def _open(self, connection: AbstractConnection) -> Publisher:
         user = self._access.user if isinstance(self._access, AgentAccess) else None
         self._connections += 1
-        return await Publisher.open(connection, self._replied, user)
+        publisher = await Publisher.open(connection, self._replied, user)
+        # an agent's own user may not write to the default exchange; its keepalives are answered all the time
+        probe = publisher.probes.answered if user is None else None
+        self._following = asyncio.get_running_loop().create_task(self._watch.follow(connection, probe))
+        return publisher
 
     async def _can_send(self) -> None:
         """Wait until the connection for sending is up."""
@@ -215,6 +227,9 @@ class AmqpBus:
             await self._link.is_up()
 
     def _down(self) -> None:
+        following, self._following = self._following, None
+        if following is not None:
+            following.cancel()
         self._calls.fail_all("the connection to the message broker was lost")
         for subscription in self._subscriptions:
             subscription.verify()
@@ -222,6 +237,7 @@ class AmqpBus:
             announcement.verify()
 
     def _replied(self, raw: bytes) -> None:
+        self._watch.answered()
         try:
             self._calls.resolve(*decode_reply(raw))
         except MessageRejected as error:
@@ -247,7 +263,8 @@ class AmqpBus:
         gone = False
         while True:
             try:
-                await publisher.call(queue, raw, call_id, deadline=deadline)
+                with self._watch.publishing(answers=ANSWERS):
+                    await publisher.call(queue, raw, call_id, deadline=deadline)
                 return
             except QueueGone:
                 if gone:
@@ -258,15 +275,17 @@ class AmqpBus:
                 if asyncio.get_running_loop().time() >= full_until:
                     raise
                 await asyncio.sleep(FULL_RETRY_SECONDS)
-            except QueueRefused:
+            except (QueueRefused, PublishingBlocked):
                 raise
             except BusUnavailable:
+                self._watch.check()
                 self._drop(publisher)
                 raise
 
     async def _reply(self, address: str, raw: bytes) -> None:
         try:
             # no time-out around both, as every reply would pay for it
+            self._watch.check()
             publisher = await self._publisher(asyncio.get_running_loop().time() + REPLY_WAIT_SECONDS)
             await publisher.reply(address, raw, timeout_seconds=REPLY_WAIT_SECONDS)
         except (BusUnavailable, TimeoutError) as error:

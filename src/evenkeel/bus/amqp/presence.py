@@ -29,6 +29,8 @@ PROBE_SECONDS = 1.0
 PROBE_LIFE_SECONDS = 1.0
 """Expiry of probes, which nobody needs later."""
 TAKEN_RETRY_SECONDS = 0.1
+NOBODY = "evenkeel-presence_nobody"
+"""A name that is never announced."""
 
 log = structlog.get_logger(__name__)
 
@@ -62,6 +64,11 @@ class Probes:
         done, _ = await asyncio.wait({probe}, timeout=PROBE_SECONDS)
         there = probe.result() if done and not probe.cancelled() else None
         return None if there is None else self._sightings.judge(name, there)
+
+    async def answered(self) -> bool:
+        """Whether the broker answered a probe to a name that nobody has. Without a time-out: returns when the
+        connection is lost, at the latest."""
+        return await self._probe(NOBODY) is not None
 
     async def _probe(self, name: str) -> bool | None:
         message = Message(b"", delivery_mode=DeliveryMode.NOT_PERSISTENT, expiration=PROBE_LIFE_SECONDS)

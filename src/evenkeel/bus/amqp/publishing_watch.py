@@ -1,0 +1,126 @@
+"""Finds a broker that is connected and takes no messages.
+
+RabbitMQ answers a resource alarm (memory, disk) with ``connection.blocked`` at the next publish of a connection, and
+reads nothing more from it. A broker that hangs, or a queue without a quorum, leaves publishes unconfirmed. A process
+that publishes nothing would see neither, so an idle one publishes a probe, which the broker returns and confirms.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterator
+
+import structlog
+from aio_pika.abc import AbstractConnection
+
+from evenkeel.core.errors import BusUnavailable
+
+LOOK_SECONDS = 1.0
+"""How often a connection is looked at; an alarm is noticed so long after the first publish."""
+IDLE_SECONDS = 5.0
+"""A process that had nothing confirmed for this time publishes a probe."""
+UNCONFIRMED_SECONDS = 5.0
+"""A broker that confirms nothing for this time, although something waits, takes no messages."""
+
+BLOCKED = "it blocks publishers (connection.blocked): an alarm for memory or disk space"
+UNCONFIRMED = "it is connected and confirms no messages"
+
+log = structlog.get_logger(__name__)
+
+
+class PublishingBlocked(BusUnavailable):
+    """The broker blocks this connection's publishes; another connection would be blocked, too."""
+
+
+class PublishingWatch:
+    """Whether the broker takes what a process publishes, over all of its connections for publishing."""
+
+    def __init__(self, now_seconds: Callable[[], float] = time.monotonic) -> None:
+        self._now_seconds = now_seconds
+        self._waiting = 0
+        self._unconfirmed_since: float | None = None
+        """When the first publish began since the last answer; None: none has begun."""
+        self._answered_at = now_seconds()
+        self._blocked = False
+
+    @contextlib.contextmanager
+    def publishing(self, *, answers: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+        """Surrounds a publish with a confirm; ``answers``: exceptions that prove an answer of the broker, too. Raises
+        :class:`PublishingBlocked` instead of publishing: what is written to a blocked connection waits there, and
+        floods the broker after the alarm."""
+        self.check()
+        self._waiting += 1
+        if self._unconfirmed_since is None:
+            self._unconfirmed_since = self._now_seconds()
+        answered = False
+        try:
+            yield
+            answered = True
+        except answers:
+            answered = True
+            raise
+        finally:
+            self._waiting -= 1
+            if answered:
+                self.answered()
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the broker has announced that it blocks the present connection."""
+        return self._blocked
+
+    def check(self) -> None:
+        """Raises :class:`PublishingBlocked`."""
+        if self._blocked:
+            raise PublishingBlocked(f"the message broker takes no messages: {BLOCKED}")
+
+    def answered(self) -> None:
+        """The broker confirmed, refused or returned a message, or passed on a reply to one."""
+        self._answered_at = self._now_seconds()
+        self._unconfirmed_since = self._answered_at if self._waiting else None
+
+    def problem(self) -> str:
+        """Why the broker takes no messages; empty if it does. May be called by any thread."""
+        if self._blocked:
+            return BLOCKED
+        since = self._unconfirmed_since
+        return UNCONFIRMED if since is not None and self._now_seconds() - since > UNCONFIRMED_SECONDS else ""
+
+    async def follow(self, connection: AbstractConnection, probe: Callable[[], Awaitable[bool]] | None) -> None:
+        """Watch a connection until cancelled. ``probe``: publishes something and returns whether the broker answered;
+        None: this process must not."""
+        probing: asyncio.Task[None] | None = None
+        try:
+            while True:
+                await self._look(connection)
+                if probe is not None and (probing is None or probing.done()) and self._idle():
+                    probing = asyncio.ensure_future(self._probe(probe))
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            self._blocked = False  # the next connection may not be
+            if probing is not None:
+                probing.cancel()
+
+    async def _probe(self, probe: Callable[[], Awaitable[bool]]) -> None:
+        with contextlib.suppress(BusUnavailable), self.publishing():
+            if not await probe():
+                raise BusUnavailable("the broker did not answer a probe")
+
+    def _idle(self) -> bool:
+        return not self._blocked and self._now_seconds() - self._answered_at >= IDLE_SECONDS
+
+    async def _look(self, connection: AbstractConnection) -> None:
+        # the client library has no other public sign of connection.blocked than that this waits
+        ready = asyncio.ensure_future(connection.transport.ready())
+        try:
+            await asyncio.sleep(0)
+            if ready.done():
+                return
+            self._blocked = True
+            log.error("message broker blocks publishers", reason=BLOCKED)
+            await ready
+            self._blocked = False
+            self._unconfirmed_since = None
+            log.info("message broker takes messages again")
+        finally:
+            ready.cancel()
