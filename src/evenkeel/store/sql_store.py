@@ -74,6 +74,10 @@ class SqlStore:
         """Raises :class:`StoreUnavailable` unless the database answers."""
         await self.database.query(lambda connection: connection.scalar(text("SELECT 1")))
 
+    def write_problem(self) -> str:
+        """Why the database takes no writes, as it says itself; empty if it does. May be called by any thread."""
+        return self.database.writes.problem()
+
     async def close(self) -> None:
         """Disconnect."""
         await self.database.close()

@@ -305,6 +305,8 @@ async def test_a_server_that_only_reads_is_left_for_another_one(own_database: Da
     try:
         with pytest.raises(StoreUnavailable):
             await user.write(op)
+        assert "read-only" in user.writes.problem()
+        assert await ask(user, "SELECT 1") == 1
     finally:
         own_mariadb.sql("SET GLOBAL read_only = 0; GRANT ALL ON *.* TO evenkeel@'127.0.0.1'")
         await user.close()

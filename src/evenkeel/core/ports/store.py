@@ -101,6 +101,10 @@ class Store(Protocol):
         """Raises :class:`StoreUnavailable` unless the database answers."""
         ...
 
+    def write_problem(self) -> str:
+        """Why the database takes no writes (human-readable); empty if it does. May be called by any thread."""
+        ...
+
     async def close(self) -> None:
         """Disconnect."""
         ...

@@ -5,6 +5,8 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from evenkeel.store.engine.write_watch import WriteWatch
+
 T = TypeVar("T")
 Op = Callable[[Connection], T]
 
@@ -14,6 +16,9 @@ class Database:
 
     skips_locked = True
     """Whether one statement can update many rows without waiting for those that other transactions hold."""
+
+    writes: WriteWatch
+    """Whether it takes writes; shared with handles that :meth:`beside` returns."""
 
     def sync_engines(self) -> tuple[Engine, ...]:
         """Its SQLAlchemy engines, for hooks such as counting statements."""

@@ -31,6 +31,7 @@ from evenkeel.store.engine.mariadb import MariadbDatabase
 from evenkeel.store.engine.ordered_thread import OrderedThread
 from evenkeel.store.engine.postgresql_url import VERIFYING
 from evenkeel.store.engine.server import PostgresqlDatabase
+from evenkeel.store.engine.write_watch import WriteWatch
 
 __all__ = ["Database", "Op", "open_database", "without_password"]
 
@@ -41,6 +42,8 @@ BUSY_TIMEOUT_SECONDS = 30.0
 LOCKED_LOOK_SECONDS = 0.01
 POOL_SIZE = 7
 """Connections to a server: as many for writing as for reading."""
+NO_WRITES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN})
+"""A file or disk that is read-only, fails, or is full."""
 BESIDE_SECONDS = 1.0
 """By so much an operation of a handle opened with ``beside`` yields to the first handle's, and a normal one to an
 urgent one. The delay is bounded, so that no operation starves.
@@ -105,6 +108,7 @@ class SqliteDatabase(Database):
         self._url = url
         self._file = shared or _SqliteFile(url)
         self._file.users += 1
+        self.writes = self._file.writes
         self._wait_seconds = BESIDE_SECONDS if shared else 0.0
 
     def beside(self) -> "SqliteDatabase":
@@ -116,7 +120,8 @@ class SqliteDatabase(Database):
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
         file = self._file
         wait_seconds = 0.0 if urgent else BESIDE_SECONDS + self._wait_seconds
-        return await file.writer.run(partial(file.writing.run, op), wait_seconds=wait_seconds)
+        with self.writes.writing():
+            return await file.writer.run(partial(file.writing.run, op), wait_seconds=wait_seconds)
 
     async def read(self, op: Op[T]) -> T:
         file = self._file
@@ -137,6 +142,7 @@ class _SqliteFile:
 
     def __init__(self, url: URL) -> None:
         self.users = 0
+        self.writes = WriteWatch(_refusal_to_write)
         self.writer, self.reader = OrderedThread("sqlite-writer"), OrderedThread("sqlite-reader")
         self.writing = _Line(url, "BEGIN IMMEDIATE")
         self.reading = _Line(url, "BEGIN")
@@ -197,6 +203,13 @@ class _Line:
         if self._connection is not None:
             self._connection.close()
         self.engine.dispose()
+
+
+def _refusal_to_write(cause: BaseException | None) -> str:
+    """SQLite's text for a file that cannot be written at all; empty for other errors."""
+    original = getattr(cause, "orig", None) or cause
+    code = getattr(original, "sqlite_errorcode", 0) & 0xFF
+    return str(original) if code in NO_WRITES else ""
 
 
 def _configure(connection: Any, _record: Any) -> None:

@@ -45,6 +45,8 @@ WRONG_SERVER = frozenset({1047, 1053, 1290, 1836})
 """This server does not accept work now (not in the cluster, stopping, read only): a new connection may reach another
 one.
 """
+NO_WRITES = frozenset({3, 1021, 1026, 1114, 1290, 1836})
+"""A file that cannot be written, a full disk or table space, a server that is read only."""
 BAD_VALUE = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
 TOO_LARGE = 1153
 
@@ -123,7 +125,8 @@ class MariadbDatabase(ServerDatabase):
             return await super()._once_bare(engine, op)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        return await self._transact(self._write_engine, op, urgent=urgent)
+        with self.writes.writing():
+            return await self._transact(self._write_engine, op, urgent=urgent)
 
     async def read(self, op: Op[T]) -> T:
         return await self._run(self._read_engine, lambda connection: _in_snapshot(connection, op), bare=True)
@@ -139,6 +142,9 @@ class MariadbDatabase(ServerDatabase):
         if error.connection_invalidated and 0 < self._packet_bytes < _size(error.params):
             return too_large  # the server closes the connection in the middle of it
         return NOT_STORABLE if number in BAD_VALUE else ""
+
+    def refuses_writes(self, error: DBAPIError) -> str:
+        return str(error.orig.args[-1]) if error.orig is not None and _number(error.orig) in NO_WRITES else ""
 
     def is_retriable(self, error: DBAPIError) -> bool:
         return _number(error.orig) in RETRIABLE

@@ -21,6 +21,7 @@ from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Invalid, StoreUnavailable
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.postgresql_url import connect_arguments
+from evenkeel.store.engine.write_watch import WriteWatch
 
 GIVE_UP_SECONDS = 30.0
 """No operation is repeated after this time: its caller has timed out."""
@@ -50,10 +51,13 @@ class ServerDatabase(Database):
         """``pool_size``: connections for transactions, of which ``urgent`` are reserved for urgent operations."""
         self._url = url
         self._pool_size = pool_size
+        self.writes = WriteWatch(self._refusal_to_write)
         self._not_urgent = asyncio.Semaphore(pool_size - urgent)
 
     def beside(self) -> Self:
-        return type(self)(self._url, self._pool_size, urgent=0)
+        other = type(self)(self._url, self._pool_size, urgent=0)
+        other.writes = self.writes
+        return other
 
     async def _transact(self, engine: AsyncEngine, op: Op[T], *, urgent: bool) -> T:
         if urgent:
@@ -67,6 +71,13 @@ class ServerDatabase(Database):
             return await self._run(engine, op)
         finally:
             self._not_urgent.release()
+
+    def _refusal_to_write(self, cause: BaseException | None) -> str:
+        return self.refuses_writes(cause) if isinstance(cause, DBAPIError) else ""
+
+    def refuses_writes(self, error: DBAPIError) -> str:
+        """The server's text if it takes no writes at all: a standby, read-only, a full disk; else empty."""
+        raise NotImplementedError
 
     def refuses_value(self, error: DBAPIError) -> str:
         """What is wrong with a value, if the error is about one; else empty."""
@@ -167,6 +178,8 @@ class PostgresqlDatabase(ServerDatabase):
     and changing it costs as much as a small query.
     """
 
+    NO_WRITES_SQLSTATES = frozenset({"25006", "53100", "58030"})
+    """A read-only transaction (on a standby, or by ``default_transaction_read_only``), a full disk, an I/O error."""
     RETRIABLE_SQLSTATES = frozenset({"40001", "40P01"})
     """Serialization failure and deadlock: the transaction is rolled back and may succeed when run again."""
 
@@ -184,11 +197,13 @@ class PostgresqlDatabase(ServerDatabase):
         return tuple(engine.sync_engine for engine in engines)
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        return await self._transact(self._engine, op, urgent=urgent)
+        with self.writes.writing():
+            return await self._transact(self._engine, op, urgent=urgent)
 
     async def autocommit(self, op: Op[T]) -> T:
         # one round trip instead of three, and a fraction of the time in the client
-        return await self._run(self._urgent_engine, op, bare=True)
+        with self.writes.writing():
+            return await self._run(self._urgent_engine, op, bare=True)
 
     async def read(self, op: Op[T]) -> T:
         # of the same pool as writes
@@ -202,6 +217,11 @@ class PostgresqlDatabase(ServerDatabase):
         sqlstate = getattr(error.orig, "sqlstate", None) or ""
         by_driver = isinstance(getattr(error.orig, "__cause__", None), ValueError)
         return NOT_STORABLE if sqlstate.startswith("22") or by_driver else ""
+
+    def refuses_writes(self, error: DBAPIError) -> str:
+        if getattr(error.orig, "sqlstate", None) not in self.NO_WRITES_SQLSTATES:
+            return ""
+        return str(error.orig).rpartition(">: ")[2]  # SQLAlchemy puts the driver's class before it
 
     def is_retriable(self, error: DBAPIError) -> bool:
         return getattr(error.orig, "sqlstate", None) in self.RETRIABLE_SQLSTATES

@@ -1,0 +1,65 @@
+"""Finds a database that answers reads and takes no writes: a standby, a read-only server, a full disk, a commit that
+hangs.
+
+Evidence are the writes of the process itself; a controller makes one every few seconds
+(:class:`~evenkeel.controller.presence.Presence`).
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+import structlog
+
+from evenkeel.core.errors import StoreUnavailable
+
+REFUSED_SECONDS = 15.0
+"""For so long a refused write counts: three intervals of the controller's own write. A transaction that happened to
+change nothing succeeds on a standby, too, so that a success proves nothing."""
+HANGING_SECONDS = 15.0
+"""A write that takes longer hangs."""
+REASON_MAX = 200
+
+log = structlog.get_logger(__name__)
+
+
+class WriteWatch:
+    """The latest writes of a process, shared by all of its handles to one database. ``reason_of``: why the server
+    refused to write, as it says itself, from the cause of a :class:`StoreUnavailable`; empty: it did not."""
+
+    def __init__(
+        self, reason_of: Callable[[BaseException | None], str], now_seconds: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._reason_of = reason_of
+        self._now_seconds = now_seconds
+        self._reason = ""
+        self._refused_at = float("-inf")
+        self._running: dict[object, float] = {}
+        """When each began, the oldest first."""
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Surrounds a write."""
+        token = object()
+        self._running[token] = self._now_seconds()
+        try:
+            yield
+        except StoreUnavailable as error:
+            if reason := self._reason_of(error.__cause__):
+                self._refused(reason.partition("\n")[0][:REASON_MAX])
+            raise
+        finally:
+            del self._running[token]
+
+    def _refused(self, reason: str) -> None:
+        if not self.problem():
+            log.error("database takes no writes", reason=reason)
+        self._reason, self._refused_at = reason, self._now_seconds()
+
+    def problem(self) -> str:
+        """Why nothing can be written; empty if it can. May be called by any thread."""
+        now = self._now_seconds()
+        if now - self._refused_at < REFUSED_SECONDS:
+            return self._reason
+        oldest = min(tuple(self._running.values()), default=now)
+        return f"a write has not ended within {HANGING_SECONDS:.0f} s" if now - oldest > HANGING_SECONDS else ""

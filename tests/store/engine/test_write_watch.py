@@ -1,0 +1,100 @@
+"""Databases that answer reads and take no writes: the reason is named, and forgotten when they take them again."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from evenkeel.core.errors import StoreUnavailable
+from evenkeel.core.overview import SeenController
+from evenkeel.store.engine import write_watch
+from evenkeel.store.engine.write_watch import WriteWatch
+from evenkeel.store.sql_store import SqlStore, open_store
+from tests.services.postgres import SharedPostgreSQL
+from tests.waiting import eventually
+
+SEEN = SeenController(id="c", host="h", url="u", version="v")
+
+
+async def is_refused(store: SqlStore) -> bool:
+    """Whether a controller's own write is refused."""
+    try:
+        await store.scheduling.note_controller(SEEN)
+    except StoreUnavailable:
+        return True
+    return False
+
+
+async def test_read_only_postgresql_is_named_until_it_takes_writes_again(
+    postgresql: SharedPostgreSQL, postgresql_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, administrator = open_store(postgresql_database), open_store(postgresql.url)
+    name = postgresql_database.rpartition("/")[2]
+    others = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+
+    async def set_read_only(value: str) -> None:
+        # as a pooler or an address that moved to a standby: the connections are new, and only read
+        for statement in (f"ALTER DATABASE {name} SET default_transaction_read_only = {value}", others):
+            await administrator.database.autocommit(lambda connection, it=statement: connection.execute(text(it)))
+
+    try:
+        await store.start()
+        beside = store.beside()
+        assert store.write_problem() == beside.write_problem() == ""
+        await set_read_only("on")
+        await eventually(lambda: is_refused(store))
+        assert "read-only transaction" in store.write_problem()
+        assert beside.write_problem() == store.write_problem()
+        await store.ping()
+        await set_read_only("off")
+        monkeypatch.setattr(write_watch, "REFUSED_SECONDS", 0.0)
+        await store.scheduling.note_controller(SEEN)
+        assert store.write_problem() == ""
+        await beside.close()
+    finally:
+        await store.close()
+        await administrator.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MB."""
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", tmp_path], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("no file system can be mounted here")
+    yield tmp_path
+    subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+async def test_sqlite_file_on_a_full_disk_is_named(small_disk: Path) -> None:
+    store = open_store(f"sqlite:///{small_disk}/store.db")
+    try:
+        await store.start()
+        with pytest.raises(OSError, match="No space"), (small_disk / "filler").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        await eventually(lambda: is_refused(store))
+        assert "full" in store.write_problem()
+        await store.ping()
+    finally:
+        await store.close()
+
+
+def test_a_write_that_does_not_end_is_a_problem_and_a_refusal_fades() -> None:
+    now = 0.0
+    watch = WriteWatch(str, lambda: now)
+    with watch.writing():
+        now = write_watch.HANGING_SECONDS
+        assert watch.problem() == ""
+        now += 0.1
+        assert "not ended" in watch.problem()
+    assert watch.problem() == ""
+    with pytest.raises(StoreUnavailable), watch.writing():
+        raise StoreUnavailable("the database refused the operation") from OSError("disk is full\nmore")
+    assert watch.problem() == "disk is full"
+    now += write_watch.REFUSED_SECONDS
+    assert watch.problem() == ""
