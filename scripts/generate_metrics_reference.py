@@ -58,7 +58,7 @@ def declared(module: str) -> Iterator[MetricLine]:
 
 def of_system() -> Iterator[MetricLine]:
     """The metrics of the whole system."""
-    return collected(SystemCollector(None, lambda: ""))  # type: ignore[arg-type]  # nothing is read
+    return collected(SystemCollector(None, lambda: "", lambda: ""))  # type: ignore[arg-type]  # nothing is read
 
 
 def of_load_balancers() -> Iterator[MetricLine]:

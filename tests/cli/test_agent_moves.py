@@ -121,7 +121,7 @@ def test_no_environment_is_resumed_while_the_message_broker_is_gone(stub: Stub, 
     stub.on("GET", "/agents", {"agents": [AGENT | {"state": "silent", "halted": "4 of 4 agents fell silent at once"}]})
     stub.on("GET", "/status", {"status": {"message_broker": "connection refused"}})
     (line,) = evenkeel("agent", "list", "-f", "json").err.splitlines()
-    assert "until the message broker is back, which is out of reach: connection refused" in line
+    assert "until the message broker is back, which takes no messages: connection refused" in line
     assert "resume" not in line
 
 

@@ -83,7 +83,8 @@ class World:
         self.operators = Operators()
         self.now = 0.0
         self.broker = ""
-        self.collector = SystemCollector(self.operators, lambda: self.broker, lambda: self.now)  # type: ignore[arg-type]
+        self.refusal = ""
+        self.collector = SystemCollector(self.operators, lambda: self.broker, lambda: self.refusal, lambda: self.now)  # type: ignore[arg-type]
         self._registry = CollectorRegistry()
         self._registry.register(self.collector)
 
@@ -109,6 +110,7 @@ async def test_every_figure_of_the_database_is_told(world: World) -> None:
     one, two = ({"environment": "dev", "group": "1", "host": host} for host in ("one", "two"))
     expected: Samples = {
         ("evenkeel_database_up", ()): 1,
+        ("evenkeel_database_writable", ()): 1,
         ("evenkeel_message_broker_up", ()): 1,
         ("evenkeel_database_unknown_histories", ()): 1,
         ("evenkeel_load_balancers", of(provisioning_status="ACTIVE")): 5,
@@ -155,6 +157,12 @@ async def test_without_a_database_nothing_old_is_told(world: World) -> None:
     assert not [name for name, _ in found if name.startswith(("evenkeel_load_balancers", "evenkeel_agent"))]
     world.operators.down = False
     assert (await world.samples())["evenkeel_database_up", ()] == 1
+
+
+async def test_database_without_writes_is_up_and_not_writable(world: World) -> None:
+    world.refusal = "cannot execute UPDATE in a read-only transaction"
+    found = await world.samples()
+    assert (found["evenkeel_database_up", ()], found["evenkeel_database_writable", ()]) == (1, 0)
 
 
 async def test_many_scrapes_are_one_read(world: World) -> None:

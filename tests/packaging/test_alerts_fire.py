@@ -24,6 +24,7 @@ from evenkeel.demo.device_kinds.haproxy import HaproxySide
 from evenkeel.demo.workspace import Workspace
 from tests.acceptance.conftest import patient as patient
 from tests.acceptance.tenant import LBAAS, Tenant, session, settled
+from tests.acceptance.test_outages import set_read_only
 from tests.key_managers import authority
 from tests.packaging.metric_names import ROOT
 from tests.services import prometheus as prometheus_server
@@ -159,6 +160,7 @@ async def test_each_alert_fires_when_its_cause_is_made(world: World) -> None:
         await certificates(world, tenants[0])
         await lost_devices(world)
         await replaced_database(world)
+        await read_only_database(world)
         await frozen_controller(world)
         await no_haproxy(world)
         await lost_broker(world)
@@ -179,6 +181,15 @@ async def replaced_database(world: World) -> None:
     await world.fires("DatabaseUnknown")
     await operate(world, "POST", f"/database/histories/{own}/accept", None)
     await world.ends("DatabaseUnknown")
+
+
+async def read_only_database(world: World) -> None:
+    """As a standby after a fail-over: it answers, and takes no writes."""
+    database = world.cluster.database.replace("+asyncpg", "")
+    await set_read_only(database, "on")
+    await world.fires("DatabaseReadOnly")
+    await set_read_only(database, "off")
+    await world.ends("DatabaseReadOnly", "AgentSilent", "ShardsUnserved", "EnvironmentHalted", "ChangesPendingLong")
 
 
 async def operate(world: World, method: str, path: str, body: Any) -> Any:

@@ -19,6 +19,7 @@ from sqlalchemy.engine import make_url
 
 from evenkeel.store.engine.base import Database, Op, T
 from evenkeel.store.engine.database import _Line
+from evenkeel.store.engine.write_watch import WriteWatch
 from evenkeel.store.migrations import upgrade
 
 EPOCH_SECONDS = 1_780_272_000.0
@@ -68,6 +69,7 @@ class VirtualDatabase(Database):
             _line(file, begin, wall_clock) for begin in ("BEGIN IMMEDIATE", "BEGIN", "")
         )
         self._rng = random.Random(file.name)
+        self.writes = WriteWatch(lambda _cause: "")
         self.committed: list[Callable[[], object]] = []
 
     @property

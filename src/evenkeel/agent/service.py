@@ -31,6 +31,7 @@ from evenkeel.metrics.agent import (
     KEEPALIVE_AGE,
     KEEPALIVE_FAILURES,
     LEASE_REMAINING,
+    MESSAGE_BROKER_UP,
     QUEUE_DEPTH,
     QUEUE_OLDEST,
     SESSIONS,
@@ -272,6 +273,7 @@ class AgentService:
         QUEUE_OLDEST.set(ownership.queue_oldest_seconds if ownership else 0.0)
         SHARDS.set(len(ownership.serving) if ownership else 0)
         LEASE_REMAINING.set(session.writable_seconds if session else -1.0)
+        MESSAGE_BROKER_UP.set(not self._bus.problem())
         KEEPALIVE_AGE.set(session.keepalive_age_seconds if session else -1.0)
         for device in self._devices.current(self._observed_devices()):
             DEVICE_REACHABLE.labels(device.name).set(device.reachable)

@@ -79,6 +79,7 @@ class Services:
         self.quotas = store.quotas
         self.catalogue = store.catalogue
         self.ping = store.ping
+        self.write_problem = store.write_problem
         self.network = network
         self.default_provider = default_provider
         self.limits = limits

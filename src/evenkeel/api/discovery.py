@@ -38,6 +38,7 @@ class Health(Value):
     """This process answers, and so does its database."""
 
     status: str
+    """``ok``, or ``read_only``: the database takes no writes."""
 
 
 async def versions(services: Services, call: Call) -> Answer:
@@ -59,9 +60,9 @@ async def versions(services: Services, call: Call) -> Answer:
 
 
 async def healthz(services: Services, call: Call) -> Answer:
-    """200 if the database answers, else 503."""
+    """200 if the database answers, else 503. One that takes no writes answers reads, from any controller alike."""
     await services.ping()
-    return json_answer(Health(status="ok"))
+    return json_answer(Health(status="read_only" if services.write_problem() else "ok"))
 
 
 def _versions_at(path: str) -> Operation:

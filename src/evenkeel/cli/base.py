@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SOMETHING_WRONG = 1
 """Exit code: the output shows problems."""
+WRITABLE = "writable"
+"""The state of a database that is no problem."""
 CONNECTED = "connected"
 """The state of a message broker that is no problem."""
 SHORT_ID = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
@@ -137,11 +139,14 @@ def agent_path(agent: Mapping[str, Any]) -> str:
 def warn_of_halted(command: "ApiCommand", rows: Iterable[Mapping[str, Any]], key: str = "environment") -> None:
     """Print a line on standard error for each environment of ``rows`` whose circuit breaker is open."""
     halted = {str(row[key]): row["halted"] for row in rows if row.get("halted")}
-    broker = command.client.get(f"{API}/status")["status"]["message_broker"] if halted else CONNECTED
+    status = command.client.get(f"{API}/status")["status"] if halted else {}
+    broker, database = status.get("message_broker", CONNECTED), status.get("database", WRITABLE)
     for name, reason in halted.items():
         advice = f"until they are back, or until 'evenkeel environment resume {name}'"
         if broker != CONNECTED:  # its agents are fine: to move their shards helps nobody
-            advice = f"until the message broker is back, which is out of reach: {broker}"
+            advice = f"until the message broker is back, which takes no messages: {broker}"
+        elif database != WRITABLE:
+            advice = f"until the database takes writes again, which it does not: {database}"
         command.app.stderr.write(f"environment {name} is halted: {reason}. No shard moves {advice}\n")
 
 

@@ -22,7 +22,7 @@ class ListControllers(ListCommand):
         rows = self.client.get(f"{API}/controllers")["controllers"]
         silent = [f"controller {row['url']} on {row['host']} is silent" for row in rows if not row["alive"]]
         mute = [
-            f"controller {row['url']} on {row['host']}: the message broker is out of reach: {row['message_broker']}"
+            f"controller {row['url']} on {row['host']}: the message broker takes no messages: {row['message_broker']}"
             for row in rows
             if row["alive"] and row["message_broker"] != CONNECTED
         ]

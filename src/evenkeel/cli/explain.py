@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from evenkeel.cli.base import CONNECTED, ShowCommand, tell_problems, warn_of_halted
+from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, tell_problems, warn_of_halted
 from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, shown
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
@@ -88,8 +88,18 @@ def _broker_gone(hosting: Mapping[str, Any]) -> Explanation | None:
     if broker == CONNECTED:
         return None
     return Explanation(
-        f"no agent is heard: the message broker is out of reach: {broker}",
+        f"no agent is heard: the message broker takes no messages: {broker}",
         "mend the message broker; devices go on, and accepted requests wait in the database",
+    )
+
+
+def _database_refuses(hosting: Mapping[str, Any]) -> Explanation | None:
+    database = hosting.get("database", WRITABLE)
+    if database == WRITABLE:
+        return None
+    return Explanation(
+        f"no session can be renewed: the database takes no writes: {database}",
+        "mend the database; devices go on, and changes are refused meanwhile",
     )
 
 
@@ -165,6 +175,7 @@ def _applied(hosting: Mapping[str, Any]) -> Explanation:
 
 RULES: tuple[Rule, ...] = (
     _broker_gone,
+    _database_refuses,
     _unplaced,
     _halted,
     _unserved,

@@ -125,7 +125,9 @@ async def expose_metrics(
 ) -> None:
     """Serve the metrics, or have the parent serve them. ``ending``: takes them out of the registry again."""
     store = parts.store
-    collectors: list[SystemCollector | TrafficCollector] = [SystemCollector(store.operators, parts.bus.problem)]
+    collectors: list[SystemCollector | TrafficCollector] = [
+        SystemCollector(store.operators, parts.bus.problem, store.write_problem)
+    ]
     if conf.metrics.load_balancers_max:
         collectors.append(TrafficCollector(store.reports, limit=conf.metrics.load_balancers_max))
     for collector in collectors:

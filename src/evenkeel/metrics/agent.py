@@ -57,4 +57,8 @@ CALL_DURATION = Histogram(
     ["type"],
     buckets=REQUEST_SECONDS,
 )
+MESSAGE_BROKER_UP = Gauge(
+    "evenkeel_agent_message_broker_up",
+    "Whether the message broker takes this agent's messages: 0 also while it blocks publishers or confirms nothing.",
+)
 DEVICE_REACHABLE = Gauge("evenkeel_device_reachable", "Whether this agent reaches a device, by device.", ["device"])

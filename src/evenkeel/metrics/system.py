@@ -77,11 +77,14 @@ class SystemCollector(Collector):
         self,
         operators: OperatorStore,
         broker_problem: Callable[[], str],
+        write_problem: Callable[[], str],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``broker_problem``: why this process cannot send messages now; empty if it can."""
+        """``broker_problem``: why this process cannot send messages now; ``write_problem``: why the database takes no
+        writes; empty if all is well."""
         self._operators = operators
         self._broker_problem = broker_problem
+        self._write_problem = write_problem
         self._now = now
         self._figures: SystemFigures | None = None
         self._read_at = float("-inf")
@@ -130,8 +133,14 @@ class SystemCollector(Collector):
             "evenkeel_database_read_seconds", "Time of the last read of the system's state.", self._read_seconds
         )
         yield gauge(
+            "evenkeel_database_writable",
+            "Whether the database takes this controller's writes: 0 on a standby, a read-only server or a full disk.",
+            not self._write_problem(),
+        )
+        yield gauge(
             "evenkeel_message_broker_up",
-            "Whether this controller is connected to the message broker.",
+            "Whether the message broker takes this controller's messages: 0 also while it blocks publishers or "
+            "confirms nothing.",
             not self._broker_problem(),
         )
         events = CounterMetricFamily(

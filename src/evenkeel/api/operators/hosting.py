@@ -10,6 +10,7 @@ from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
 from evenkeel.core.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
+from evenkeel.core.control import Agent
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.statuses import PENDING
@@ -27,7 +28,9 @@ async def hosting(services: Services, call: Call) -> Answer:
     halted = views.halted_reasons(await services.operators.environments())
     pending = root.provisioning_status in PENDING
     ahead = await services.operators.place_in_line(root.id) if pending else 0
-    shown = views.hosting_view(root, shard, {row.id: row for row in rows}, halted, services.broker_problem(), ahead)
+    by_id: dict[str, Agent] = {row.id: row for row in rows}
+    outages = services.broker_problem(), services.write_problem()
+    shown = views.hosting_view(root, shard, by_id, halted, *outages, ahead)
     if root.status_reason and (problem := await services.operators.port_problem(root.id)):
         shown = replace(shown, operating_reason=problem)
     trouble = await _certificates(services, root.id)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.operators import views
+from evenkeel.api.operators.problems import SystemProblem, outages, writable_view
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.core.certificates import ReferenceQuery
@@ -28,19 +29,13 @@ LONG_PENDING_SECONDS = 60.0
 """A change that is PENDING for longer is a problem."""
 
 
-class SystemProblem(Value):
-    """``kind`` is stable; ``text`` and ``remedy`` are human-readable."""
-
-    kind: str
-    text: str
-    remedy: str
-
-
 class StatusView(Value):
     """A summary of the whole system, with its problems."""
 
     message_broker: str
     """``connected``, or why this controller cannot send messages."""
+    database: str
+    """``writable``, or why this controller's writes are refused."""
     agents: views.UpDown
     load_balancers: dict[str, int]
     """By provisioning status."""
@@ -92,7 +87,8 @@ async def _kinds(services: Services) -> tuple[str, ...]:
 
 
 async def _summary(services: Services) -> StatusView:
-    broker = services.broker_problem()
+    broker, database = services.broker_problem(), services.write_problem()
+    outage = "message broker" if broker else "database" if database else ""
     agents = await services.operators.agent_lives()
     alive = frozenset(row.id for row in agents if row.alive)
     counts = await services.operators.shard_counts()
@@ -106,6 +102,7 @@ async def _summary(services: Services) -> StatusView:
     halted = [row for row in environments if row.halted_at is not None]
     return StatusView(
         message_broker=views.broker_view(broker),
+        database=writable_view(database),
         agents=views.UpDown(up=len(alive), down=len(agents) - len(alive)),
         load_balancers=dict(load_balancers.by_status),
         load_balancers_operating=dict(load_balancers.by_operating_status),
@@ -116,12 +113,12 @@ async def _summary(services: Services) -> StatusView:
         devices=[views.devices_view(row) for row in groups],
         countdowns=list(_countdowns(orphans)),
         problems=[
+            *outages(broker, database),
             *_unknown_histories(orphans.unknown_histories),
-            *_broker(broker),
-            *_halted(halted, broker),
+            *_halted(halted, outage),
             *_devices(groups),
-            *_agents(agents),
-            *_unserved(unserved),
+            # agents that cannot renew their sessions are no problem of their hosts
+            *(() if outage else (*_agents(agents), *_unserved(unserved))),
             *_load_balancers(load_balancers),
             *(
                 SystemProblem("certificates", found.text, found.remedy)
@@ -164,25 +161,15 @@ def _duration(seconds: float) -> str:
     )
 
 
-def _broker(problem: str) -> Iterator[SystemProblem]:
-    if problem:
-        yield SystemProblem(
-            kind="message_broker",
-            text=f"the message broker is out of reach: {problem}",
-            remedy="mend the broker; devices go on, and accepted requests wait in the database",
-        )
-
-
-def _halted(rows: Iterable[Environment], broker: str) -> Iterator[SystemProblem]:
+def _halted(rows: Iterable[Environment], outage: str) -> Iterator[SystemProblem]:
+    """``outage``: the message broker or the database; empty: none."""
     # without a broker every agent is silent: to move shards helps nobody
-    remedy = (
-        "mend the message broker" if broker else "bring the agents back; if they are lost: evenkeel environment resume"
-    )
+    remedy = f"mend the {outage}" if outage else "bring the agents back; if they are lost: evenkeel environment resume"
     for row in rows:
         yield SystemProblem(
             kind="environment_halted",
             text=f"environment {row.name} is halted: {row.halted_reason}",
-            remedy=remedy if broker else f"{remedy} {row.name}",
+            remedy=remedy if outage else f"{remedy} {row.name}",
         )
 
 

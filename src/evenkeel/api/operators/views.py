@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import convert
 
 from evenkeel.api.operators.agent_views import AgentView, agent_view
+from evenkeel.api.operators.problems import writable_view
 from evenkeel.api.timestamps import timestamp, timestamp_or_none
 from evenkeel.core.backoff import CHANGE_RETRY_SECONDS_MAX
 from evenkeel.core.control import Agent, Environment, Event, GroupReach, History, Shard
@@ -92,6 +93,8 @@ class HostingView(Value):
     """Why its environment's circuit breaker is open; empty: it is closed."""
     message_broker: str
     """``connected``, or why this controller cannot send messages."""
+    database: str
+    """``writable``, or why this controller's writes are refused."""
     shard: ShardView | None
     home: AgentView | None
     acting: AgentView | None
@@ -288,6 +291,7 @@ def hosting_view(
     agents: Mapping[str, Agent],
     halted: Mapping[str, str],
     broker_problem: str,
+    write_problem: str,
     ahead: int,
 ) -> HostingView:
     """The agents and the state of a load balancer. ``ahead``: in line before it."""
@@ -305,6 +309,7 @@ def hosting_view(
         environment=root.provider,
         halted=halted.get(root.provider, ""),
         message_broker=broker_view(broker_problem),
+        database=writable_view(write_problem),
         shard=None if shard is None else shard_view(shard, alive, halted),
         home=None if home is None else agent_view(home),
         acting=None if acting is None else agent_view(acting),

@@ -111,6 +111,8 @@ class PublishingWatch:
 
     async def _look(self, connection: AbstractConnection) -> None:
         # the client library has no other public sign of connection.blocked than that this waits
+        if connection.transport is None:
+            return
         ready = asyncio.ensure_future(connection.transport.ready())
         try:
             await asyncio.sleep(0)

@@ -1,0 +1,40 @@
+"""Problems of the system as operators see them, and those of what everything else rests on: message broker and
+database. With one of these, agents cannot renew their sessions: their silence says nothing about their hosts."""
+
+from collections.abc import Iterator
+
+from evenkeel.core.values import Value
+
+WRITABLE = "writable"
+"""The state of a database that is no problem."""
+
+
+class SystemProblem(Value):
+    """``kind`` is stable; ``text`` and ``remedy`` are human-readable."""
+
+    kind: str
+    text: str
+    remedy: str
+
+
+def outages(broker: str, database: str) -> Iterator[SystemProblem]:
+    """``broker``: why it takes no messages; ``database``: why it takes no writes; empty: they do."""
+    if broker:
+        yield SystemProblem(
+            kind="message_broker",
+            text=f"the message broker takes no messages: {broker}",
+            remedy="mend the broker (on its host: rabbitmq-diagnostics alarms, rabbitmqctl status); devices go on, and"
+            " accepted requests wait in the database",
+        )
+    if database:
+        yield SystemProblem(
+            kind="database_writes",
+            text=f"the database takes no writes: {database}",
+            remedy="connect the controllers to the primary (database.connection), promote this server, or free disk"
+            " space there; devices go on, and changes are refused meanwhile",
+        )
+
+
+def writable_view(problem: str) -> str:
+    """``writable``, or why nothing can be written."""
+    return problem or WRITABLE
