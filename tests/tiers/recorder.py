@@ -13,6 +13,7 @@ from tests.tiers.outcomes import Outcome, Run, ends_of, write
 
 BUSY_MACHINE_MARKS = ("services", "servers", "acceptance")
 _BEGUN = pytest.StashKey[float]()
+_ENDED = pytest.StashKey[float]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,11 +40,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     item.stash[_BEGUN] = cpu_seconds()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Stop measuring before the teardown of a file's last test. Fixtures end there that other tests have used, too: a
+    browser's or a server's CPU time becomes known only when its process has ended."""
+    if nextitem is None or nextitem.path != item.path:
+        item.stash[_ENDED] = cpu_seconds()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add to a report what the controller of pytest-xdist can't know."""
     report = yield
-    used = cpu_seconds() - item.stash.get(_BEGUN, cpu_seconds())
+    ended = item.stash.get(_ENDED, None) or cpu_seconds()
+    used = ended - item.stash.get(_BEGUN, ended)
     may_flake = any(item.get_closest_marker(mark) for mark in BUSY_MACHINE_MARKS)
     report.user_properties = [*report.user_properties, ("cpu_seconds", used), ("may_flake", may_flake)]
     return report

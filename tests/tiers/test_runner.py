@@ -47,6 +47,22 @@ def test_teardown_fails(broken_teardown):
 def test_skipped():
     pass
 """
+BURNED_SECONDS = 2.0
+SHARED_BURNER = f"""
+import time
+import pytest
+
+@pytest.fixture(scope="module", autouse=True)
+def shared():
+    yield
+    end = time.process_time() + {BURNED_SECONDS}
+    while time.process_time() < end:
+        pass
+
+@pytest.mark.parametrize("number", range(2))
+def test_shared(number):
+    pass
+"""
 FLAKY = "test_suite.py::test_flaky[a@b]"
 
 
@@ -71,6 +87,14 @@ def test_outcomes_are_recorded_and_only_delayed_failures_are_repeated(runner: Ru
     again = repeat(runner, split.repeated)
     assert list(again.flaky) == [FLAKY] and "1 passed" in again.flaky[FLAKY][-1]
     assert again.broken == ["test_suite.py::test_always_fails", "test_suite.py::test_teardown_fails"]
+
+
+def test_cpu_time_of_shared_fixtures_ends_is_no_tests(runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "test_shared.py").write_text(SHARED_BURNER)
+    run = runner.run_tier(Tier("one worker", "not services", "loadgroup"))
+    assert run is not None
+    measured = [test.cpu_seconds for name, test in run.tests.items() if "shared" in name]
+    assert len(measured) == 2 and max(measured) < BURNED_SECONDS
 
 
 def test_collection_error_is_recorded_as_a_failure_that_is_not_repeated(runner: Runner, tmp_path: Path) -> None:
