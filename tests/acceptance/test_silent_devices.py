@@ -75,7 +75,7 @@ async def _is_told(cluster: Cluster, tenant: Tenant, silence: Silence) -> None:
         told = {problem["kind"] for problem in status["status"]["problems"]}
         return (
             {"device_unreachable", "device_group_unreachable"} <= kinds
-            and {"devices_out_of_reach", "device_group_unusable"} <= told
+            and told == {"device_group_unusable"}
             and await _is_shown(tenant, "OFFLINE")
         )
 

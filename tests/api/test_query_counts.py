@@ -27,9 +27,9 @@ SMALL, LARGE = 1, 24
 READS, WRITES, FROM_MANY_TABLES = 8, 14, 20
 """The most statements of a request that reads, of one that writes, and of a delete with everything below."""
 SUMMARIES = {
-    "GET /evenkeel/v1/status": 12,
-    "GET /evenkeel/v1/topology": 9,
-    "GET /evenkeel/v1/loadbalancers/{id}/agent": 10,
+    "GET /evenkeel/v1/status": 13,
+    "GET /evenkeel/v1/topology": 10,
+    "GET /evenkeel/v1/loadbalancers/{id}/agent": 12,
 }
 """More: one statement for each thing that is summed up, of the whole system or of all agents."""
 THOUSAND = 1000

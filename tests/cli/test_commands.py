@@ -68,16 +68,14 @@ def test_status_says_what_is_wrong_and_its_exit_code_too(stub: Stub, evenkeel: R
         "devices": [{"environment": "demo", "group_number": 1, "reach": "none", "out_of_reach": ["a", "b"]}],
         "halted": [{"environment": "gold", "since": None, "reason": "3 agents fell silent"}],
         "countdowns": [],
-        "problems": [
-            {"kind": "x", "text": "device group demo/1: out of reach: a, b", "remedy": "evenkeel device list"}
-        ],
+        "problems": [{"kind": "x", "text": "device group demo/1: out of reach: a, b", "remedy": "on h1: curl a"}],
     }
     stub.on("GET", "/status", {"status": status})
     ran = evenkeel("status", "-f", "json")
     assert ran.code == 1
     assert json.loads(ran.out)["devices_out_of_reach"] == "a, b"
     assert json.loads(ran.out)["environments_halted"] == "gold"
-    assert ran.err == "problem: device group demo/1: out of reach: a, b; evenkeel device list\n"
+    assert ran.err == "problem: device group demo/1: out of reach: a, b; on h1: curl a\n"
 
 
 def test_agents_say_how_many_of_their_devices_they_reach(stub: Stub, evenkeel: Run) -> None:

@@ -8,10 +8,6 @@ from evenkeel.cli.explain import NOTHING, explanation
 from tests.cli.conftest import Run
 from tests.cli.stub import Stub
 
-CERTIFICATE = {
-    "certificate_problem": "certificate x cannot be read",
-    "certificate_remedy": "evenkeel certificate refresh x",
-}
 ID = "5a7da699-e093-4046-91ac-a5371622eb21"
 AGENT = {"id": "a1", "host": "h1", "alive": True, "queue_depth": 3}
 SILENT = {"id": "a1", "host": "h1", "alive": False, "queue_depth": 0}
@@ -67,19 +63,24 @@ FINE: dict[str, Any] = {
             "mend the reason",
         ),
         (
-            {"operating_status": "DEGRADED", "operating_reason": "device big-2 is out of reach"},
-            "applied, but device big-2 is out of reach",
-            "evenkeel device list",
+            {"operating_status": "DEGRADED", "operating_reason": "device big-2 is not in step"},
+            "applied, but device big-2 is not in step",
+            "evenkeel device list --environment prod",
         ),
         (
-            {"operating_reason": "certificate x cannot be read", **CERTIFICATE},
+            {"operating_reason": "certificate x cannot be read", "remedy": "evenkeel certificate refresh x"},
             "applied, but certificate x cannot be read",
             "evenkeel certificate refresh x",
         ),
         (
-            {"operating_status": "DEGRADED", "operating_reason": "device big-2 is out of reach", **CERTIFICATE},
-            "applied, but device big-2 is out of reach",
-            "evenkeel device list",
+            {"operating_status": "OFFLINE", "operating_reason": "no device can be reached", "remedy": "curl big-2"},
+            "applied, but no device can be reached",
+            "curl big-2",
+        ),
+        (
+            {"provisioning_status": "PENDING_UPDATE", "status_reason": "device big-2: no answer", "remedy": "curl x"},
+            "waits for its agent: device big-2: no answer",
+            "curl x; it is tried again by itself",
         ),
     ],
 )

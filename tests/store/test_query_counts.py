@@ -189,7 +189,7 @@ CASES: dict[str, Case] = {
     "list members": Case(lambda store, it: store.tenants.list(Member, ListQuery(), parent_id=it.pools[0].id), 1),
     "list monitors": Case(lambda store, it: store.tenants.list(HealthMonitor, ListQuery()), 1),
     "statistics": Case(lambda store, it: store.tenants.statistics(it.load_balancer.id), 1),
-    "agents": Case(lambda store, it: store.operators.agents(), 5),
+    "agents": Case(lambda store, it: store.operators.agents(), 6),
     "agent": Case(lambda store, it: store.operators.agent(AGENT), 4),
     "drain and undrain": Case(lambda store, it: drained_and_back(store), 12),
     "ask for failback": Case(lambda store, it: store.operators.ask_failback(AGENT), 10),
@@ -197,7 +197,7 @@ CASES: dict[str, Case] = {
         lambda store, it: store.operators.load_balancers_on_agent(AGENT, ListQuery()), 3
     ),
     "lives of agents": Case(lambda store, it: store.operators.agent_lives(), 1),
-    "summary": Case(lambda store, it: store.operators.summary(), 3),
+    "summary": Case(lambda store, it: store.operators.summary(), 4),
     "shard counts": Case(lambda store, it: store.operators.shard_counts(), 1),
 }
 

@@ -119,7 +119,7 @@ def _unplaced(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     return Explanation(
         f"not placed yet: {hosting['status_reason'] or 'the scheduler has not looked at it'}",
-        f"evenkeel agent list: an agent of environment {hosting['environment']} must be up, with capacity",
+        f"evenkeel agent list --environment {hosting['environment']}: one must be up, with capacity",
     )
 
 
@@ -130,7 +130,8 @@ def _unserved(hosting: Mapping[str, Any]) -> Explanation | None:
     host = (acting or home or {}).get("host", "")
     return Explanation(
         f"no live agent serves it; {host} did" if host else "no live agent serves it",
-        "another agent of its group takes over within seconds; if none is up, start one: evenkeel agent list",
+        "another agent of its group takes over within seconds; if none is up, start one: evenkeel agent list"
+        f" --environment {hosting['environment']}",
     )
 
 
@@ -139,7 +140,7 @@ def _error(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     return Explanation(
         f"not applied: {hosting['status_reason'] or 'no reason was reported'}",
-        f"mend the reason; it is tried again by itself, within {hosting['retry_seconds_max']} s",
+        f"{_mend(hosting)}; it is tried again by itself, within {hosting['retry_seconds_max']} s",
     )
 
 
@@ -150,21 +151,19 @@ def _waiting(hosting: Mapping[str, Any]) -> Explanation | None:
         return None
     reason = hosting["status_reason"]
     if reason:
-        return Explanation(f"waits for its agent: {reason}", "mend the reason; it is tried again by itself")
+        return Explanation(f"waits for its agent: {reason}", f"{_mend(hosting)}; it is tried again by itself")
     return Explanation(f"waits for its agent, {hosting['acting']['host']}, behind {hosting['ahead']} others", NOTHING)
 
 
-def _certificate(hosting: Mapping[str, Any]) -> Explanation | None:
-    problem = hosting.get("certificate_problem")
-    if not problem or hosting["operating_reason"] != problem:  # a device that is out of reach comes first
-        return None
-    return Explanation(f"applied, but {problem}", hosting["certificate_remedy"])
+def _mend(hosting: Mapping[str, Any]) -> str:
+    return hosting.get("remedy") or "mend the reason"
 
 
 def _degraded(hosting: Mapping[str, Any]) -> Explanation | None:
     if not hosting["operating_reason"]:
         return None
-    return Explanation(f"applied, but {hosting['operating_reason']}", "evenkeel device list; mend the device")
+    remedy = hosting.get("remedy") or f"evenkeel device list --environment {hosting['environment']}; mend the device"
+    return Explanation(f"applied, but {hosting['operating_reason']}", remedy)
 
 
 def _applied(hosting: Mapping[str, Any]) -> Explanation:
@@ -181,7 +180,6 @@ RULES: tuple[Rule, ...] = (
     _unserved,
     _error,
     _waiting,
-    _certificate,
     _degraded,
     _applied,
 )

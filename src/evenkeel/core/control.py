@@ -230,6 +230,7 @@ class GroupReach(Value):
     reach: Reach
     tenants: int
     """How many projects have a shard there."""
+    device_driver: str = ""
 
 
 class Recheck(Value):
@@ -310,6 +311,24 @@ class AgentLife(Value):
     alive: bool
     silent: bool
     """Its session has expired; nobody ended it, nor declared its host dead."""
+    environment: str = ""
+    group_number: int = 0
+
+
+class StuckLoadBalancers(Value):
+    """Load balancers of one device group that do not become ACTIVE; or of one environment, those without a group."""
+
+    environment: str
+    group_number: int | None
+    """None: not placed yet."""
+    failed: int = 0
+    """In ERROR."""
+    waiting: int = 0
+    """PENDING with a reason."""
+    example: str = ""
+    """The id of one that waits."""
+    pending_seconds: float = 0.0
+    """How long ago the oldest change was accepted that is PENDING without a reason; 0: there is none."""
 
 
 class LoadBalancerSummary(Value):
@@ -323,6 +342,8 @@ class LoadBalancerSummary(Value):
     """Of those that are PENDING: with a reason, so that more than time is needed."""
     oldest_pending_seconds: float
     """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
+    stuck: tuple[StuckLoadBalancers, ...] = ()
+    """By environment and device group; those without any are missing."""
     age_seconds: float = 0.0
     """How long ago it was counted; 0: for this answer."""
 

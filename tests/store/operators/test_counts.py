@@ -50,7 +50,7 @@ async def test_a_count_of_another_version_without_operating_statuses_is_counted_
     for _ in range(3):
         await create(store, bare())
     await store.operators.summary()
-    older = {"by_status": {"ACTIVE": 9}, "by_home": {}, "waiting": 0, "oldest_pending_seconds": 0.0}
+    older = {"by_status": {"ACTIVE": 9}, "by_home": {}, "oldest_pending_seconds": 0.0, "stuck": []}
     kept = update(schema.shared_count).values(content=json.dumps(older), kept_seconds=600.0)
     await store.database.write(lambda connection: connection.execute(kept))
     assert (await store.operators.summary()).by_operating_status["OFFLINE"] == 3

@@ -9,8 +9,9 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.operators import views
 from evenkeel.api.operators.references import CertificateTrouble, expiry_of, unreadable_of
+from evenkeel.api.operators.remedies import mend_devices
 from evenkeel.core.certificates import EXPIRY_DAYS, ReferencedCertificate, ReferenceQuery
-from evenkeel.core.control import Agent
+from evenkeel.core.control import Agent, GroupReach, Shard
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.statuses import PENDING
@@ -33,14 +34,28 @@ async def hosting(services: Services, call: Call) -> Answer:
     shown = views.hosting_view(root, shard, by_id, halted, *outages, ahead)
     if root.status_reason and (problem := await services.operators.port_problem(root.id)):
         shown = replace(shown, operating_reason=problem)
+    return json_answer({"hosting": await _with_remedy(services, root, shard, shown)})
+
+
+async def _with_remedy(
+    services: Services, root: LoadBalancer, shard: Shard | None, shown: views.HostingView
+) -> views.HostingView:
+    """Add what helps: against devices that are out of reach, or else against trouble with certificates."""
+    if (root.operating_reason or root.status_reason) and shard is not None:
+        if (group := await _group_out_of_reach(services, shard)) is None:
+            return shown
+        return replace(shown, remedy=mend_devices(group, await services.operators.agent_lives()))
+    if shown.operating_reason or root.status_reason:
+        return shown
     trouble = await _certificates(services, root.id)
-    shown = replace(
-        shown,
-        certificate_problem=trouble.text,
-        certificate_remedy=trouble.remedy,
-        operating_reason=shown.operating_reason or trouble.text,
-    )
-    return json_answer({"hosting": shown})
+    return replace(shown, operating_reason=trouble.text, remedy=trouble.remedy)
+
+
+async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | None:
+    """The shard's device group, if not all of its devices are reached."""
+    groups = await services.operators.out_of_reach()
+    here = (shard.environment, shard.group_number)
+    return next((group for group in groups if (group.environment, group.number) == here), None)
 
 
 async def _certificates(services: Services, load_balancer_id: LoadBalancerId) -> CertificateTrouble:

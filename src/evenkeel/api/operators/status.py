@@ -1,32 +1,20 @@
 """The state of the whole system: counts, and problems with what helps."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.operators import views
+from evenkeel.api.operators.causes import SystemState, problems_of
 from evenkeel.api.operators.problems import SystemProblem, outages, writable_view
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.core.certificates import ReferenceQuery
-from evenkeel.core.control import (
-    AgentLife,
-    Environment,
-    GroupReach,
-    LoadBalancerSummary,
-    OrphanSummary,
-    UnknownHistory,
-)
-from evenkeel.core.reach import ReachKind
-from evenkeel.core.statuses import ProvisioningStatus
+from evenkeel.core.control import OrphanSummary, UnknownHistory
 from evenkeel.core.values import Value
 
-NAMED_MAX = 5
-"""Most silent agents that a problem names."""
 ALARM_DAYS = 7
 """A certificate in use that expires within so many days is a problem of the system."""
-LONG_PENDING_SECONDS = 60.0
-"""A change that is PENDING for longer is a problem."""
 
 
 class StatusView(Value):
@@ -115,11 +103,16 @@ async def _summary(services: Services) -> StatusView:
         problems=[
             *outages(broker, database),
             *_unknown_histories(orphans.unknown_histories),
-            *_halted(halted, outage),
-            *_devices(groups),
-            # agents that cannot renew their sessions are no problem of their hosts
-            *(() if outage else (*_agents(agents), *_unserved(unserved))),
-            *_load_balancers(load_balancers),
+            *problems_of(
+                SystemState(
+                    outage=outage,
+                    halted=halted,
+                    agents=agents,
+                    shards=counts,
+                    groups=groups,
+                    load_balancers=load_balancers,
+                )
+            ),
             *(
                 SystemProblem("certificates", found.text, found.remedy)
                 for found in reference_problems(expiring, unreadable, days=ALARM_DAYS)
@@ -159,58 +152,3 @@ def _duration(seconds: float) -> str:
         if minutes
         else f"{seconds:.0f} s"
     )
-
-
-def _halted(rows: Iterable[Environment], outage: str) -> Iterator[SystemProblem]:
-    """``outage``: the message broker or the database; empty: none."""
-    # without a broker every agent is silent: to move shards helps nobody
-    remedy = f"mend the {outage}" if outage else "bring the agents back; if they are lost: evenkeel environment resume"
-    for row in rows:
-        yield SystemProblem(
-            kind="environment_halted",
-            text=f"environment {row.name} is halted: {row.halted_reason}",
-            remedy=remedy if outage else f"{remedy} {row.name}",
-        )
-
-
-def _devices(groups: Iterable[GroupReach]) -> Iterator[SystemProblem]:
-    for group in groups:
-        place = f"{group.environment}/{group.number}"
-        if group.reach.away:
-            away = ", ".join(group.reach.away)
-            yield SystemProblem(
-                "devices_out_of_reach", f"device group {place}: out of reach: {away}", "evenkeel device list"
-            )
-        if group.reach.kind is not ReachKind.REACHED and group.tenants:
-            yield SystemProblem("device_group_unusable", group.reach.reason(place), "evenkeel agent list")
-
-
-def _agents(agents: Iterable[AgentLife]) -> Iterator[SystemProblem]:
-    """Silent ones. Stopped and drained agents are no problem."""
-    silent = sorted(row.host for row in agents if row.silent)
-    if silent:
-        named = ", ".join(silent[:NAMED_MAX]) + (" and more" if len(silent) > NAMED_MAX else "")
-        yield SystemProblem(
-            kind="agents_silent",
-            text=f"{len(silent)} agents are silent: {named}",
-            remedy="start them; if a host is lost: evenkeel agent delete AGENT --rebind-to OTHER",
-        )
-
-
-def _unserved(count: int) -> Iterator[SystemProblem]:
-    if count:
-        yield SystemProblem("shards_unserved", f"{count} shards are not served", "evenkeel shard list --unserved")
-
-
-def _load_balancers(counts: LoadBalancerSummary) -> Sequence[SystemProblem]:
-    found = []
-    if failed := counts.by_status.get(ProvisioningStatus.ERROR.value):
-        text = f"{failed} load balancers are in ERROR"
-        found.append(SystemProblem("load_balancers_error", text, "evenkeel loadbalancer list --status ERROR"))
-    if counts.waiting:
-        text = f"{counts.waiting} load balancers are PENDING with a reason"
-        found.append(SystemProblem("load_balancers_waiting", text, "evenkeel explain LB"))
-    if counts.oldest_pending_seconds > LONG_PENDING_SECONDS:
-        text = f"the oldest change is PENDING for {counts.oldest_pending_seconds:.0f} s"
-        found.append(SystemProblem("pending_long", text, "evenkeel loadbalancer list --pending"))
-    return found

@@ -100,10 +100,8 @@ class HostingView(Value):
     acting: AgentView | None
     ahead: int
     """How many load balancers with changes accepted earlier wait for the same agent, or for a place."""
-    certificate_problem: str
-    """The first of its certificates that expires or cannot be read; empty: none. Also in ``operating_reason`` if
-    nothing else is."""
-    certificate_remedy: str
+    remedy: str
+    """Commands that help against what the reasons say of devices or certificates; empty: none is known."""
     retry_seconds_max: int
     """A change that was refused, or could not be tried, is tried again within this time."""
 
@@ -314,8 +312,7 @@ def hosting_view(
         home=None if home is None else agent_view(home),
         acting=None if acting is None else agent_view(acting),
         ahead=ahead,
-        certificate_problem="",
-        certificate_remedy="",
+        remedy="",
         retry_seconds_max=CHANGE_RETRY_SECONDS_MAX,
     )
 

@@ -121,6 +121,8 @@ def read_lives(connection: Connection) -> tuple[AgentLife, ...]:
             host=seen.host,
             alive=seen.view.live,
             silent=seen.view.registered and not seen.view.live and not seen.view.forced_down,
+            environment=seen.environment,
+            group_number=seen.group_number,
         )
         for seen in read_seen(connection, 0.0)
     )

@@ -3,17 +3,21 @@ PENDING for long.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, case, func, or_, select
 
-from evenkeel.core.control import LoadBalancerSummary
+from evenkeel.core.control import LoadBalancerSummary, StuckLoadBalancers
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.database import Database
 from evenkeel.store.records import schema
 from evenkeel.store.records.shared_counts import SharedCount, kept_seconds
+
+Place = tuple[str, int | None]
+"""Environment and number of a device group; None: not placed yet."""
 
 _root, _shard = schema.load_balancer, schema.shard
 
@@ -27,8 +31,8 @@ class LoadBalancerCounts(Value):
     """Statuses that no load balancer has are missing."""
     by_home: Mapping[str, int]
     """By home agent."""
-    waiting: int
     oldest_pending_seconds: float
+    stuck: tuple[StuckLoadBalancers, ...]
 
 
 def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
@@ -46,27 +50,49 @@ def read_counts(connection: Connection) -> LoadBalancerCounts:
     """Three queries: two read an index of all load balancers each, and one the rows of the PENDING ones."""
     by_status: Counter[str] = Counter()
     by_home: Counter[str] = Counter()
-    for home, status, count in connection.execute(_BY_HOME_AND_STATUS):
+    failed: Counter[Place] = Counter()
+    for home, environment, number, status, count in connection.execute(_BY_HOME_AND_STATUS):
         by_status[status] += int(count)
         if home is not None:
             by_home[home] += int(count)
-    waiting, oldest = connection.execute(_PENDING).one()
+        if status == ProvisioningStatus.ERROR.value:
+            failed[environment or "", number] += int(count)
+    pending = connection.execute(_PENDING).fetchall()
     return LoadBalancerCounts(
         by_status=by_status,
         by_operating_status={status: int(count) for status, count in connection.execute(_BY_OPERATING_STATUS)},
         by_home=by_home,
-        waiting=int(waiting or 0),
-        oldest_pending_seconds=max(0.0, float(oldest or 0.0)),
+        oldest_pending_seconds=max((_age(row.oldest_seconds) for row in pending), default=0.0),
+        stuck=tuple(_stuck(failed, pending)),
     )
 
 
+def _stuck(failed: Mapping[Place, int], pending: Sequence[Any]) -> Iterator[StuckLoadBalancers]:
+    waits = {(row.environment, row.group_number): row for row in pending}
+    for place in sorted({*failed, *waits}, key=lambda place: (place[0], -1 if place[1] is None else place[1])):
+        row = waits.get(place)
+        yield StuckLoadBalancers(
+            environment=place[0],
+            group_number=place[1],
+            failed=failed.get(place, 0),
+            waiting=0 if row is None else int(row.waiting or 0),
+            example=("" if row is None else row.example) or "",
+            pending_seconds=0.0 if row is None else _age(row.unexplained_seconds),
+        )
+
+
+def _age(seconds: Any) -> float:
+    return max(0.0, float(seconds or 0.0))
+
+
 def summary_of(counts: LoadBalancerCounts, age_seconds: float) -> LoadBalancerSummary:
-    """As operators get it."""
+    """Convert internal counts to the summary of the operators' API."""
     return LoadBalancerSummary(
         by_status={each.value: 0 for each in ProvisioningStatus} | dict(counts.by_status),
         by_operating_status={each.value: 0 for each in OperatingStatus} | dict(counts.by_operating_status),
-        waiting=counts.waiting,
+        waiting=sum(each.waiting for each in counts.stuck),
         oldest_pending_seconds=counts.oldest_pending_seconds,
+        stuck=counts.stuck,
         age_seconds=age_seconds,
     )
 
@@ -77,17 +103,30 @@ _BY_SHARD = (
     .group_by(_root.c.shard_id, _root.c.provisioning_status)
     .subquery("by_shard")
 )
+_HOME = (_shard.c.home_agent_id, _shard.c.environment, _shard.c.group_number, _BY_SHARD.c.provisioning_status)
 _BY_HOME_AND_STATUS = (
-    select(_shard.c.home_agent_id, _BY_SHARD.c.provisioning_status, func.sum(_BY_SHARD.c.count))
+    select(*_HOME, func.sum(_BY_SHARD.c.count))
     .select_from(_BY_SHARD.outerjoin(_shard, _shard.c.id == _BY_SHARD.c.shard_id))
-    .group_by(_shard.c.home_agent_id, _BY_SHARD.c.provisioning_status)
+    .group_by(*_HOME)
 )
 _BY_OPERATING_STATUS = select(_root.c.operating_status, func.count()).group_by(_root.c.operating_status)
-_PENDING = select(
-    func.sum(case((_root.c.status_reason != "", 1), else_=0)),
-    db_now() - func.min(func.coalesce(_root.c.updated_at, _root.c.created_at)),
-).where(
-    # those that are placed have a deadline, and the others no shard: both by index
-    or_(_root.c.pending_deadline.is_not(None), _root.c.shard_id.is_(None)),
-    _root.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
+_PLACE = (_root.c.provider, _shard.c.group_number)
+_ACCEPTED_AT = func.coalesce(_root.c.updated_at, _root.c.created_at)
+_HAS_REASON = _root.c.status_reason != ""
+_PENDING = (
+    select(
+        _root.c.provider.label("environment"),
+        _shard.c.group_number,
+        func.sum(case((_HAS_REASON, 1), else_=0)).label("waiting"),
+        func.min(case((_HAS_REASON, _root.c.id))).label("example"),
+        (db_now() - func.min(_ACCEPTED_AT)).label("oldest_seconds"),
+        (db_now() - func.min(case((~_HAS_REASON, _ACCEPTED_AT)))).label("unexplained_seconds"),
+    )
+    .select_from(_root.outerjoin(_shard, _shard.c.id == _root.c.shard_id))
+    .where(
+        # those that are placed have a deadline, and the others no shard: both by index
+        or_(_root.c.pending_deadline.is_not(None), _root.c.shard_id.is_(None)),
+        _root.c.provisioning_status.in_(sorted(status.value for status in PENDING)),
+    )
+    .group_by(*_PLACE)
 )

@@ -161,12 +161,19 @@ def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
             _group.c.number,
             _group.c.reach,
             _group.c.away_devices,
+            _group.c.device_driver,
             tenants.scalar_subquery().label("tenants"),
         )
         .where(or_(_group.c.reach != ReachKind.REACHED.value, _group.c.away_devices != "[]"))
         .order_by(_group.c.environment, _group.c.number)
     )
     return tuple(
-        GroupReach(environment=row.environment, number=row.number, reach=reach_of(row), tenants=row.tenants)
+        GroupReach(
+            environment=row.environment,
+            number=row.number,
+            reach=reach_of(row),
+            tenants=row.tenants,
+            device_driver=row.device_driver,
+        )
         for row in rows
     )

@@ -1,0 +1,179 @@
+"""Problems of agents, devices and load balancers: one for each cause, whose text counts its consequences.
+
+A consequence whose cause is known (shards of a silent agent, load balancers whose devices are out of reach) is no
+problem of its own: the operator mends the cause. Pure.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TypedDict
+
+from evenkeel.api.operators.problems import SystemProblem
+from evenkeel.api.operators.remedies import NAMED_MAX, mend_devices, replace_agents, start_agents
+from evenkeel.core.control import AgentLife, Environment, GroupReach, LoadBalancerSummary, ShardCount
+from evenkeel.core.reach import ReachKind
+from evenkeel.core.values import Value
+
+LONG_PENDING_SECONDS = 60.0
+"""A change that is PENDING for longer without a reason is a problem."""
+
+
+Place = tuple[str, int]
+"""Environment and number of a device group."""
+
+
+class SystemState(Value):
+    """The state of the system from which problems are derived."""
+
+    outage: str
+    """``message broker`` or ``database`` while no agent can renew its session because of it; empty: they can."""
+    halted: Sequence[Environment]
+    agents: Sequence[AgentLife]
+    shards: Sequence[ShardCount]
+    groups: Sequence[GroupReach]
+    """Device groups with devices that no agent reaches, or that no agent looks at."""
+    load_balancers: LoadBalancerSummary
+
+
+class _Cause:
+    """A problem, the part of the system that it explains, and how much of that is affected."""
+
+    def __init__(
+        self,
+        problem: SystemProblem,
+        *,
+        groups: frozenset[Place] = frozenset(),
+        unplaced: frozenset[str] = frozenset(),
+        unserved: frozenset[str] = frozenset(),
+    ) -> None:
+        """``groups``: device groups whose load balancers do not change because of it; ``unplaced``: environments whose
+        load balancers get no group because of it; ``unserved``: environments whose unserved shards are due to it."""
+        self._problem = problem
+        self.groups = groups
+        self.unserved = unserved
+        self._unplaced = unplaced
+        self.affected: Counter[str] = Counter()
+
+    def explains(self, environment: str, number: int | None) -> bool:
+        """Whether load balancers there do not change because of it; ``number`` None: they have no group yet."""
+        return environment in self._unplaced if number is None else (environment, number) in self.groups
+
+    def shown(self) -> SystemProblem:
+        """The problem with its consequences in the text."""
+        problem = self._problem
+        more = "".join(f"; {count} {what}" for what, count in self.affected.items() if count)
+        return SystemProblem(problem.kind, problem.text + more, problem.remedy)
+
+
+def problems_of(found: SystemState) -> list[SystemProblem]:
+    """The problems, causes first; empty if there are none. An outage itself is no part of them."""
+    causes = [] if found.outage else [*_halts(found), *_silence(found)]
+    explained = {group for cause in causes for group in cause.groups}
+    causes += list(_unusable(found, explained))
+    rest: Counter[str] = Counter()
+    for count in found.shards:
+        due = (cause.affected for cause in causes if count.environment in cause.unserved)
+        next(due, rest)["shards are not served"] += count.unserved
+    examples = []
+    for stuck in found.load_balancers.stuck:
+        explaining = (cause.affected for cause in causes if cause.explains(stuck.environment, stuck.group_number))
+        affected = next(explaining, rest)
+        affected["load balancers are in ERROR"] += stuck.failed
+        affected["load balancers are PENDING with a reason"] += stuck.waiting
+        if affected is rest:
+            rest["pending_seconds"] = max(rest["pending_seconds"], int(stuck.pending_seconds))
+            examples += [stuck.example] if stuck.waiting else []
+    return [
+        *(cause.shown() for cause in causes),
+        *_standby_devices(found),
+        *_unexplained(rest, examples, outage=bool(found.outage)),
+    ]
+
+
+def _halts(found: SystemState) -> Iterator[_Cause]:
+    for row in found.halted:
+        silent = [one for one in found.agents if one.silent and one.environment == row.name]
+        resume = f"evenkeel environment resume {row.name}"
+        problem = SystemProblem(
+            kind="environment_halted",
+            text=f"environment {row.name} is halted: {row.halted_reason}" + (f"; {_named(silent)}" if silent else ""),
+            remedy=f"bring the agents back: {start_agents(silent)}; if they are lost: {resume}" if silent else resume,
+        )
+        yield _Cause(problem, **_dead(silent, found.agents), unserved=frozenset({row.name}))
+
+
+def _silence(found: SystemState) -> Iterator[_Cause]:
+    """Agents that are silent in environments that are not halted. Stopped and drained agents are no problem."""
+    halted = {row.name for row in found.halted}
+    silent = [row for row in found.agents if row.silent and row.environment not in halted]
+    if not silent:
+        return
+    lost = replace_agents(silent, found.agents)
+    remedy = f"start them: {start_agents(silent)}" + (f"; if a host is lost: {lost}" if lost else "")
+    problem = SystemProblem("agents_silent", _named(silent), remedy)
+    unserved = frozenset(row.environment for row in silent)
+    yield _Cause(problem, **_dead(silent, found.agents), unserved=unserved)
+
+
+def _unusable(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
+    """Device groups with tenants of which no device is reached. A group that nobody looks at because its agents are
+    silent is explained by that."""
+    for group in found.groups:
+        place = (group.environment, group.number)
+        unwatched = group.reach.kind is ReachKind.UNWATCHED
+        if group.reach.kind is ReachKind.REACHED or not group.tenants:
+            continue
+        if unwatched and (found.outage or place in explained):
+            continue
+        away = f": {', '.join(group.reach.away)}" if group.reach.away else ""
+        text = group.reach.reason(f"{group.environment}/{group.number}") + away
+        problem = SystemProblem("device_group_unusable", text, mend_devices(group, found.agents))
+        unserved = frozenset({group.environment} if unwatched else ())
+        yield _Cause(problem, groups=frozenset({place}), unserved=unserved)
+
+
+def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
+    """Devices that are out of reach in groups of which others are reached, or that no tenant uses."""
+    for group in found.groups:
+        if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
+            text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.reach.away)}"
+            yield SystemProblem("devices_out_of_reach", text, mend_devices(group, found.agents))
+
+
+def _unexplained(rest: Counter[str], examples: Sequence[str], *, outage: bool) -> Iterator[SystemProblem]:
+    """Consequences without a known cause. An outage explains all but those in ERROR."""
+    if failed := rest["load balancers are in ERROR"]:
+        text = f"{failed} load balancers are in ERROR"
+        yield SystemProblem("load_balancers_error", text, "evenkeel loadbalancer list --status ERROR")
+    if outage:
+        return
+    if unserved := rest["shards are not served"]:
+        text = f"{unserved} shards are not served"
+        yield SystemProblem("shards_unserved", text, "evenkeel shard list --unserved")
+    if waiting := rest["load balancers are PENDING with a reason"]:
+        text = f"{waiting} load balancers are PENDING with a reason"
+        yield SystemProblem("load_balancers_waiting", text, f"evenkeel explain {examples[0]}")
+    if rest["pending_seconds"] > LONG_PENDING_SECONDS:
+        text = f"the oldest change is PENDING for {rest['pending_seconds']} s"
+        yield SystemProblem("pending_long", text, "evenkeel loadbalancer list --pending")
+
+
+class _Dead(TypedDict):
+    groups: frozenset[Place]
+    unplaced: frozenset[str]
+
+
+def _dead(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> _Dead:
+    """Device groups, and environments, of silent agents without a live one."""
+    alive = {(row.environment, row.group_number) for row in agents if row.alive}
+    environments = {row.environment for row in silent} - {environment for environment, _ in alive}
+    return _Dead(
+        groups=frozenset((row.environment, row.group_number) for row in silent) - alive,
+        unplaced=frozenset(environments),
+    )
+
+
+def _named(silent: Sequence[AgentLife]) -> str:
+    hosts = sorted(row.host for row in silent)
+    more = " and more" if len(hosts) > NAMED_MAX else ""
+    return f"{len(hosts)} agents are silent: {', '.join(hosts[:NAMED_MAX])}{more}"

@@ -1,0 +1,53 @@
+"""Commands that help against problems, with the names filled in, to be copied into a shell: names that agents and
+tenants choose are quoted. Pure.
+"""
+
+from collections.abc import Iterable, Sequence
+from shlex import quote
+
+from evenkeel.core.control import AgentLife, GroupReach
+
+NAMED_MAX = 5
+"""Most agents or devices that a remedy names."""
+CONNECT_SECONDS = 5
+
+
+def start_agents(silent: Sequence[AgentLife]) -> str:
+    """Commands on the hosts of silent agents."""
+    hosts = dict.fromkeys(row.host for row in silent[:NAMED_MAX])
+    return f"on {', '.join(hosts)}: systemctl start evenkeel-agent"
+
+
+def replace_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> str:
+    """Commands that rebind the shards of lost agents to live ones of their groups; empty if there is no live one."""
+    commands = []
+    for row in silent[:NAMED_MAX]:
+        others = (one for one in agents if one.alive and _place(one) == _place(row))
+        if (other := next(others, None)) is not None:
+            commands.append(f"evenkeel agent delete {_known(row, agents)} --rebind-to {quote(other.host)}")
+    return "; ".join(commands)
+
+
+def mend_devices(group: GroupReach, agents: Iterable[AgentLife]) -> str:
+    """Commands that show why the devices of a group that no agent reaches do not answer."""
+    if not group.reach.away:
+        hosts = [row.host for row in agents if _place(row) == (group.environment, group.number)]
+        where = f"on {', '.join(hosts[:NAMED_MAX])}" if hosts else "on a host of the group"
+        return f"{where}: systemctl start evenkeel-agent"
+    live = (row.host for row in agents if row.alive and _place(row) == (group.environment, group.number))
+    checks = "; ".join(_check(name) for name in group.reach.away[:NAMED_MAX])
+    daemon = "; there: systemctl status evenkeel-haproxyd" if group.device_driver == "haproxy" else ""
+    return f"on {next(live, 'the host of an agent')}: {checks}{daemon}"
+
+
+def _check(device: str) -> str:
+    return f"curl -kv --max-time {CONNECT_SECONDS} {quote(f'https://{device}/')}"
+
+
+def _known(row: AgentLife, agents: Sequence[AgentLife]) -> str:
+    """The agent as commands find it: by its host, or by its id if several agents are on the host."""
+    return quote(row.host if sum(one.host == row.host for one in agents) == 1 else row.id)
+
+
+def _place(row: AgentLife) -> tuple[str, int]:
+    return row.environment, row.group_number
