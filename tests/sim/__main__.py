@@ -7,7 +7,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 
-from tests.sim.run import BIGIP, NETWORKS, Result, run_seed
+from tests.sim.run import BIGIP, NETWORKS, SILENT, Result, run_seed
 
 CHUNK = 10
 
@@ -21,13 +21,14 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, metavar="S", help="the first of them")
     parser.add_argument("--bigip", action="store_true", help="with --seeds: all with the BIG-IP driver")
     parser.add_argument("--networks", action="store_true", help="with --seeds: all with networks that projects share")
+    parser.add_argument("--silent", action="store_true", help="with --seeds: all with devices that fall silent")
     parser.add_argument("--jobs", type=int, default=4, metavar="J", help="processes")
     arguments = parser.parse_args()
     if arguments.seed is not None:
         return one(arguments.seed, trace=arguments.trace)
     if arguments.seeds < 1:
         parser.error("--seed or --seeds is needed")
-    prefix = BIGIP if arguments.bigip else NETWORKS if arguments.networks else ""
+    prefix = BIGIP if arguments.bigip else NETWORKS if arguments.networks else SILENT if arguments.silent else ""
     seeds = [f"{prefix}{number}" for number in range(arguments.first, arguments.first + arguments.seeds)]
     return many(seeds, jobs=arguments.jobs)
 

@@ -6,15 +6,21 @@ No seed decides anything here but whether it happens.
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.sim.device import Site
+from tests.sim.scenario import SILENCE
+from tests.sim.silence import fallen_silent
 from tests.sim.verdict import missing, unrest, wanted
 from tests.sim.world import World
 
 WITHIN_SECONDS = 14.0
 """Two looks (4 s), a question in between, a hint and a pass. One look of those who look for themselves, and a tick."""
+
+TOLD_SECONDS = 10.0
+"""A device that says nothing is told of within this time, as ``docs/explanation/guarantees.md`` promises."""
 
 
 async def aftermath(world: World) -> None:
@@ -25,6 +31,8 @@ async def aftermath(world: World) -> None:
             await _lose(world, lost)
     if "device reboot" in kinds and world.scenario.driver == Site.driver:
         await _go_out_of_reach(world)
+    if SILENCE in kinds:
+        await _fall_silent(world)
 
 
 def all_of_a_group(site: Site) -> list[Any]:
@@ -72,6 +80,36 @@ async def _go_out_of_reach(world: World) -> None:
     await _must("show what can be reached again", world, lambda: unrest(world))
 
 
+async def _fall_silent(world: World) -> None:
+    """All devices, then one of each pair: what is shown must be so within the promised time."""
+    pairs = [(number, site.boxes[0]) for number, site in world.sites.items() if len(site.boxes) > 1]
+    world.note("silent")
+    with fallen_silent([box for site in world.sites.values() for box in site.boxes]):
+        await _must("tell that no device answers", world, lambda: _shown_otherwise(world), TOLD_SECONDS)
+    await _must("show what answers again", world, lambda: unrest(world))
+    if not pairs:
+        return
+    world.note("silent", *(box.name for _, box in pairs))
+    with fallen_silent([box for _, box in pairs]):
+        await _must("tell that a device does not answer", world, lambda: _not_told(world, pairs), TOLD_SECONDS)
+    await _must("show what answers again", world, lambda: unrest(world))
+
+
+def _not_told(world: World, silent: Iterable[tuple[int, Any]]) -> Iterable[Any]:
+    """Device groups that do not show the silent device as out of reach, and their load balancers shown as ONLINE."""
+    for number, box in silent:
+        yield from world.server.look(
+            "SELECT number, reach, away_devices FROM device_group WHERE number = ? AND away_devices != ?",
+            number,
+            json.dumps([box.name]),
+        )
+        yield from world.server.look(
+            "SELECT load_balancer.id, operating_status FROM load_balancer JOIN shard ON shard.id = shard_id"
+            " WHERE shard.group_number = ? AND operating_status = 'ONLINE'",
+            number,
+        )
+
+
 def _shown_otherwise(world: World) -> Iterable[Any]:
     return world.server.look(
         "SELECT id, operating_status, operating_reason FROM load_balancer WHERE shard_id IS NOT NULL"
@@ -79,11 +117,14 @@ def _shown_otherwise(world: World) -> Iterable[Any]:
     )
 
 
-async def _must(what: str, world: World, amiss: Callable[[], Iterable[Any]]) -> None:
+async def _must(
+    what: str, world: World, amiss: Callable[[], Iterable[Any]], within_seconds: float = WITHIN_SECONDS
+) -> None:
     """It is to happen in time, and stay so."""
     began, found = world.loop.now, list(amiss())
-    while found and world.loop.now < began + WITHIN_SECONDS:
+    while found and world.loop.now < began + within_seconds:
         await asyncio.sleep(0.5)
         found = list(amiss())
+    world.note("took", what, world.loop.now - began)
     for each in found:
-        world.watch.violation(f"nobody did {what} within {WITHIN_SECONDS:g} s: {each}")
+        world.watch.violation(f"nobody did {what} within {within_seconds:g} s: {each}")

@@ -37,6 +37,7 @@ from icontrol_emulator.server import TRANSACTION_HEADER
 from tests.sim.effects import Effects, Latency, Lost
 from tests.sim.networks import PHYSICAL
 from tests.sim.process import Process
+from tests.sim.silence import answer_awaited
 from tests.sim.watch import Watch
 
 ENVIRONMENT = "sim"
@@ -61,6 +62,8 @@ class BigBox:
         self._log = emulator.write_log
         self._site = site
         self._away_since = 0.0
+        self.silent = False
+        """It refuses nothing and answers nothing."""
         self.backup = self.device.engine.store.snapshot()
 
     @property
@@ -435,6 +438,7 @@ class _Wire:
     ) -> tuple[int, bytes]:
         """One request there, and its answer back."""
         site, box, process = self._site, self._box, self._process
+        await answer_awaited(box)
         answer: tuple[int, bytes] = await site.effects.request(
             process,
             f"{method} {path}",

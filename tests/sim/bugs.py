@@ -19,10 +19,13 @@ from evenkeel.agent import shard as agent_shard
 from evenkeel.agent.carried import CarriedDefinitions
 from evenkeel.agent.certificates import Lacking
 from evenkeel.agent.database_history import DatabaseHistory
+from evenkeel.agent.device_watch import DeviceWatch
 from evenkeel.agent.inventory import Findings, Inventory
+from evenkeel.agent.service import AgentService
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
 from evenkeel.agent.shard_client import ShardClient
+from evenkeel.agent.state_reports import StateReports
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.core import messages as m
 from evenkeel.core import provisioning
@@ -39,6 +42,7 @@ from evenkeel.devices.bigip.reconcile.plan import after
 from evenkeel.devices.noop import NoopGroup
 from evenkeel.devices.noop import memory as noop_memory
 from evenkeel.devices.noop.memory import NoopMemory, Partition
+from evenkeel.devices.reach import DeviceReach
 from evenkeel.store.networks import common
 from evenkeel.store.operators.store import SqlOperators
 from evenkeel.store.ownership import services as ownership_services
@@ -51,7 +55,7 @@ from evenkeel.store.scheduling import placing as ownership_placing
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
 from tests.sim.device import SimDevice
-from tests.sim.run import BIGIP, LOSSES, NETWORKS, run_seed
+from tests.sim.run import BIGIP, LOSSES, NETWORKS, SILENT, run_seed
 
 SEEDS = 500
 """Within so many each must be found."""
@@ -539,6 +543,32 @@ def _reach_not_noted() -> AbstractContextManager[Any]:
     return patch.object(SqlScheduling, "note_reach", note_reach)
 
 
+@contextmanager
+def _report_waits_for_device() -> Iterator[None]:
+    """Each report checks the devices first, with the time-out of a request, and nothing probes them."""
+    real = AgentService._send_report
+
+    async def send_report(self: AgentService, report: m.ReportState) -> None:
+        await self._devices._check()
+        observed = self._ownership.observed_devices if self._ownership is not None else None
+        await real(self, replace(report, devices=self._devices.current(observed)))
+
+    async def watch(self: DeviceReach, work: Any) -> Any:
+        return await work
+
+    async def never(self: DeviceWatch, *_: Any) -> None:
+        await asyncio.Event().wait()
+
+    with (
+        patch.object(AgentService, "_send_report", send_report),
+        patch.object(DeviceReach, "watch", watch),
+        patch.object(DeviceWatch, "_probe_repeatedly", never),
+        patch.object(DeviceWatch, "_check_repeatedly", never),
+        patch.object(StateReports, "says_the_same", lambda self, report: False),
+    ):
+        yield
+
+
 # -- a database that lost commits
 
 
@@ -669,6 +699,7 @@ BUGS: dict[str, Bug] = {
     ),
     "doubts ignored": Bug("an owner that is told to look does not", _doubts_ignored, 9),
     "reach not noted": Bug("devices that nobody reaches are shown as before", _reach_not_noted, 1),
+    "report waits for device": Bug("a report waits for a device that is silent", _report_waits_for_device, 1, SILENT),
     "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 12, LOSSES),
     "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 39, LOSSES),
     "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, None, LOSSES),

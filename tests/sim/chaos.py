@@ -8,7 +8,7 @@ from evenkeel.core.errors import EvenKeelError, RequestError
 from evenkeel.core.statuses import FailbackMode
 from tests.sim.clients import Client
 from tests.sim.effects import Latency
-from tests.sim.scenario import LOSS, WEIGHTS
+from tests.sim.scenario import LOSS, SILENCE, WEIGHTS
 from tests.sim.world import Life, World
 
 HEARTBEAT_SECONDS = 8.0
@@ -57,6 +57,7 @@ class Chaos:
                 lambda store: store.operators.resume_environment(world.environment)
             ),
             LOSS: self._lose_commits,
+            SILENCE: self._fall_silent,
         }
         self._ends: list[Callable[[], None]] = []
         """What ends faults that are under way."""
@@ -275,6 +276,16 @@ class Chaos:
             box.reachable = True
 
         self._for(self.rng.choice((1.0, 4.0, 15.0)) * self.rng.uniform(0.5, 1.5), end)
+
+    def _fall_silent(self) -> None:
+        site = self.rng.choice(list(self.world.sites.values()))
+        box = self.rng.choice(site.boxes)
+        box.silent = True
+
+        def end() -> None:
+            box.silent = False
+
+        self._for(self.rng.choice((2.0, 12.0)) * self.rng.uniform(0.5, 1.5), end)
 
     def _restore(self) -> None:
         site = self.rng.choice(list(self.world.sites.values()))

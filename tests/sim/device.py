@@ -48,6 +48,8 @@ class Box:
         self.backup: dict[str, Partition] = {}
         self.backup_floor = self.memory.floor
         self.restores = 0
+        self._up = True
+        self._silent = False
 
     @property
     def reachable(self) -> bool:
@@ -55,7 +57,18 @@ class Box:
 
     @reachable.setter
     def reachable(self, up: bool) -> None:
-        self.memory.reachable = up
+        self._up = up
+        self.memory.reachable = up and not self._silent
+
+    @property
+    def silent(self) -> bool:
+        """It refuses nothing and answers nothing."""
+        return self._silent
+
+    @silent.setter
+    def silent(self, silent: bool) -> None:
+        self._silent = silent
+        self.memory.reachable = self._up and not silent
 
     def take_backup(self) -> None:
         self.backup = _copied(self.memory.partitions)
@@ -93,6 +106,8 @@ class Site:
         """Load balancers that the devices refuse for now."""
         self.networks = False
         """The devices are attached to networks."""
+        self.view: type[SimDevice] = SimDevice
+        """Of a process that opens the site."""
         self._shared: set[str] = set()
         """Tenants in whose partitions somebody made something."""
 
@@ -102,7 +117,7 @@ class Site:
 
     def open(self, process: Process) -> "SimDevice":
         """A process's view."""
-        return SimDevice(self, process)
+        return self.view(self, process)
 
     def add_foreign(self, project_id: str) -> None:
         """Somebody uses the same devices, also inside partitions of ours: each second one, which then stays when it is

@@ -42,6 +42,10 @@ LOSSES = "losses-"
 """A seed that begins so has a database that loses commits, and tenants who write fast."""
 NETWORKS = "networks-"
 """A seed that begins so has devices that are attached to networks, of which projects share some."""
+SILENT = "silent-"
+"""A seed that begins so has devices that fall silent."""
+SILENT_PER_BIGIP = 5
+"""Every one of so many of those runs with the BIG-IP driver."""
 SEEDS_PER_PAGES = 4
 """In every one of so many agents read their assignments shard by shard."""
 SEEDS_PER_NETWORKS = 3
@@ -72,19 +76,31 @@ class Result(NamedTuple):
 
 def run_seed(seed: int | str, *, tracing: bool = False) -> Result:
     """Run a seed; never raises for what the product does."""
-    scenario = Scenario(World.stream_of(str(seed), "scenario"))
-    if str(seed).startswith(BIGIP) or (str(seed).isdigit() and int(seed) % SEEDS_PER_BIGIP == 0):
-        scenario.driver = "bigip"
-    if str(seed).startswith(NETWORKS) or (str(seed).isdigit() and int(seed) % SEEDS_PER_NETWORKS == 0):
-        scenario.networks = True
-    if str(seed).startswith(LOSSES):
-        scenario.lose_commits()
-    number = str(seed).removeprefix(LOSSES)
-    if number.isdigit() and int(number) % SEEDS_PER_PAGES == SEEDS_PER_PAGES - 1:
-        scenario.assignments_per_call = 1
-    world = World(str(seed), scenario, tracing=tracing)
+    world = World(str(seed), scenario_of(str(seed)), tracing=tracing)
     kind = PoolClient if str(seed).startswith(POOLS) else Client
     return run_world(world, lambda: life_of(world, kind))
+
+
+def scenario_of(seed: str) -> Scenario:
+    """The scenario of a seed: its prefix and its number decide about some of it."""
+    scenario = Scenario(World.stream_of(seed, "scenario"))
+    if seed.startswith(BIGIP) or _is_nth(seed, "", SEEDS_PER_BIGIP) or _is_nth(seed, SILENT, SILENT_PER_BIGIP):
+        scenario.driver = "bigip"
+    if seed.startswith(NETWORKS) or _is_nth(seed, "", SEEDS_PER_NETWORKS):
+        scenario.networks = True
+    if seed.startswith(LOSSES):
+        scenario.lose_commits()
+    if seed.startswith(SILENT):
+        scenario.silence()
+    number = seed.removeprefix(LOSSES)
+    if number.isdigit() and int(number) % SEEDS_PER_PAGES == SEEDS_PER_PAGES - 1:
+        scenario.assignments_per_call = 1
+    return scenario
+
+
+def _is_nth(seed: str, prefix: str, count: int) -> bool:
+    number = seed.removeprefix(prefix)
+    return seed.startswith(prefix) and number.isdigit() and int(number) % count == 0
 
 
 def clean_runs(prefix: str, numbers: Iterable[int]) -> list[Result]:

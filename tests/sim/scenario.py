@@ -39,7 +39,8 @@ KINDS = {
     "hand-back forbidden": 1,
     "breaker closed by hand": 1,
 }
-WEIGHTS = KINDS | {"database loses commits": 3}
+SILENCE = "device falls silent"
+WEIGHTS = KINDS | {"database loses commits": 3, SILENCE: 3}
 LOSS = "database loses commits"
 """Rare, for it weakens what can be said of the clients' writes."""
 LOSS_SHARE = 0.25
@@ -93,6 +94,8 @@ class Scenario:
         """Shards of a page of the assignments."""
         self.networks = False
         """Devices are attached to networks, of which projects share some."""
+        self.probed = False
+        """Devices are probed each second, and may fall silent."""
         self.client_pause_seconds = 1.5
         self.keepalive_seconds = 1.0
         self.loss_after_seconds = 0.0
@@ -107,6 +110,11 @@ class Scenario:
         self.slow_device = 0.1
         self.loss_after_seconds, self.loss_seconds = 12.0, (0.5, 1.5)
         self.session_ttl_seconds, self.keepalive_seconds = 9.0, 3.0
+
+    def silence(self) -> None:
+        """Devices that fall silent, among a few other faults."""
+        self.kinds = [*self.kinds[:3], SILENCE]
+        self.probed = True
 
     @property
     def resync_seconds(self) -> float:

@@ -22,6 +22,7 @@ from tests.sim.effects import Effects
 from tests.sim.loop import SimLoop
 from tests.sim.process import Process, SimClock
 from tests.sim.scenario import Scenario
+from tests.sim.silence import ProbedDevice
 from tests.sim.watch import Watch
 
 NEIGHBOUR_RETRY_SECONDS = 0.5
@@ -71,6 +72,8 @@ class World:
         }
         for site in self.sites.values() if scenario.networks else ():
             site.attach()
+        for site in self.sites.values() if scenario.probed else ():
+            site.view = ProbedDevice
         self.controllers = [Life(f"controller-{number}", "controller") for number in range(scenario.controllers)]
         self.agents = [Life(f"agent-{number}", "agent") for number in range(len(scenario.agent_groups))]
         self.restarting: set[str] = set()
