@@ -7,9 +7,16 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 
-from tests.sim.run import BIGIP, NETWORKS, SILENT, Result, run_seed
+from tests.sim.run import BIGIP, NETWORKS, REPLACED, SILENT, Result, run_seed
 
 CHUNK = 10
+KINDS = {
+    "bigip": (BIGIP, "the BIG-IP driver"),
+    "networks": (NETWORKS, "networks that projects share"),
+    "silent": (SILENT, "devices that fall silent"),
+    "replaced": (REPLACED, "a database that is replaced by another one"),
+}
+"""Options: the prefix of the seeds, and what it means."""
 
 
 def main() -> int:
@@ -19,16 +26,15 @@ def main() -> int:
     parser.add_argument("--trace", action="store_true", help="with --seed: print what happened")
     parser.add_argument("--seeds", type=int, default=0, metavar="N", help="run that many")
     parser.add_argument("--first", type=int, default=1, metavar="S", help="the first of them")
-    parser.add_argument("--bigip", action="store_true", help="with --seeds: all with the BIG-IP driver")
-    parser.add_argument("--networks", action="store_true", help="with --seeds: all with networks that projects share")
-    parser.add_argument("--silent", action="store_true", help="with --seeds: all with devices that fall silent")
+    for name, (_, text) in KINDS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=f"with --seeds: all with {text}")
     parser.add_argument("--jobs", type=int, default=4, metavar="J", help="processes")
     arguments = parser.parse_args()
     if arguments.seed is not None:
         return one(arguments.seed, trace=arguments.trace)
     if arguments.seeds < 1:
         parser.error("--seed or --seeds is needed")
-    prefix = BIGIP if arguments.bigip else NETWORKS if arguments.networks else SILENT if arguments.silent else ""
+    prefix = next((prefix for name, (prefix, _) in KINDS.items() if getattr(arguments, name)), "")
     seeds = [f"{prefix}{number}" for number in range(arguments.first, arguments.first + arguments.seeds)]
     return many(seeds, jobs=arguments.jobs)
 

@@ -45,6 +45,7 @@ from evenkeel.devices.noop.memory import NoopMemory, Partition
 from evenkeel.devices.reach import DeviceReach
 from evenkeel.store.networks import common
 from evenkeel.store.operators.store import SqlOperators
+from evenkeel.store.ownership import histories
 from evenkeel.store.ownership import services as ownership_services
 from evenkeel.store.ownership import shards as ownership_shards
 from evenkeel.store.ownership.histories import Histories
@@ -55,7 +56,7 @@ from evenkeel.store.scheduling import placing as ownership_placing
 from evenkeel.store.scheduling.store import SqlScheduling
 from evenkeel.store.tenants.store import SqlTenants
 from tests.sim.device import SimDevice
-from tests.sim.run import BIGIP, LOSSES, NETWORKS, SILENT, run_seed
+from tests.sim.run import BIGIP, LOSSES, NETWORKS, REPLACED, SILENT, run_seed
 
 SEEDS = 500
 """Within so many each must be found."""
@@ -611,6 +612,10 @@ def _equal_epoch_not_raised() -> AbstractContextManager[Any]:
     return patch.object(ShardWorker, "_stale", stale)
 
 
+def _unknown_history_not_noticed() -> AbstractContextManager[Any]:
+    return patch.object(histories, "note_unknown", lambda connection, answered: None)
+
+
 def _lost_shards_forgotten() -> AbstractContextManager[Any]:
     return patch.object(DatabaseHistory, "lost", lambda self: ())
 
@@ -702,10 +707,16 @@ BUGS: dict[str, Bug] = {
     "report waits for device": Bug("a report waits for a device that is silent", _report_waits_for_device, 1, SILENT),
     "change ids ignored": Bug("an outcome counts by its revision alone", _change_ids_ignored, 12, LOSSES),
     "memory by revision": Bug("an agent knows what it wrote by the revision alone", _memory_by_revision, 39, LOSSES),
-    "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, None, LOSSES),
+    "sessions not compared": Bug("a guard takes any session of its epoch", _sessions_not_compared, 341, LOSSES),
     "no history": Bug("nobody is told that commits were lost", _no_history, 41),
     "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 38, LOSSES),
     "lost shards forgotten": Bug("a tenant's shard that was lost stays so", _lost_shards_forgotten, 41),
+    "unknown history not noticed": Bug(
+        "a database that replaced another one removes what it does not know",
+        _unknown_history_not_noticed,
+        None,
+        REPLACED,
+    ),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
     "shared network unused": Bug(
         "a shared network is given up while other projects use it", _shared_network_unused, 1, NETWORKS

@@ -402,9 +402,10 @@ class Chaos:
         self._insist(lambda store: store.operators.set_agent_admin_state(agent_id, True))
 
     def _insist(self, work: Callable[..., Awaitable[object]]) -> None:
-        self.world.loop.create_task(self._until_done(work))
+        self.world.loop.create_task(self.until_done(work))
 
-    async def _until_done(self, work: Callable[..., Awaitable[object]]) -> None:
+    async def until_done(self, work: Callable[..., Awaitable[object]]) -> None:
+        """An operator asks until it is done, or refused."""
         while True:
             try:
                 async with asyncio.timeout(3.0):

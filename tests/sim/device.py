@@ -225,6 +225,8 @@ class Site:
                 stale = stale or error
             else:
                 self.watch.accepted(box.name, self.number, project_id, epoch, process, session_id)
+            if self.watch.protected:
+                self.watch.still_held(box.name, box.holds())
         if stale is not None:
             raise stale
         if self.effects.fault("device answer lost", self.lose):

@@ -23,6 +23,7 @@ from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
 from tests.sim.loop import PROCESS, Stuck
 from tests.sim.pool_clients import PoolClient
+from tests.sim.replacement import GRACE_SECONDS, WAYS, Replacement
 from tests.sim.scenario import Scenario
 from tests.sim.verdict import false_alarms, forget_unknown, judge, undone, unrest
 from tests.sim.watchdog import Watchdog
@@ -44,6 +45,8 @@ NETWORKS = "networks-"
 """A seed that begins so has devices that are attached to networks, of which projects share some."""
 SILENT = "silent-"
 """A seed that begins so has devices that fall silent."""
+REPLACED = "replaced-"
+"""A seed that begins so has a database that is replaced by another one; its number says by which."""
 SILENT_PER_BIGIP = 5
 """Every one of so many of those runs with the BIG-IP driver."""
 SEEDS_PER_PAGES = 4
@@ -92,6 +95,9 @@ def scenario_of(seed: str) -> Scenario:
         scenario.lose_commits()
     if seed.startswith(SILENT):
         scenario.silence()
+    if seed.startswith(REPLACED):
+        number = int(seed.removeprefix(REPLACED))
+        scenario.replace_database(WAYS[number % len(WAYS)], GRACE_SECONDS)
     number = seed.removeprefix(LOSSES)
     if number.isdigit() and int(number) % SEEDS_PER_PAGES == SEEDS_PER_PAGES - 1:
         scenario.assignments_per_call = 1
@@ -157,6 +163,9 @@ async def life_of(world: World, kind: type[Client]) -> None:
     await asyncio.sleep(2.0)
     chaos.noise()
     load = [asyncio.ensure_future(client.run(scenario.writes, until)) for client in clients]
+    replacement = Replacement(world, chaos, scenario.replaced) if scenario.replaced else None
+    if replacement is not None:
+        load.append(asyncio.ensure_future(replacement.run(until)))
     faults = asyncio.ensure_future(chaos.run(until))
     watchdog = asyncio.ensure_future(Watchdog(world).run())
     while world.loop.now < until:
@@ -165,6 +174,9 @@ async def life_of(world: World, kind: type[Client]) -> None:
     await faults
     chaos.end()
     await asyncio.gather(*load)
+    if replacement is not None:
+        await replacement.settle()
+        clients += replacement.clients
     await come_to_rest(world, chaos)
     for what in false_alarms(world):
         world.watch.violation(what)

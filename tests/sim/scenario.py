@@ -94,6 +94,9 @@ class Scenario:
         """Shards of a page of the assignments."""
         self.networks = False
         """Devices are attached to networks, of which projects share some."""
+        self.replaced = ""
+        """Way in which the database is replaced by another one; empty: it is not."""
+        self.orphan_grace_seconds = 0.2
         self.probed = False
         """Devices are probed each second, and may fall silent."""
         self.client_pause_seconds = 1.5
@@ -110,6 +113,12 @@ class Scenario:
         self.slow_device = 0.1
         self.loss_after_seconds, self.loss_seconds = 12.0, (0.5, 1.5)
         self.session_ttl_seconds, self.keepalive_seconds = 9.0, 3.0
+
+    def replace_database(self, way: str, grace_seconds: float) -> None:
+        """Another database, while devices keep what they hold."""
+        self.kinds = [kind for kind in self.kinds if kind not in DRIFT | {LOSS, "agent deleted"}]
+        self.tenant_limits = {}
+        self.replaced, self.orphan_grace_seconds = way, grace_seconds
 
     def silence(self) -> None:
         """Devices that fall silent, among a few other faults."""
@@ -137,7 +146,7 @@ class Scenario:
             homes_interval_seconds=2.0,
             settle_seconds=3.0,
             stop_timeout_seconds=2.0,
-            orphan_grace_seconds=0.2,
+            orphan_grace_seconds=self.orphan_grace_seconds,
             orphans_per_answer=1000,
         )
 

@@ -128,7 +128,7 @@ def false_alarms(world: World) -> Iterable[str]:
     """What was called absent in a run in which no device lost anything and nobody touched one, nor could come back with
     less than another one that went away meanwhile."""
     kinds = set(world.scenario.kinds)
-    if world.scenario.driver != Site.driver or LOSSES & kinds:
+    if world.scenario.driver != Site.driver or world.scenario.replaced or LOSSES & kinds:
         return
     if "device reboot" in kinds and any(boxes > 1 for boxes in world.scenario.boxes):
         return
@@ -150,10 +150,13 @@ def missing(world: World) -> Iterable[str]:
 
 
 def _unknown(world: World, number: int) -> list[str]:
-    """Tenants whose shard was lost together with the only process that knew of it: nobody can know of them any more."""
+    """Tenants whose shard was lost together with the only process that knew of it: nobody can know of them any more.
+    After another database took the place of this one, all tenants without a shard: their partitions are orphans."""
     if not world.server.losses:
         return []
     known = {project for (project,) in world.server.look("SELECT project_id FROM shard WHERE group_number = ?", number)}
+    if world.scenario.replaced:
+        return sorted({id_ for box in world.sites[number].boxes for id_ in box.memory.partitions} - known)
     return [
         project
         for (group, project), process in world.watch.writers.items()

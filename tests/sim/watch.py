@@ -91,6 +91,8 @@ class Watch:
         """Agents that an epoch of a tenant's shard ever belonged to, in whatever history."""
         self.writers: dict[tuple[int, str], Any] = {}
         """The process that wrote last to a tenant's partition."""
+        self.protected: dict[str, set[str]] = {}
+        """By device: load balancers that must stay on it, because the database may be the wrong one."""
         self._pending: list[tuple[str, str, str | None, str | None]] = []
 
     def violation(self, text: str) -> None:
@@ -111,6 +113,13 @@ class Watch:
         """The database is again as it was then."""
         self._loses = True
         vars(self).update(copy)
+
+    def replaced(self, copy: Mapping[str, Any], rename: Callable[[str], str]) -> None:
+        """Another database took its place. ``copy``: of this one, which with other names is the other one; empty: the
+        other one is."""
+        for values in (self._applied, self._applied_changes, self._let_go):
+            values.update(_renamed(values, rename))
+        self.lost({name: _renamed(copy.get(name, type(vars(self)[name])()), rename) for name in OF_THE_DATABASE})
 
     def begin(self) -> None:
         """A transaction begins; what it says counts when it commits."""
@@ -279,6 +288,14 @@ class Watch:
             self.violation(f"revision {revision} of {load_balancer_id} was applied after {newest}")
         self._given[key] = max(newest, revision)
 
+    def still_held(self, box: str, held: Mapping[str, Any]) -> None:
+        """A device holds these load balancers after a write."""
+        for gone in sorted(self.protected.get(box, set()) - held.keys()):
+            self.protected[box].discard(gone)
+            self.violation(
+                f"{gone} was removed from {box} by a database that does not know it, and nobody accepted that"
+            )
+
     def contents_lost(self, group_number: int, project_ids: Iterable[str]) -> None:
         """Devices lost what they held of these tenants: utilization is measured, so the group seems emptier now."""
         for project_id in project_ids:
@@ -294,3 +311,19 @@ class Watch:
         """Somebody moved a guard by hand."""
         self._guards.pop((box, project_id), None)
         self._epochs[box, project_id] = epoch
+
+
+def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
+    """The value with every string in it renamed."""
+    match value:
+        case str():
+            return rename(value)
+        case dict():
+            return {_renamed(key, rename): _renamed(each, rename) for key, each in value.items()}
+        case set():
+            return {_renamed(each, rename) for each in value}
+        case tuple():
+            items = [_renamed(each, rename) for each in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        case _:
+            return value

@@ -134,7 +134,7 @@ class ReleaseTests(NamedTuple):
 # bugs.py and test files are other tests' own
 _MACHINERY = (
     *("aftermath", "bigip", "broker", "bus", "chaos", "clients", "database", "device", "effects", "loop", "networks"),
-    *("pool_clients", "process", "run", "scenario", "verdict", "watch", "watchdog", "world"),
+    *("pool_clients", "process", "replacement", "run", "scenario", "silence", "verdict", "watch", "watchdog", "world"),
 )
 _SIMULATION = tuple(f"tests/sim/{module}.py" for module in _MACHINERY)
 _CUTS = ("tests/sim/test_every_effect.py", "tests/sim/effects.py", "tests/sim/story.py")
@@ -178,6 +178,8 @@ RELEASE = {
     "sim/test_planted_bugs.py::test_more_": ReleaseTests("a search for seeds, in release runs only", ()),
     "sim/test_loss_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "sim/test_pool_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
+    "sim/test_replaced_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
+    "sim/test_silent_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
     "sim/test_seeds.py::test_more_": ReleaseTests("seeds beyond the budget of each run", _SIMULATION),
 }
 """Files, folders or beginnings of node ids of tests that only ``scripts/test --release`` always runs."""
