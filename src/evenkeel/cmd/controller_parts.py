@@ -109,6 +109,7 @@ def _open_store(conf: cfg.ConfigOpts) -> SqlStore:
             default_quotas=quota_options.default_quotas(conf),
             load_balancer_limits=limit_options.load_balancer_limits(conf),
             orphan_grace_seconds=conf.orphan_grace_time,
+            events_kept=conf.database.events_kept,
             certificate_refresh_seconds=conf.certificates.certificate_refresh,
         ),
     )

@@ -20,5 +20,7 @@ class StoreOptions(Value):
     """Of every load balancer."""
     orphan_grace_seconds: float = 86_400.0
     """How long what devices hold and the database does not know stays there; 0: for ever."""
+    events_kept: int = 10_000
+    """The newest events, which are kept."""
     certificate_refresh_seconds: float = 300.0
     """After which it is looked again at what a reference names."""

@@ -3,13 +3,14 @@
 import asyncio
 
 import pytest
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from evenkeel.core.backoff import Backoff
 from evenkeel.core.errors import Conflict, NetworkUnavailable
 from evenkeel.core.network import DueClaim, PortClaim
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import UNKNOWN
 from evenkeel.store.sql_store import SqlStore
 from tests.store.builders import bare, new_id, vip
 from tests.store.conftest import WITH_GALERA, statements_of
@@ -45,6 +46,16 @@ async def test_a_claim_is_due_once_its_grace_is_over(store: SqlStore) -> None:
     (found,) = await due(store)
     assert (found.claim, found.attempts) == (claim("late"), 1)
     assert 0 <= found.age_seconds < 600
+
+
+async def test_due_claim_waits_while_a_history_is_unknown(store: SqlStore) -> None:
+    await store.claims.claim_vip(claim(), grace_seconds=-1.0)
+    row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0}
+    await store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
+    assert await due(store) == ()
+
+    await store.operators.accept_history("another's")
+    assert [each.claim for each in await due(store)] == [claim()]
 
 
 async def test_a_claim_from_before_the_clock_was_set_back_is_due(store: SqlStore) -> None:

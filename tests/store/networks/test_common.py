@@ -13,8 +13,8 @@ from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId
 from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied
 from evenkeel.core.networks import AddressUse, NetworkType
 from evenkeel.core.service import ServiceDefinition
-from evenkeel.store.ownership.foreign_histories import UNKNOWN
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import UNKNOWN
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
 from tests.store.ownership_world import World, applied, statements, world_fixture
 

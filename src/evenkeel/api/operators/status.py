@@ -6,11 +6,12 @@ from evenkeel.api.answers import Answer, json_answer
 from evenkeel.api.context import Call, Services
 from evenkeel.api.operators import views
 from evenkeel.api.operators.causes import SystemState, problems_of
+from evenkeel.api.operators.countdowns import countdown_texts
 from evenkeel.api.operators.problems import SystemProblem, outages, writable_view
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.core.certificates import ReferenceQuery
-from evenkeel.core.control import OrphanSummary, UnknownHistory
+from evenkeel.core.control import UnknownHistory
 from evenkeel.core.values import Value
 
 ALARM_DAYS = 7
@@ -85,6 +86,7 @@ async def _summary(services: Services) -> StatusView:
     unserved = sum(count.unserved for count in counts)
     load_balancers = await services.operators.summary()
     orphans = await services.operators.orphan_summary()
+    countdowns = await services.operators.countdowns()
     expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
     unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
     halted = [row for row in environments if row.halted_at is not None]
@@ -99,7 +101,7 @@ async def _summary(services: Services) -> StatusView:
         shards=views.ShardCounts(total=sum(count.total for count in counts), unserved=unserved),
         halted=[views.halted_view(row) for row in halted],
         devices=[views.devices_view(row) for row in groups],
-        countdowns=list(_countdowns(orphans)),
+        countdowns=list(countdown_texts(orphans, countdowns, devices_away=bool(groups))),
         problems=[
             *outages(broker, database),
             *_unknown_histories(orphans.unknown_histories),
@@ -130,25 +132,3 @@ def _unknown_histories(unknown: Sequence[UnknownHistory]) -> Iterator[SystemProb
             remedy="if it is the wrong one: stop the controllers and connect them to the right one; if it is the right"
             f" one: evenkeel database accept-history {one.id}",
         )
-
-
-def _countdowns(orphans: OrphanSummary) -> Iterator[str]:
-    for count, seconds, what in (
-        (orphans.load_balancers, orphans.load_balancers_removed_in_seconds, "load balancers"),
-        (orphans.partitions, orphans.partitions_removed_in_seconds, "partitions"),
-    ):
-        if count:
-            when = "none is removed by itself" if seconds is None else f"the first is removed in {_duration(seconds)}"
-            yield f"{count} {what} on devices are not in the database; {when}: evenkeel orphan list"
-
-
-def _duration(seconds: float) -> str:
-    """Hours and minutes, or seconds below a minute."""
-    minutes = int(seconds) // 60
-    return (
-        f"{minutes // 60} h {minutes % 60} min"
-        if minutes >= 60
-        else f"{minutes} min"
-        if minutes
-        else f"{seconds:.0f} s"
-    )

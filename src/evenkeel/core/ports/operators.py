@@ -23,6 +23,7 @@ from evenkeel.core.control import (
     ShardCount,
     ShardOwner,
 )
+from evenkeel.core.countdowns import Countdowns
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork
@@ -75,6 +76,10 @@ class OperatorStore(Protocol):
 
     async def orphan_summary(self) -> OrphanSummary:
         """Counts of what devices hold and the database does not know, and when the first of it goes. One query."""
+        ...
+
+    async def countdowns(self) -> Countdowns:
+        """What the database is about to remove for good. One query."""
         ...
 
     async def accept_history(self, history_id: str) -> History:

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, not_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from evenkeel.core.backoff import Backoff
@@ -20,6 +20,7 @@ from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import is_halted
 from evenkeel.store.writing.due import key_of, take_due
 
 AT_ONCE = 0.0
@@ -32,7 +33,8 @@ def _unheld(table: Table) -> ColumnElement[bool]:
 
 
 def _is_due(table: Table) -> tuple[ColumnElement[bool], ...]:
-    return (_unheld(table), reached(table.c.due_at))
+    # a database that may be the wrong one deletes nobody's port
+    return (_unheld(table), reached(table.c.due_at), not_(is_halted()))
 
 
 class SqlClaims:

@@ -26,6 +26,7 @@ from evenkeel.core.control import (
     ShardCount,
     ShardOwner,
 )
+from evenkeel.core.countdowns import Countdowns
 from evenkeel.core.errors import Conflict
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
@@ -35,6 +36,7 @@ from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks import declared
 from evenkeel.store.operators import agents, environments, moves, overview, plans, reads, references, subnets
+from evenkeel.store.operators.countdowns import read_countdowns
 from evenkeel.store.operators.counts import shared_counts, summary_of
 from evenkeel.store.operators.enhanced_services import read_enhanced_services
 from evenkeel.store.options import StoreOptions
@@ -225,6 +227,10 @@ class SqlOperators:
     async def orphan_summary(self) -> OrphanSummary:
         grace_seconds = self._options.orphan_grace_seconds
         return await self._db.read(lambda connection: read_orphan_summary(connection, grace_seconds))
+
+    async def countdowns(self) -> Countdowns:
+        kept = self._options.events_kept
+        return await self._db.read(lambda connection: read_countdowns(connection, kept))
 
     async def accept_history(self, history_id: str) -> History:
         def accept(connection: Connection) -> History:

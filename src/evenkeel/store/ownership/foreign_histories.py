@@ -10,7 +10,7 @@ unknown history by its id.
 from collections.abc import Sequence
 from typing import Protocol
 
-from sqlalchemy import ColumnElement, Connection, exists, func, select, update
+from sqlalchemy import Connection, func, select, update
 
 from evenkeel.core.control import UnknownHistory
 from evenkeel.core.errors import NotFound
@@ -20,13 +20,12 @@ from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import UNKNOWN
 from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import record_event
 
 FORMER = "former"
 """This database had the history."""
-UNKNOWN = "unknown"
-"""Another database had it, and no operator has accepted that."""
 ACCEPTED = "accepted"
 """Another database had it, and an operator says that this database is the right one."""
 
@@ -85,16 +84,6 @@ def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) 
                 f" older copy; nothing is removed from devices until evenkeel database accept-history {id_}",
                 agent_id=agent_id,
             )
-
-
-def is_halted() -> ColumnElement[bool]:
-    """SQL expression: an unknown history is not accepted yet, so nothing may be removed from devices."""
-    return exists(select(_other.c.id).where(_other.c.kind == UNKNOWN))
-
-
-def halts_removal(connection: Connection) -> bool:
-    """True while an unknown history is not accepted yet. One query."""
-    return bool(connection.scalar(select(is_halted())))
 
 
 def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:

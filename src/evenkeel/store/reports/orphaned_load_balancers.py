@@ -16,10 +16,10 @@ from evenkeel.core.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, upsert
-from evenkeel.store.ownership.foreign_histories import halts_removal
 from evenkeel.store.ownership.histories import date_back
 from evenkeel.store.ownership.services import check_owner
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import halts_removal
 from evenkeel.store.reports.orphaned_networks import PAUSE_SECONDS, judge_networks
 from evenkeel.store.reports.orphans import SEEN_SECONDS
 from evenkeel.store.writing.acts import record_act

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, select
 
 from evenkeel.core.messages import ORPHANS_PER_CALL, JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.in_list import in_list
-from evenkeel.store.ownership.foreign_histories import halts_removal
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import halts_removal
 
 PAUSE_SECONDS = 60.0
 """Interval between two questions about orphans, while some are being removed or removals are halted."""

@@ -13,9 +13,9 @@ from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership import histories
-from evenkeel.store.ownership.foreign_histories import is_halted
 from evenkeel.store.ownership.sql import tell_agents
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import is_halted
 from evenkeel.store.reports.orphaned_load_balancers import note_partition
 from evenkeel.store.reports.orphans import SEEN_SECONDS
 from evenkeel.store.writing.events import record_event

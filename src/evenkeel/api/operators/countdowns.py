@@ -1,0 +1,49 @@
+"""Texts about what is going to be removed for good, for the status of the whole system."""
+
+from collections.abc import Iterator
+
+from evenkeel.core.control import OrphanSummary
+from evenkeel.core.countdowns import Countdowns
+
+
+def countdown_texts(orphans: OrphanSummary, others: Countdowns, *, devices_away: bool) -> Iterator[str]:
+    """One text for each kind of removal, with the time that is left and the command that lists what goes.
+    ``devices_away``: some are out of reach."""
+    for count, seconds, what in (
+        (orphans.load_balancers, orphans.load_balancers_removed_in_seconds, "load balancers"),
+        (orphans.partitions, orphans.partitions_removed_in_seconds, "partitions"),
+    ):
+        if count:
+            when = "none is removed by itself" if seconds is None else f"the first is removed in {duration(seconds)}"
+            yield f"{count} {what} on devices are not in the database; {when}: evenkeel orphan list"
+    yield from _ports(others)
+    if others.events and others.events >= others.events_kept:
+        age = duration(others.oldest_event_seconds)
+        yield f"each new event removes the oldest of {others.events_kept}, which is {age} old: evenkeel events"
+    if devices_away and others.forgotten and others.forgotten_in_seconds is not None:
+        yield (
+            f"{others.forgotten} deleted load balancers are forgotten within a day, the first in"
+            f" {duration(others.forgotten_in_seconds)}: on a device that is away until then it is an orphan"
+        )
+
+
+def _ports(others: Countdowns) -> Iterator[str]:
+    if others.ports:
+        seconds = others.ports_deleted_in_seconds
+        when = (
+            "none is deleted while a history is unknown"
+            if seconds is None
+            else f"the first is deleted in {duration(seconds)}"
+        )
+        command = f"openstack port list --device-id {others.port_device_id}"
+        yield f"{others.ports} ports at the network service are used by nothing; {when}: {command}"
+
+
+def duration(seconds: float) -> str:
+    """Days and hours, hours and minutes, minutes, or seconds below a minute."""
+    minutes = int(seconds) // 60
+    if minutes >= 48 * 60:
+        return f"{minutes // (24 * 60)} d {minutes // 60 % 24} h"
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min" if minutes else f"{seconds:.0f} s"
