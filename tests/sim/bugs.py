@@ -725,7 +725,7 @@ BUGS: dict[str, Bug] = {
         "a former owner of the common shard changes shared networks", _common_guard_not_checked, 33, NETWORKS
     ),
     "shared networks kept": Bug("shared networks stay after their last user", _shared_networks_kept, 6, NETWORKS),
-    "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, None),
+    "late definition applied": Bug("an older definition of a late hint is applied", _late_definition_applied, 254),
 }
 
 

@@ -230,7 +230,7 @@ class SqlOperators:
 
     async def countdowns(self) -> Countdowns:
         kept = self._options.events_kept
-        return await self._db.read(lambda connection: read_countdowns(connection, kept))
+        return await self._db.query(lambda connection: read_countdowns(connection, kept))
 
     async def accept_history(self, history_id: str) -> History:
         def accept(connection: Connection) -> History:
