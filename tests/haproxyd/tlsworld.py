@@ -25,12 +25,16 @@ def rsa_key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(65537, 2048)
 
 
-def certificate(name: str, *names: str, serial: int = 1, key: Key | None = None, ca: bool = False) -> str:
-    """Signed by itself, for these names, with its key; PEM. The key is the planted one unless another is given."""
+def certificate(
+    name: str, *names: str, serial: int = 1, key: Key | None = None, ca: bool = False, issuer: str | None = None
+) -> str:
+    """A certificate for these names, with its key; PEM. ``key``: the planted one unless another is given. ``issuer``:
+    PEM of an authority with the same key; without it the certificate is signed by itself."""
     key = key or planted_key()
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    signer = x509.load_pem_x509_certificate(issuer.encode()).subject if issuer else subject
     now = datetime.datetime.now(datetime.UTC)
-    builder = x509.CertificateBuilder(subject, subject, key.public_key(), serial, now - _DAY, now + 30 * _DAY)
+    builder = x509.CertificateBuilder(signer, subject, key.public_key(), serial, now - _DAY, now + 30 * _DAY)
     builder = builder.add_extension(x509.SubjectAlternativeName(map(x509.DNSName, (name, *names))), critical=False)
     builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
     private = key.private_bytes(

@@ -208,11 +208,12 @@ async def test_authorities_and_revocation_lists_of_clients_change_and_connection
     how = await how_authorities_change()
     nobody = revocation_list(mine)
     await site.put("p", wanted(mine, nobody))
-    client = as_client(tmp_path, mine)
+    # not the authority's own certificate: OpenSSL 3.6 looks for no trusted certificate in a list
+    client = as_client(tmp_path, certificate("client.test", serial=5, issuer=mine))
     assert (await shown(vip), await shown(vip, context=client)) == (None, ("a.test", 1))
     async with TlsClient(vip, context=client) as kept:
         assert await kept.get() == "a"
-        assert await changed(site, wanted(mine, revocation_list(mine, 1, number=2))) == how
+        assert await changed(site, wanted(mine, revocation_list(mine, 5, number=2))) == how
         assert await shown(vip, context=client) is None
         assert await changed(site, wanted(mine, nobody)) == how
         assert await shown(vip, context=client) == ("a.test", 1)
@@ -239,20 +240,23 @@ async def test_what_is_shown_to_members_and_believed_of_them_changes(site: World
         target = wire.BackendServer(name="in", address=inner, port=VIP_PORT, arguments=words)
         return load_balancer("out", outer, target, files=files, backend_lines=("http-reuse never",))
 
-    async def through() -> str | None:
+    async def through() -> str:
+        """Status of an answer; ``refused`` if the two HAProxys do not accept each other. Some versions count that as a
+        connection that failed, others as one without an answer."""
         reader, writer = await asyncio.open_connection(outer, VIP_PORT)
         writer.write(b"GET / HTTP/1.0\r\n\r\n")
         answer = (await reader.read()).decode()
         writer.close()
-        return answer.split()[1]
+        status = answer.split()[1]
+        return "refused" if status in ("502", "503") else status
 
     unknown = certificate("unknown.test", ca=True)
     await site.put("p", behind(old), before(old, old))
     assert await through() == "200"
-    for out, status in ((before(unknown, old), "503"), (before(old, old), "200")):
+    for out, status in ((before(unknown, old), "refused"), (before(old, old), "200")):
         assert (await changed(site, out), await through()) == ("runtime", status)
     how = await how_authorities_change()
-    assert (await changed(site, before(old, unknown)), await through()) == (how, "503")
+    assert (await changed(site, before(old, unknown)), await through()) == (how, "refused")
     assert await changed(site, before(old, new), behind(new)) == how
     assert await through() == "200"
 
