@@ -712,10 +712,7 @@ BUGS: dict[str, Bug] = {
     "equal epoch not raised": Bug("an owner whose epoch was given twice waits", _equal_epoch_not_raised, 38, LOSSES),
     "lost shards forgotten": Bug("a tenant's shard that was lost stays so", _lost_shards_forgotten, 41),
     "unknown history not noticed": Bug(
-        "a database that replaced another one removes what it does not know",
-        _unknown_history_not_noticed,
-        None,
-        REPLACED,
+        "a replaced database removes what it does not know", _unknown_history_not_noticed, 1, REPLACED
     ),
     "undrain not stored": Bug("an operator's undrain is acknowledged and lost", _undrain_not_stored, 1),
     "shared network unused": Bug(
