@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from evenkeel.core.errors import NotFound, SessionLost
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import JudgeOrphans, OrphanVerdict
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import UNKNOWN
 from evenkeel.store.reports.orphaned_load_balancers import PAUSE_SECONDS
 from tests.store.ownership_world import World, world_fixture
 
@@ -97,3 +98,16 @@ async def test_an_operator_has_one_removed_at_once(world: World) -> None:
     (owner,) = await world.store.operators.remove_orphan(LoadBalancerId("x1"))
     assert owner.shard_id == (await world.shard_of("p1")).id
     assert (await asked(world, "x1", "x2")).remove == ("x1",)
+
+
+async def test_deleted_one_stays_while_a_history_is_unknown_and_is_asked_about_again(world: World) -> None:
+    await world.agent("a1")
+    await world.placed()
+    removed = insert(schema.removed_load_balancer).values(id="gone", removed_at=db_now())
+    unknown = insert(schema.other_history).values(id="another's", kind=UNKNOWN, noted_at=1.0, agent_id="a1")
+    for statement in (removed, unknown):
+        await world.store.database.write(lambda connection, statement=statement: connection.execute(statement))  # type: ignore[misc]
+    halted = await asked(world, "gone")
+    assert (halted.remove, halted.kept, halted.again_seconds) == ((), {"gone": None}, PAUSE_SECONDS)
+    await world.store.operators.accept_history("another's")
+    assert (await asked(world, "gone")).remove == ("gone",)

@@ -60,16 +60,19 @@ def judge(connection: Connection, call: JudgeOrphans, *, grace_seconds: float, l
     }
     deleted = set(connection.scalars(select(_removed.c.id).where(in_list(_removed.c.id, found))))
     elsewhere = {one for one, shard_id in known.items() if shard_id not in (None, call.shard_id)}
-    halted = halts_removal(connection)
-    remove = [] if halted else [one for one in found if one in elsewhere or (one in deleted and one not in known)]
+    let_go = [one for one in found if one in elsewhere or (one in deleted and one not in known)]
     unknown = [one for one in found if one not in known and one not in deleted]
+    halted = halts_removal(connection)
     # a database that is not the one that the agents knew removes only what an operator names
     orphans = _Orphans(connection, call.shard_id, unknown, 0.0 if halted else grace_seconds)
-    remove += orphans.take_due(limit)
+    remove = orphans.take_due(limit)
     orphans.record(environment=place.environment, agent_id=call.agent_id)
-    # while removals are halted the agent asks often, so that they go on soon after an operator has accepted the history
-    again_seconds = PAUSE_SECONDS if halted and orphans.kept() else orphans.again_seconds()
-    return OrphanVerdict(remove=tuple(remove), kept=orphans.kept(), again_seconds=again_seconds)
+    kept = orphans.kept()
+    if not halted:
+        return OrphanVerdict(remove=(*let_go, *remove), kept=kept, again_seconds=orphans.again_seconds())
+    kept |= dict.fromkeys(let_go)
+    # the agent asks often, so that they go soon after an operator has accepted the history
+    return OrphanVerdict(remove=tuple(remove), kept=kept, again_seconds=PAUSE_SECONDS if kept else None)
 
 
 class _Orphans:
