@@ -81,7 +81,8 @@ class Traffic:
                 connection.close()
                 connection = None
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), self._pause_seconds)
+                async with asyncio.timeout(self._pause_seconds):
+                    await self._stopping.wait()
         if connection is not None:
             connection.close()
 

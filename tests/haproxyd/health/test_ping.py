@@ -1,6 +1,7 @@
 """ICMP checks: the rule, the telling, and real echoes."""
 
 import asyncio
+import contextlib
 import errno
 import os
 import resource
@@ -162,6 +163,62 @@ async def test_a_server_that_is_gone_or_in_maintenance_is_pinged_no_more(quick: 
     reported = len(keeper.cli.said)
     keeper.hold()
     await eventually(lambda: len(keeper.cli.said) > reported)  # out of maintenance HAProxy takes it for up
+    await checks.close()
+
+
+async def test_check_that_does_not_end_holds_up_no_other(quick: None) -> None:
+    stubborn, other = FakeKeeper("stubborn"), FakeKeeper("other")
+    stubborn.hold()
+    ended, begun = asyncio.Event(), asyncio.Event()
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        if not begun.is_set():
+            begun.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await ended.wait()
+            await ended.wait()
+        return True
+
+    async with checking(send, stubborn, other) as checks:
+        await begun.wait()
+        stubborn.hold(ping=None)
+        other.hold()
+        await eventually(lambda: checks.is_pinged("other", "b", "s"))
+        ended.set()
+
+
+async def test_check_that_failed_is_begun_again(quick: None) -> None:
+    keeper = FakeKeeper()
+    keeper.hold()
+    failures = iter([OSError("unexpected"), RuntimeError("unexpected")])
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        for failure in failures:
+            raise failure
+        return True
+
+    async with checking(send, keeper) as checks:
+        await eventually(lambda: checks.is_pinged("p", "b", "s"))
+
+
+async def test_partitions_that_can_not_be_read_end_no_checks(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper = FakeKeeper()
+    partitions = ObservedPartitions(keeper)
+    failures = iter([RuntimeError("unexpected")])
+
+    def names() -> tuple[str, ...]:
+        for failure in failures:
+            raise failure
+        return (keeper.name,)
+
+    async def send(address: str, timeout_seconds: float) -> bool:
+        return True
+
+    monkeypatch.setattr(partitions, "names", names)
+    checks = PingChecks(partitions, send)
+    checks.start()
+    keeper.hold()
+    await eventually(lambda: checks.is_pinged("p", "b", "s"))
     await checks.close()
 
 

@@ -196,7 +196,8 @@ async def _version_text(path: Path) -> str:
     except OSError as error:
         raise BinaryUnusable(f"haproxy = {path}: {error.strerror}") from error
     try:
-        output, _ = await asyncio.wait_for(process.communicate(), VERSION_TIMEOUT_SECONDS)
+        async with asyncio.timeout(VERSION_TIMEOUT_SECONDS):
+            output, _ = await process.communicate()
     except TimeoutError as error:
         raise BinaryUnusable(f"haproxy = {path}: no answer to -v in {VERSION_TIMEOUT_SECONDS:.0f} s") from error
     finally:

@@ -26,7 +26,8 @@ async def _exits(pidfd: int) -> bool:
     exited = asyncio.Event()
     loop.add_reader(pidfd, exited.set)
     try:
-        await asyncio.wait_for(exited.wait(), STOP_TIMEOUT_SECONDS)
+        async with asyncio.timeout(STOP_TIMEOUT_SECONDS):
+            await exited.wait()
     except TimeoutError:
         return False
     finally:

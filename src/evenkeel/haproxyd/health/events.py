@@ -58,7 +58,8 @@ class EventRing:
         request."""
         if number == self._newest and wait_seconds > 0:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._arrived.wait(), wait_seconds)
+                async with asyncio.timeout(wait_seconds):
+                    await self._arrived.wait()
         return self._now_after(number)
 
     def _now_after(self, number: int) -> wire.DaemonEvents:

@@ -70,6 +70,8 @@ class PingChecks:
         self._partitions = partitions
         self._send = send or IcmpPing()
         self._checks: dict[PingTarget, asyncio.Task[None]] = {}
+        self._ending: dict[asyncio.Task[None], ServerOf] = {}
+        """Checks that were cancelled, and may still have a command under way."""
         self._with_result: set[ServerOf] = set()
         self._permitted = True
         """Whether the host allows ICMP sockets, as far as is known."""
@@ -89,7 +91,8 @@ class PingChecks:
 
     async def close(self) -> None:
         """Stop the checks; HAProxy keeps the last results."""
-        tasks = [*self._checks.values(), *self._lifting.values(), *([self._loop_task] if self._loop_task else [])]
+        loop = [self._loop_task] if self._loop_task else []
+        tasks = [*self._checks.values(), *self._ending, *self._lifting.values(), *loop]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -101,23 +104,36 @@ class PingChecks:
         return key in self._with_result or key in self._set_down
 
     async def _run(self) -> None:
-        known = await self._known_states()
-        self._set_down = {key for key, (_, up) in known.items() if not up}
+        known: Mapping[ServerOf, ReportedState] | None = None
         while True:
-            wanted = set(self._targets())
-            ended = [self._checks.pop(target) for target in self._checks.keys() - wanted]
-            for task in ended:
-                task.cancel()
-            await asyncio.gather(*ended, return_exceptions=True)  # no command of theirs follows that of a lift
-            pinged = {target.key for target in wanted}
-            self._with_result &= pinged
-            self._lift(self._set_down - pinged)
-            for target in wanted - self._checks.keys():
-                self._checks[target] = asyncio.create_task(self._check(target, known.get(target.key)))
-            for name in self._slots_of.keys() - {target.partition for target in wanted}:
-                del self._slots_of[name]
-            known = {}
+            try:
+                if known is None:
+                    known = await self._known_states()
+                    self._set_down = {key for key, (_, up) in known.items() if not up}
+                self._adapt(known)
+                known = {}
+            except Exception:  # an error of one partition must not end the checks of all
+                log.exception("ping checks failed; retrying")
             await asyncio.sleep(POLL_SECONDS)
+
+    def _adapt(self, known: Mapping[ServerOf, ReportedState]) -> None:
+        """Begin and end checks, so that those of all servers to be pinged run. It waits for none to end."""
+        wanted = set(self._targets())
+        for target in self._checks.keys() - wanted:
+            task = self._checks.pop(target)
+            task.cancel()
+            self._ending[task] = target.key
+        self._ending = {task: key for task, key in self._ending.items() if not task.done()}
+        pinged = {target.key for target in wanted}
+        self._with_result &= pinged
+        # no command of a check may follow that of a lift
+        self._lift(self._set_down - pinged - set(self._ending.values()))
+        for target in [target for target, task in self._checks.items() if task.done()]:
+            self._log_failed(target, self._checks.pop(target))
+        for target in wanted - self._checks.keys():
+            self._checks[target] = asyncio.create_task(self._check(target, known.get(target.key)))
+        for name in self._slots_of.keys() - {target.partition for target in wanted}:
+            del self._slots_of[name]
 
     async def _known_states(self) -> dict[ServerOf, ReportedState]:
         """The health that an earlier daemon set in the HAProxys."""
@@ -201,10 +217,23 @@ class PingChecks:
         return None
 
     def _log_impossible(self, reason: str) -> None:
-        now = time.monotonic()
-        if now - self._logged_at_seconds >= LOG_EVERY_SECONDS:
-            self._logged_at_seconds = now
+        if self._may_log():
             log.error("icmp checks are not possible", reason=reason)
+
+    def _log_failed(self, target: PingTarget, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and self._may_log():
+            server = f"{target.backend}/{target.server}"
+            log.error(
+                "icmp check failed; retrying", partition=target.partition, server=server, exc_info=task.exception()
+            )
+
+    def _may_log(self) -> bool:
+        """Whether no trouble was logged within :data:`LOG_EVERY_SECONDS`: what fails is retried many times."""
+        now = time.monotonic()
+        if now - self._logged_at_seconds < LOG_EVERY_SECONDS:
+            return False
+        self._logged_at_seconds = now
+        return True
 
     async def _report(self, target: PingTarget, up: bool, reported: ReportedState | None) -> ReportedState | None:
         """Set the server's health in the worker, unless it is set already. Returns the worker's state; None: not

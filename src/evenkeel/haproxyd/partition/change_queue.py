@@ -107,6 +107,7 @@ class ApplyPass:
     async def wait_until_ended(self, limit_seconds: float) -> None:
         """Raises :class:`PartitionBusy` if that takes longer than ``limit_seconds``."""
         try:
-            await asyncio.wait_for(self._ended.wait(), limit_seconds)
+            async with asyncio.timeout(limit_seconds):
+                await self._ended.wait()
         except TimeoutError as error:
             raise PartitionBusy("a change of an older owner is still under way; try again later") from error

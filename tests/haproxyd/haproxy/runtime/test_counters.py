@@ -83,6 +83,16 @@ async def test_a_crash_loses_only_what_was_counted_since_the_last_look(tmp_path:
     assert await total(counters, haproxy) == 6
 
 
+async def test_worker_that_dies_after_its_answer_is_counted(
+    tmp_path: Path, haproxy: FakeHaproxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counters = PartitionCounters("p", tmp_path)
+    keys = iter(["100-1"])
+    monkeypatch.setattr(module, "worker_key", lambda pid: next(keys, f"{pid}-gone"))
+    haproxy.serve(5)
+    assert await total(counters, haproxy) == 5
+
+
 async def test_a_daemon_that_was_killed_goes_on_counting(tmp_path: Path, haproxy: FakeHaproxy) -> None:
     first = PartitionCounters("p", tmp_path)
     haproxy.serve(5)

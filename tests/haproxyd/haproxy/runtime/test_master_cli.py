@@ -125,3 +125,32 @@ async def test_commands_wait_while_the_master_reloads(tmp_path):
             assert await cli.ask("reload") == "fine\n"
             assert not asked.done()
         assert await asked == "fine\n"
+
+
+@pytest.mark.parametrize("turns", range(12))
+async def test_cancelled_command_ends_at_whatever_turn_of_the_event_loop(tmp_path, turns):
+    never = asyncio.Event()
+
+    async def serve(reader, writer):
+        await never.wait()
+        writer.close()
+
+    async def ask_again_and_again(cli):
+        with contextlib.suppress(HaproxyDown):
+            await cli.command("show info")
+        await never.wait()
+
+    server = await asyncio.start_unix_server(serve, tmp_path / "m")
+    try:
+        cli = MasterCli(tmp_path / "m", timeout_seconds=20, answer_bytes_max=1000)
+        asking = asyncio.create_task(ask_again_and_again(cli))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        asking.cancel()
+        async with asyncio.timeout(5):
+            await asyncio.wait([asking])
+        assert asking.cancelled()
+    finally:
+        never.set()
+        server.close()
+        await server.wait_closed()

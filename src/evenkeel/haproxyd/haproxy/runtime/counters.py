@@ -183,8 +183,7 @@ class PartitionCounters:
     async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
         """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
-            await self._ask(cli, pid)
-            current = worker_key(pid)
+            current = await self._ask(cli, pid)
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
             await asyncio.gather(*(self._ask_leaving(cli, worker) for worker in leaving))
             self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
@@ -207,8 +206,12 @@ class PartitionCounters:
         await asyncio.gather(*followed, return_exceptions=True)
         await self._save()
 
-    async def _ask(self, cli: WorkerCli, pid: int) -> None:
-        self._totals.seen(worker_key(pid), frontend_counts(await cli.of_worker(pid, FRONTENDS)))
+    async def _ask(self, cli: WorkerCli, pid: int) -> str:
+        """Record a worker's counts; its key, which nobody can tell any more once the process has ended. Raises
+        :class:`HaproxyDown`."""
+        worker = worker_key(pid)
+        self._totals.seen(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
+        return worker
 
     async def _ask_leaving(self, cli: WorkerCli, worker: str) -> None:
         pid = int(worker.partition("-")[0])

@@ -72,7 +72,8 @@ class MasterCli:
         self._open.clear()
         try:
             with contextlib.suppress(TimeoutError):  # such a command has timed out anyway
-                await asyncio.wait_for(self._idle.wait(), self._timeout_seconds)
+                async with asyncio.timeout(self._timeout_seconds):
+                    await self._idle.wait()
             yield
         finally:
             self._open.set()
@@ -85,7 +86,8 @@ class MasterCli:
     async def _when_open(self) -> AsyncIterator[None]:
         """Wait while another caller has it :meth:`exclusive`. Raises :class:`HaproxyDown`."""
         try:
-            await asyncio.wait_for(self._open.wait(), self._timeout_seconds)
+            async with asyncio.timeout(self._timeout_seconds):
+                await self._open.wait()
         except TimeoutError as error:
             raise HaproxyDown("HAProxy is being reloaded") from error
         self._under_way += 1
