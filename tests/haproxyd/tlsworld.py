@@ -15,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from evenkeel.haproxyd import wire
 from tests.canary import planted_key
 from tests.haproxyd.world import VIP_PORT, Member, load_balancer
+from tests.key_managers.authority import key_usage
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 _DAY = datetime.timedelta(days=1)
@@ -37,6 +38,10 @@ def certificate(
     builder = x509.CertificateBuilder(signer, subject, key.public_key(), serial, now - _DAY, now + 30 * _DAY)
     builder = builder.add_extension(x509.SubjectAlternativeName(map(x509.DNSName, (name, *names))), critical=False)
     builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+    identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    builder = builder.add_extension(identifier, critical=False)
+    if ca:
+        builder = builder.add_extension(key_usage(key_cert_sign=True, crl_sign=True, digital_signature=True), True)
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -51,10 +51,13 @@ class Issued:
         )
         if ca is not None:
             builder = builder.add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        if usage is None and ca:
+            usage = key_usage(key_cert_sign=True, crl_sign=True)
         if usage is not None:
             builder = builder.add_extension(usage, critical=True)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(list(map(x509.DNSName, names))), critical=False)
+        builder = _strict(builder, key, issuer)
         signer = issuer.key if issuer else key
         self.certificate = builder.sign(signer, digest_for(signer))
         self.name = name
@@ -87,6 +90,13 @@ class Issued:
         return pkcs12.serialize_key_and_certificates(
             b"one", self.key, self.certificate, certificates or None, encryption(passphrase)
         )
+
+
+def _strict(builder: x509.CertificateBuilder, key: Key, issuer: Issued | None) -> x509.CertificateBuilder:
+    """With the identifiers of keys that strict verification asks for."""
+    by_key = x509.AuthorityKeyIdentifier.from_issuer_public_key((issuer.key if issuer else key).public_key())
+    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    return builder.add_extension(by_key, critical=False)
 
 
 def encryption(passphrase: bytes | None) -> KeySerializationEncryption:
