@@ -93,6 +93,7 @@ async def names_first(scene: Scene, kind: str) -> bool:
 async def test_outage_without_a_lost_connection_is_the_first_problem_and_no_agent_is_blamed(
     scene: Scene, own_rabbitmq: RabbitMQ, postgresql_database: str
 ) -> None:
+    await eventually(lambda: _knows_certificates(scene), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
     own_rabbitmq.evaluate(f"{WATERMARK}(0.0001)")
     await eventually(lambda: names_first(scene, BROKER), within_seconds=LIMIT_SECONDS, every_seconds=0.2)
     assert "blocks publishers" in (await scene.problems())[0]["text"]
@@ -110,6 +111,12 @@ async def test_outage_without_a_lost_connection_is_the_first_problem_and_no_agen
     assert await scene.metric("controller", "evenkeel_database_writable") == 0
     await set_read_only(postgresql_database, "off")
     await eventually(scene.is_well, within_seconds=LIMIT_SECONDS, every_seconds=0.2)
+
+
+async def _knows_certificates(scene: Scene) -> bool:
+    """Agents report until when the certificates of their devices are valid."""
+    (agent,) = (await scene.cluster.ask("/agents"))["agents"]
+    return all(device["certificate_ends_at"] for device in agent["devices"])
 
 
 async def _is_unready(scene: Scene, kind: str) -> bool:

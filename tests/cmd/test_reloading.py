@@ -104,3 +104,27 @@ async def test_an_agent_takes_its_devices_credentials_from_the_file_again(tmp_pa
     assert "icontrol_password_file" in str(logs[0]["reason"])
     assert {each.icontrol._options.password for each in device._devices} == {"second"}
     await device.close()
+
+
+def test_changed_file_is_taken_without_a_signal_and_a_bad_one_when_it_is_good_again(tmp_path: Path) -> None:
+    process = Reloaded(tmp_path)
+    authority = tmp_path / "ca.pem"
+    authority.write_text("one")
+    process.file.write_text(f"{TEXT}ca_file = {authority}\n")
+    conf = load("test", ["--config-file", str(process.file)], groups=AGENT)
+    taken: list[str] = []
+
+    def take(changed: cfg.ConfigOpts) -> None:
+        content = Path(changed.bigip.ca_file).read_text()
+        if content == "bad":
+            raise ValueError("bigip.ca_file: bad")
+        taken.append(content)
+
+    reloading = Reloading("test", [], AGENT, conf, {("bigip.ca_file",): take})
+    with capture_logs() as logs:
+        for content in ("bad", "bad", "three", "three"):
+            if authority.read_text() != content:
+                authority.write_text(content)
+            reloading.refresh()
+    assert taken == ["three"]
+    assert [entry["event"] for entry in logs] == ["changed files not taken", "changed files taken"]

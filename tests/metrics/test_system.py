@@ -19,6 +19,7 @@ from evenkeel.core.control import (
 )
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.ids import AgentId, SessionId
+from evenkeel.core.own_certificates import OwnCertificate
 from evenkeel.core.reach import Reach, ReachKind
 from evenkeel.metrics import system
 from evenkeel.metrics.system import SystemCollector
@@ -69,6 +70,9 @@ class Operators:
 
     async def history(self) -> History:
         return History(id="h", begun_at=0.0, unknown=(UnknownHistory(id="u", noted_at=1.0, agent_id="a"),))
+
+    async def own_certificates(self) -> tuple[OwnCertificate, ...]:
+        return (OwnCertificate(name="message broker mq:5671", ends_at=7.0),)
 
     async def events(self, *, after: int = 0, limit: int = 100, newest: bool = False) -> Sequence[Event]:
         self._read()
@@ -130,6 +134,7 @@ async def test_every_figure_of_the_database_is_told(world: World) -> None:
         ("evenkeel_environment_halted", of(environment="dev")): 1,
         ("evenkeel_certificates_expiring", ()): 0,
         ("evenkeel_certificates_unreadable", ()): 0,
+        ("evenkeel_own_certificate_ends_timestamp_seconds", of(certificate="message broker mq:5671")): 7,
     }
     assert {key: found.get(key) for key in expected} == expected
 

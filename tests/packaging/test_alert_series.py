@@ -21,6 +21,8 @@ def slow(le: str, values: str) -> dict[str, str]:
 FAILURES = 'evenkeel_controller_loop_failures_total{instance="c:1",loop="sweeper",kind="error"}'
 PROBLEMS = 'evenkeel_haproxyd_partition_problems{instance="h:1"}'
 WORKER = 'evenkeel_controller_worker_up{instance="c:1",worker="2"}'
+DAY = 86_400
+OWN = 'evenkeel_own_certificate_ends_timestamp_seconds{instance="c:1",certificate="message broker mq:5671"}'
 CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelApiSlow": (
         [slow("2.5", "0+1x40"), slow("5.0", "0+100x40"), slow("+Inf", "0+100x40")],
@@ -29,6 +31,10 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "EvenKeelBackgroundWorkFails": (
         [{"series": FAILURES, "values": "0+1x40"}],
         [{"series": FAILURES, "values": "0 1 1+0x38"}],
+    ),
+    "EvenKeelOwnCertificateExpiring": (
+        [{"series": OWN, "values": f"{3 * DAY}+0x40"}],
+        [{"series": OWN, "values": f"{8 * DAY}+0x40"}],
     ),
     "EvenKeelControllerDown": (
         [{"series": WORKER, "values": "1+0x35 0 0 0 0"}],
@@ -51,6 +57,8 @@ def test_an_alert_fires_for_its_cause_only(tmp_path: Path, name: str, fires: boo
     (tmp_path / "rules.yml").write_text(_without_annotations())
     series = CASES[name][0 if fires else 1]
     labels = {"severity": "warning", "instance": {"h": "h:1"}.get("h" if "Partition" in name else "", "c:1")}
+    if "Own" in name:
+        labels = {"severity": "warning", "certificate": "message broker mq:5671"}
     if "Background" in name:
         labels["loop"] = "sweeper"
     if "Controller" in name:

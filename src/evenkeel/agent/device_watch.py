@@ -1,7 +1,7 @@
 """The agent's own view of its devices: whether they meet the requirements at start, and which of them it reaches."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import structlog
 from msgspec.structs import replace
@@ -15,6 +15,8 @@ from evenkeel.core.ports.device import Probed
 
 log = structlog.get_logger(__name__)
 
+CertificateEnds = Callable[[Sequence[str]], Mapping[str, float]]
+"""Unix times at which the certificates of devices expire, by endpoint; without those that are not known."""
 PROBE_INTERVAL_SECONDS = 1.0
 """Between two probes of devices that nothing was heard from."""
 
@@ -38,12 +40,14 @@ class DeviceWatch:
         settings: AgentSettings,
         on_change: Callable[[], None],
         on_renewed: Callable[[], None],
+        certificate_ends: CertificateEnds = lambda _endpoints: {},
     ) -> None:
         self._device = device
         self._clock = clock
         self._settings = settings
         self._on_change = on_change
         self._on_renewed = on_renewed
+        self._certificate_ends = certificate_ends
         self.incarnations = Incarnations()
         self._in_doubt = asyncio.Event()
         self._silent: Mapping[str, str] = {}
@@ -61,7 +65,18 @@ class DeviceWatch:
             replace(state, reachable=False, problem=f"device {state.name}: {self._silent[state.name]}")
             if state.reachable and state.name in self._silent
             else state
-            for state in observed or self._checked
+            for state in self._with_certificates(observed or self._checked)
+        )
+
+    def _with_certificates(self, states: tuple[DeviceState, ...]) -> Iterator[DeviceState]:
+        """The states with the ends of certificates; drivers give states in the order of their endpoints."""
+        endpoints = self._device.facts.endpoints
+        ends = self._certificate_ends(endpoints) if len(endpoints) == len(states) else {}
+        if not ends:
+            return iter(states)
+        return (
+            replace(state, certificate_ends_at=ends.get(endpoint))
+            for endpoint, state in zip(endpoints, states, strict=True)
         )
 
     async def wait_until_fit(self) -> None:

@@ -14,7 +14,7 @@ from evenkeel.agent.assignment_round import AssignmentRound
 from evenkeel.agent.capacity import CapacityGauge
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
-from evenkeel.agent.device_watch import DevicesUnfit, DeviceWatch, identities_of
+from evenkeel.agent.device_watch import CertificateEnds, DevicesUnfit, DeviceWatch, identities_of
 from evenkeel.agent.enhanced_services import EnhancedServiceWatch
 from evenkeel.agent.ownership import Ownership
 from evenkeel.agent.session import Session
@@ -63,9 +63,10 @@ class AgentService:
         configurations: dict[str, str] | None = None,
         capacity_policy: Mapping[str, float] | None = None,
         on_ready: Callable[[], None] = lambda: None,
+        certificate_ends: CertificateEnds = lambda _endpoints: {},
     ) -> None:
         """``on_ready``: called when controllers have told which shards the agent owns, for the first time in each
-        session."""
+        session. ``certificate_ends``: of the devices' certificates."""
         self._bus = bus
         self._device = device
         self._clock = clock
@@ -82,7 +83,14 @@ class AgentService:
         self._tell = asyncio.Event()
         self._ownership: Ownership | None = None
         self._session: Session | None = None
-        self._devices = DeviceWatch(device, clock, settings, on_change=self._tell.set, on_renewed=self._look_again)
+        self._devices = DeviceWatch(
+            device,
+            clock,
+            settings,
+            on_change=self._tell.set,
+            on_renewed=self._look_again,
+            certificate_ends=certificate_ends,
+        )
         self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
         self._state_reports = StateReports()
         self._moved: dict[str, int] = {}

@@ -36,6 +36,7 @@ from evenkeel.core.capacity import parse_policy
 from evenkeel.core.ids import AgentId
 from evenkeel.core.names import derived_agent_id
 from evenkeel.core.ports import Bus, Device, Reloadable
+from evenkeel.devices.certificate_watch import CertificateWatch
 
 if TYPE_CHECKING:
     from evenkeel.neutron_agent.service import NeutronAgent
@@ -104,7 +105,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
     actions = reload_actions(conf, parts.device) | {METRICS_CERTIFICATE_OPTIONS: parts.metrics.reload}
     Reloading(NAME, sys.argv[1:], AGENT, conf, actions).listen()
     systemd = ServiceManager(health_file=conf.health_file)
-    neutron = parts.neutron
+    neutron, certificates = parts.neutron, CertificateWatch()
     agent = AgentService(
         bus=parts.bus,
         device=parts.device if neutron is None else watched(parts.device, neutron.serve),
@@ -119,6 +120,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
         },
         capacity_policy=parts.capacity_policy,
         on_ready=systemd.ready,
+        certificate_ends=certificates.ends_at,
     )
     parts.moved.tell = agent.networks_moved
     if neutron is not None:
@@ -131,6 +133,7 @@ async def run(conf: cfg.ConfigOpts) -> None:
             await agent.run()
     finally:
         watching.cancel()
+        await certificates.close()
         await parts.close()
 
 

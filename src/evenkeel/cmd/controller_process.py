@@ -17,6 +17,7 @@ from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.endpoint import listen, url_of
 from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
+from evenkeel.cmd.own_certificates import ShownCertificates
 from evenkeel.cmd.reloading import Action, Reloading
 from evenkeel.cmd.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
 from evenkeel.cmd.series_options import traffic_settings
@@ -109,6 +110,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Surrou
         settings=settings(conf),
         network=network.network if network.gives_back else None,
         key_manager=parts.keys.key_manager,
+        certificates=ShownCertificates(conf, socket.gethostname()),
         presence=Presence(
             store.scheduling,
             id_=new_id(),

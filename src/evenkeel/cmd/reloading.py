@@ -1,4 +1,5 @@
-"""SIGHUP: the configuration is read again, and what can change in a running process takes effect.
+"""SIGHUP: the configuration is read again, and what can change in a running process takes effect. Files that those
+options name, certificates above all, are also watched: a renewed one is taken without a signal.
 
 What that is: the log level, the certificates of the process's server, and an agent's credentials for its devices and
 the authorities it trusts. Files that are watched (users, policies,
@@ -6,9 +7,11 @@ enhanced services) need no signal. Of all other options that changed, the log sa
 """
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 
 import structlog
 from oslo_config import cfg
@@ -18,10 +21,26 @@ from evenkeel.cmd.configuration.option_values import option_values
 from evenkeel.cmd.configuration.refusal import located_problems
 from evenkeel.cmd.configuration.sections import OptionGroups
 
+WATCH_SECONDS = 10.0
+"""Between two looks at the files."""
+
 log = structlog.get_logger(__name__)
 
 Action = Callable[[cfg.ConfigOpts], None]
 """Makes the new values of some options take effect. Raises :class:`ValueError` naming one, and nothing changes."""
+
+
+def fingerprints_of(conf: cfg.ConfigOpts, names: Sequence[str]) -> Mapping[str, object]:
+    """Metadata that change with the files that these options name, by path."""
+    found: dict[str, object] = {}
+    for name in names:
+        section, _, option = name.rpartition(".")
+        value = (conf[section] if section else conf)[option]
+        if isinstance(value, str) and value.startswith("/"):
+            with contextlib.suppress(OSError):
+                status = Path(value).stat()
+                found[value] = (status.st_mtime_ns, status.st_size, status.st_ino)
+    return found
 
 
 def ignore_hangup() -> None:
@@ -46,10 +65,36 @@ class Reloading:
         self._groups = groups
         self._actions = actions
         self._values = self._read(conf)
+        self._conf = conf
+        self._files = {names: fingerprints_of(conf, names) for names in actions}
+        self._watching: asyncio.Task[None] | None = None
 
     def listen(self) -> None:
-        """Reload at each SIGHUP, in the running loop."""
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
+        """Reload at each SIGHUP, in the running loop, and when a file changes."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, self.reload)
+        self._watching = loop.create_task(self.watch())
+
+    async def watch(self) -> None:
+        """Take files that change, until cancelled."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Take files that changed. A file that cannot be used is logged and tried again when it has changed: of a
+        certificate and its key one may be written before the other."""
+        for names, action in self._actions.items():
+            found = fingerprints_of(self._conf, names)
+            if found == self._files[names]:
+                continue
+            self._files[names] = found
+            try:
+                action(self._conf)
+            except ValueError as error:
+                log.error("changed files not taken", options=names, reason=str(error))
+            else:
+                log.info("changed files taken", options=names, files=sorted(found))
 
     def reload(self) -> bool:
         """Read the configuration, and have the actions make it take effect. What is wrong is logged and changes
@@ -59,6 +104,8 @@ class Reloading:
         except ValueError as error:
             log.error("configuration not reloaded", reason=str(error))
             return False
+        self._conf = conf
+        self._files = {names: fingerprints_of(conf, names) for names in self._actions}
         taken: list[str] = []
         for names, action in self._actions.items():
             try:

@@ -20,6 +20,7 @@ from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.network_facts import NetworkFactsUpdates
+from evenkeel.controller.own_certificates import OwnCertificates, Seen
 from evenkeel.controller.placements import Placements
 from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.presence import Presence
@@ -53,7 +54,8 @@ SEARCH_LOOKS = 10
 
 class Controller:
     """Everything a controller does besides serving HTTP. ``network``: a network service with ports for VIPs.
-    ``key_manager``: where certificates are read; None: nowhere. ``presence``: None: operators do not see it."""
+    ``key_manager``: where certificates are read; None: nowhere. ``presence``: None: operators do not see it.
+    ``certificates``: looks at those of this process and its peers; None: nobody is told of them."""
 
     def __init__(
         self,
@@ -65,6 +67,7 @@ class Controller:
         network: Network | None = None,
         key_manager: KeyManager | None = None,
         presence: Presence | None = None,
+        certificates: Seen | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
@@ -118,6 +121,9 @@ class Controller:
         self.activity = ActivityRecorder(settings.traffic)
         self.traffic = TrafficRecorder(store.reports, clock, settings.traffic, on_look=self.activity.note)
         self._presence = presence
+        self._own_certificates = (
+            None if certificates is None else OwnCertificates(store.operators, store.scheduling, certificates, clock)
+        )
         self._renewals = None if key_manager is None else Renewals(store.renewals, key_manager, self.driver)
 
     async def start(self) -> None:
@@ -152,6 +158,9 @@ class Controller:
         if self._renewals is not None:
             pause = self._pause(lambda: settings.renewal_interval_seconds)
             loops.append(self._every(pause, self._renewals.look, "certificates read again"))
+        if self._own_certificates is not None:
+            pause = self._pause(lambda: settings.own_certificates_seconds)
+            loops.append(self._every(pause, self._own_certificates.look, "own certificates"))
         if self._presence is not None:
             pause = self._pause(lambda: CONTROLLER_SEEN_SECONDS)
             loops.append(self._every(pause, self._presence.look, "presence"))

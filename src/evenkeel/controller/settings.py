@@ -53,6 +53,8 @@ class ControllerSettings(Value):
     revive it."""
     renewal_interval_seconds: float = 2.0
     """Between two checks for references to key managers that are due to be read again."""
+    own_certificates_seconds: float = 30.0
+    """Between two looks at the product's own certificates; they are recorded when one has changed, and every hour."""
     certificate_calls_at_once: int = 4
     """The most :class:`GetCertificates` calls in progress: other calls do not wait for a key manager."""
     key_manager_reads_at_once: int = 8

@@ -181,6 +181,8 @@ class DeviceState(Wire):
     """Changes whenever the device may hold another configuration than it got last: it restarted, was restored or lost
     its state. Empty: not known.
     """
+    certificate_ends_at: float | None = None
+    """Unix time at which the certificate that its management address shows expires; None: not known."""
     sync_state: str = ""
     """Whether its configuration is in sync with that of its cluster's other devices, in the device's own words. Empty:
     not known, or the device has no configuration synchronisation.

@@ -15,6 +15,7 @@ from evenkeel.core.agent_state import AgentState, agent_state
 from evenkeel.core.certificates import ReferenceQuery
 from evenkeel.core.control import Agent, Environment, GroupReach, LoadBalancerSummary, ShardCount
 from evenkeel.core.errors import EvenKeelError
+from evenkeel.core.own_certificates import OwnCertificate
 from evenkeel.core.ports import OperatorStore
 from evenkeel.core.values import Value
 
@@ -38,6 +39,7 @@ class SystemFigures(Value):
     out_of_reach: tuple[GroupReach, ...]
     certificates_expiring: int
     certificates_unreadable: int
+    own_certificates: tuple[OwnCertificate, ...]
     unknown_histories: int
 
 
@@ -49,6 +51,7 @@ NOTHING = SystemFigures(
     out_of_reach=(),
     certificates_expiring=0,
     certificates_unreadable=0,
+    own_certificates=(),
     unknown_histories=0,
 )
 
@@ -65,6 +68,7 @@ async def read_figures(operators: OperatorStore) -> SystemFigures:
         out_of_reach=await operators.out_of_reach(),
         certificates_expiring=len(expiring),
         certificates_unreadable=len(unreadable),
+        own_certificates=await operators.own_certificates(),
         unknown_histories=len((await operators.history()).unknown),
     )
 
@@ -158,6 +162,13 @@ class SystemCollector(Collector):
                 figures.unknown_histories,
             )
             yield from _load_balancers(figures)
+            yield labelled(
+                "evenkeel_own_certificate_ends_timestamp_seconds",
+                "When a certificate of the product itself expires, by where it is shown: servers of controllers, "
+                "message broker, Keystone and others that controllers need, devices.",
+                ("certificate",),
+                (((one.name,), one.ends_at) for one in figures.own_certificates),
+            )
             yield from _agents(figures.agents)
             yield from _shards(figures.shards)
             yield from _devices(figures)

@@ -17,6 +17,8 @@ class DeviceView(Value):
     failover_state: str
     sync_state: str
     problem: str
+    certificate_ends_at: str | None = None
+    """When the certificate of its management address expires; None: not known."""
 
 
 class ServedShard(Value):
@@ -89,6 +91,7 @@ def _device(device: DeviceState) -> DeviceView:
         failover_state=device.failover_state,
         sync_state=device.sync_state,
         problem=device.problem,
+        certificate_ends_at=timestamp_or_none(device.certificate_ends_at),
     )
 
 

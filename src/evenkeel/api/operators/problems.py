@@ -1,10 +1,12 @@
 """Problems of the system as operators see them, and those of what everything else rests on: message broker and
 database. With one of these, agents cannot renew their sessions: their silence says nothing about their hosts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from evenkeel.core.own_certificates import OwnCertificate
 from evenkeel.core.values import Value
 
+CERTIFICATES_NAMED_MAX = 10
 WRITABLE = "writable"
 """The state of a database that is no problem."""
 
@@ -33,6 +35,20 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
             remedy="connect the controllers to the primary (database.connection), promote this server, or free disk"
             " space there; devices go on, and changes are refused meanwhile",
         )
+
+
+def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds: float) -> Iterator[SystemProblem]:
+    """Certificates of the product itself; ``certificates``: those that expire soon."""
+    for one in certificates[:CERTIFICATES_NAMED_MAX]:
+        days = one.due(now_seconds)
+        yield SystemProblem(
+            kind="own_certificates",
+            text=one.text(0 if days is None else days),
+            remedy="renew it there; servers of this project take a new file within a minute, without a restart",
+        )
+    left = len(certificates) - CERTIFICATES_NAMED_MAX
+    if left > 0:
+        yield SystemProblem("own_certificates", f"{left} more certificates expire", "renew those named first")
 
 
 def writable_view(problem: str) -> str:

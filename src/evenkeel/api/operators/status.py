@@ -1,5 +1,6 @@
 """The state of the whole system: counts, and problems with what helps."""
 
+import time
 from collections.abc import Iterator, Sequence
 
 from evenkeel.api.answers import Answer, json_answer
@@ -7,11 +8,12 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.operators import views
 from evenkeel.api.operators.causes import SystemState, problems_of
 from evenkeel.api.operators.countdowns import countdown_texts
-from evenkeel.api.operators.problems import SystemProblem, outages, writable_view
+from evenkeel.api.operators.problems import SystemProblem, outages, own_certificate_problems, writable_view
 from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.core.certificates import ReferenceQuery
 from evenkeel.core.control import UnknownHistory
+from evenkeel.core.own_certificates import expiring as soon
 from evenkeel.core.values import Value
 
 ALARM_DAYS = 7
@@ -89,6 +91,7 @@ async def _summary(services: Services) -> StatusView:
     countdowns = await services.operators.countdowns()
     expiring = await services.operators.references(ReferenceQuery(expiring_days=ALARM_DAYS), limit=REFERENCES_MAX)
     unreadable = await services.operators.references(ReferenceQuery(unreadable=True), limit=REFERENCES_MAX)
+    own = soon(await services.operators.own_certificates(), days=ALARM_DAYS, now_seconds=time.time())
     halted = [row for row in environments if row.halted_at is not None]
     return StatusView(
         message_broker=views.broker_view(broker),
@@ -115,6 +118,7 @@ async def _summary(services: Services) -> StatusView:
                     load_balancers=load_balancers,
                 )
             ),
+            *own_certificate_problems(own, time.time()),
             *(
                 SystemProblem("certificates", found.text, found.remedy)
                 for found in reference_problems(expiring, unreadable, days=ALARM_DAYS)

@@ -87,15 +87,17 @@ async def supervise(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts) -
     running = asyncio.create_task(parent.run())
     telling = asyncio.create_task(_tell(parent, systemd, conf, url_of(listening, conf)))
     stopped = asyncio.create_task(stop.wait())
+    watching = asyncio.create_task(reloading.watch())
     try:
         await asyncio.wait({running, stopped}, return_when=asyncio.FIRST_COMPLETED)
         return 0 if stop.is_set() else _exit_code(running)
     finally:
         systemd.stopping()
         listening.close()
-        for task in (running, telling, stopped):
+        tasks = (running, telling, stopped, watching)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(running, telling, stopped, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await parent.stop()
         await metrics.stop()
 

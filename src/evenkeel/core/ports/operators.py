@@ -28,6 +28,7 @@ from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.core.overview import Owners, Revision, SeenController
+from evenkeel.core.own_certificates import OwnCertificate
 from evenkeel.core.plans import PlanAnswer
 
 
@@ -241,6 +242,10 @@ class OperatorStore(Protocol):
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
         """References to key managers in use, those that expire first, first; one query."""
+        ...
+
+    async def own_certificates(self) -> tuple[OwnCertificate, ...]:
+        """Certificates of the product itself, those that expire first, first; one query."""
         ...
 
     async def refresh_references(self, reference: str | None) -> int:

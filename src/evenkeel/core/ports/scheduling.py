@@ -6,6 +6,7 @@ from typing import Protocol
 from evenkeel.core.control import DueWork, Event, Joined, Pulse, Room, SessionRef, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
+from evenkeel.core.own_certificates import OwnCertificate
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 
 
@@ -163,6 +164,11 @@ class SchedulingStore(Protocol):
 
     async def note_controller(self, seen: SeenController) -> None:
         """A controller is there."""
+        ...
+
+    async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
+        """Certificates of the product as this controller sees them. An event is recorded for each that expires within
+        one of :data:`~evenkeel.core.certificates.EXPIRY_DAYS`, unless one was recorded of that stage."""
         ...
 
     async def forget_controller(self, controller_id: str) -> None:

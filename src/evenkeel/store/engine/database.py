@@ -39,6 +39,7 @@ log = structlog.get_logger(__name__)
 
 BUSY_TIMEOUT_SECONDS = 30.0
 """SQLite's write lock is unfair between processes: waits of a second occur under load."""
+POSTGRESQL_PORT = 5432
 LOCKED_LOOK_SECONDS = 0.01
 POOL_SIZE = 7
 """Connections to a server: as many for writing as for reading."""
@@ -92,6 +93,15 @@ def unverified_transport(url: str) -> str:
     if parsed.get_backend_name() in ("mysql", "mariadb") and "ssl_ca" not in options:
         return "set ssl_ca in the URL"
     return ""
+
+
+def server_of_url(url: str) -> tuple[str, int] | None:
+    """Host and port of a PostgreSQL on another machine, which may show a certificate; None for other databases."""
+    parsed = make_url(url)
+    host = parsed.host or str(parsed.query.get("host", ""))
+    if parsed.get_backend_name() != "postgresql" or is_here(host):
+        return None
+    return host, parsed.port or POSTGRESQL_PORT
 
 
 def is_here(host: str) -> bool:

@@ -32,6 +32,7 @@ from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.model import Subnet
 from evenkeel.core.networks import DeclaredNetwork
 from evenkeel.core.overview import Owners, Revision, SeenController
+from evenkeel.core.own_certificates import OwnCertificate
 from evenkeel.core.plans import PlanAnswer
 from evenkeel.store.engine.database import Database
 from evenkeel.store.networks import declared
@@ -44,6 +45,7 @@ from evenkeel.store.ownership import foreign_histories, histories
 from evenkeel.store.reports.orphan_summary import read_orphan_summary
 from evenkeel.store.reports.orphaned_load_balancers import ask_removal, read_orphaned
 from evenkeel.store.reports.orphans import read_orphans
+from evenkeel.store.scheduling.own_certificates import read_certificates
 from evenkeel.store.scheduling.reach import read_out_of_reach
 from evenkeel.store.vips.lost_ports import read_problem
 from evenkeel.store.writing.acts import record_act
@@ -211,6 +213,9 @@ class SqlOperators:
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
         return await self._db.query(lambda connection: references.read_references(connection, query, limit))
+
+    async def own_certificates(self) -> tuple[OwnCertificate, ...]:
+        return await self._db.query(read_certificates)
 
     async def refresh_references(self, reference: str | None) -> int:
         return await self._db.write(lambda connection: references.refresh(connection, reference))

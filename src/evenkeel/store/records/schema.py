@@ -715,6 +715,16 @@ controller = Table(
     Column("message_broker", Text, nullable=False),  # empty: connected
 )
 
+# the product's own certificates: scheduling/own_certificates.py
+own_certificate = Table(
+    "own_certificate",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("ends_at", Double, nullable=False),
+    Column("told_days", Integer),  # the last stage there was an event of; NULL: none
+    Column("seen_at", Double, nullable=False),
+)
+
 event = Table(
     "event",
     metadata,

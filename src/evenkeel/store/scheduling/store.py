@@ -10,6 +10,7 @@ from evenkeel.core.control import DueWork, Event, Joined, Pulse, Room, SessionRe
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
+from evenkeel.core.own_certificates import OwnCertificate
 from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_handovers
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
@@ -20,6 +21,7 @@ from evenkeel.store.scheduling import (
     controllers,
     due_shards,
     orphans,
+    own_certificates,
     placing,
     reach,
     silence,
@@ -214,6 +216,9 @@ class SqlScheduling:
 
     async def note_controller(self, seen: SeenController) -> None:
         await self._db.write(lambda connection: controllers.note_controller(connection, seen))
+
+    async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
+        await self._db.write(lambda connection: own_certificates.note_certificates(connection, seen))
 
     async def forget_controller(self, controller_id: str) -> None:
         await self._db.write(lambda connection: controllers.forget_controller(connection, controller_id))

@@ -1,0 +1,87 @@
+"""The certificates that a controller serves, and those of the servers that it needs, by its options."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from oslo_config import cfg
+from yarl import URL
+
+from evenkeel.bus.amqp.nodes import parse_nodes
+from evenkeel.bus.factory import AMQP
+from evenkeel.core.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, end_of_file, end_of_server
+from evenkeel.store.engine.database import server_of_url
+
+FILES = ("api", "metrics")
+"""Sections with ``ssl_cert_file``."""
+SERVERS = {
+    ("keystone_authtoken", "auth_url"): "Keystone",
+    ("keystone_authtoken", "www_authenticate_uri"): "Keystone",
+    ("neutron", "auth_url"): "Keystone",
+    ("neutron", "endpoint_override"): "Neutron",
+    ("barbican", "auth_url"): "Keystone",
+    ("barbican", "endpoint_override"): "Barbican",
+    ("vault", "vault_url"): "Vault",
+}
+"""By section and option with an URL."""
+
+
+class Peer(NamedTuple):
+    """A server that shows a certificate. ``request``: see :func:`end_of_server`."""
+
+    name: str
+    host: str
+    port: int
+    request: bytes = b""
+
+
+class ShownCertificates:
+    """What is shown now, without what cannot be read or does not answer. ``host``: of this controller."""
+
+    def __init__(self, conf: cfg.ConfigOpts, host: str, now_seconds: Callable[[], float] = time.monotonic) -> None:
+        named = f"controller {host}, {{}}.ssl_cert_file"
+        self._files = [(named.format(section), conf[section].ssl_cert_file) for section in FILES]
+        self._peers = tuple(peers_of(conf))
+        self._now_seconds = now_seconds
+        self._of_peers: tuple[OwnCertificate, ...] = ()
+        self._due_at = float("-inf")
+
+    async def __call__(self) -> Sequence[OwnCertificate]:
+        """Read the files; look at the servers if that is due, as each look is a connection in their logs."""
+        now = self._now_seconds()
+        if now >= self._due_at:
+            self._due_at = now + LOOK_SECONDS
+            looks = (end_of_server(peer.host, peer.port, request=peer.request) for peer in self._peers)
+            self._of_peers = _known(zip((peer.name for peer in self._peers), await asyncio.gather(*looks), strict=True))
+        return (*_known((name, end_of_file(path)) for name, path in self._files if path), *self._of_peers)
+
+
+def _known(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, ...]:
+    return tuple(OwnCertificate(name=name, ends_at=end) for name, end in found if end is not None)
+
+
+def peers_of(conf: cfg.ConfigOpts) -> Iterator[Peer]:
+    """The servers that the options name with TLS, each once."""
+    if conf.transport_url.startswith(AMQP):
+        for node in parse_nodes(conf.transport_url):
+            if node.tls:
+                yield Peer(f"message broker {node}", node.host, node.port)
+    if (server := server_of_url(conf.database.connection)) is not None:
+        yield Peer(f"database {server[0]}:{server[1]}", *server, POSTGRESQL_TLS)
+    urls = {}
+    for (section, option), name in SERVERS.items():
+        url = URL(str(_value(conf, section, option) or ""))
+        if url.scheme == "https" and url.host and url.port:
+            urls[url.host, url.port] = name
+    for (host, port), name in urls.items():
+        yield Peer(f"{name} {host}:{port}", host, port)
+
+
+def _value(conf: cfg.ConfigOpts, section: str, option: str) -> object:
+    """None for an option of a section or a login that is not in use."""
+    try:
+        return conf[section][option]
+    except (cfg.NoSuchGroupError, cfg.NoSuchOptError):
+        return None

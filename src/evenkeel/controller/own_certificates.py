@@ -1,0 +1,44 @@
+"""Tells operators of certificates of the product itself before they expire: those that this controller serves or is
+shown, and those of devices as agents report them. All controllers do so; each stage is told once.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+
+from evenkeel.core.control import Agent
+from evenkeel.core.own_certificates import LOOK_SECONDS, OwnCertificate
+from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
+
+Seen = Callable[[], Awaitable[Sequence[OwnCertificate]]]
+"""Looks at the certificates of this process and of the servers that it needs."""
+
+
+class OwnCertificates:
+    """Looks at all of them."""
+
+    def __init__(self, operators: OperatorStore, scheduling: SchedulingStore, seen: Seen, clock: Clock) -> None:
+        self._operators = operators
+        self._scheduling = scheduling
+        self._seen = seen
+        self._clock = clock
+        self._noted: dict[str, OwnCertificate] = {}
+        self._due_at_seconds = float("-inf")
+
+    async def look(self) -> None:
+        """Look once. Raises :class:`~evenkeel.core.errors.StoreUnavailable`."""
+        found = [*await self._seen(), *of_devices(await self._operators.agents())]
+        # two agents of a group see the certificate of the same device
+        unique = {one.name: one for one in found}
+        now = self._clock.monotonic()
+        if unique == self._noted and now < self._due_at_seconds:
+            return
+        await self._scheduling.note_certificates(tuple(unique.values()))
+        self._noted, self._due_at_seconds = unique, now + LOOK_SECONDS
+
+
+def of_devices(agents: Iterable[Agent]) -> Iterator[OwnCertificate]:
+    """The certificates of devices that live agents reported."""
+    for agent in agents:
+        for device in agent.devices if agent.alive else ():
+            if device.certificate_ends_at is not None:
+                name = f"device {device.name} of {agent.environment}/{agent.group_number}"
+                yield OwnCertificate(name=name, ends_at=device.certificate_ends_at)

@@ -1,0 +1,38 @@
+"""Certificates of the product itself: what its servers show, and what the servers that it needs show it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from evenkeel.core.certificates import EXPIRY_DAYS
+from evenkeel.core.values import Value
+
+LOOK_SECONDS = 3600.0
+"""How often a certificate is looked at."""
+DAY_SECONDS = 86_400.0
+
+
+class OwnCertificate(Value):
+    """A certificate of the product, by where it is shown."""
+
+    name: str
+    """For people, and unique: ``message broker mq-1:5671``, ``controller ctl-1 api.ssl_cert_file``."""
+    ends_at: float
+    """Unix time."""
+
+    def due(self, now_seconds: float) -> int | None:
+        """The stage that operators are to be told of: the smallest of :data:`EXPIRY_DAYS` within which it expires, 0
+        if it has; None: none of them."""
+        stages = [days for days in EXPIRY_DAYS if self.ends_at <= now_seconds + days * DAY_SECONDS]
+        return min(stages, default=None)
+
+    def text(self, days: int) -> str:
+        """For people. ``days``: :meth:`due`."""
+        end = datetime.fromtimestamp(self.ends_at, UTC).isoformat(timespec="seconds")
+        return f"certificate of {self.name} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"
+
+
+def expiring(certificates: Sequence[OwnCertificate], *, days: int, now_seconds: float) -> tuple[OwnCertificate, ...]:
+    """Those that expire within ``days`` or have expired, the first to expire first."""
+    until = now_seconds + days * DAY_SECONDS
+    found = (one for one in certificates if one.ends_at <= until)
+    return tuple(sorted(found, key=lambda one: (one.ends_at, one.name)))

@@ -1,0 +1,55 @@
+"""Until when the certificates of a group's devices are valid, looked at beside everything else: no check of a device
+waits for it."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from yarl import URL
+
+from evenkeel.core.own_certificates import LOOK_SECONDS
+from evenkeel.serving.certificate_ends import end_of_server
+
+RETRY_SECONDS = 60.0
+"""Between two looks at a device that showed nothing."""
+
+
+class CertificateWatch:
+    """The ends of the devices' certificates as last seen."""
+
+    def __init__(
+        self,
+        look: Callable[[str, int], Awaitable[float | None]] = end_of_server,
+        now_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._look = look
+        self._now_seconds = now_seconds
+        self._ends: dict[str, float] = {}
+        self._due_at: dict[str, float] = {}
+        self._looking: asyncio.Task[None] | None = None
+
+    def ends_at(self, hosts: Sequence[str]) -> dict[str, float]:
+        """Unix times by host, without those that are not known. Begins to look at those that are due."""
+        now = self._now_seconds()
+        due = [host for host in hosts if self._due_at.get(host, 0.0) <= now]
+        if due and self._looking is None:
+            self._looking = asyncio.get_running_loop().create_task(self._look_at(due))
+        return {host: self._ends[host] for host in hosts if host in self._ends}
+
+    async def _look_at(self, hosts: Sequence[str]) -> None:
+        try:
+            for host in hosts:
+                url = URL(f"https://{host}")
+                found = await self._look(url.host or "", url.port or 443)
+                if found is not None:
+                    self._ends[host] = found
+                self._due_at[host] = self._now_seconds() + (RETRY_SECONDS if found is None else LOOK_SECONDS)
+        finally:
+            self._looking = None
+
+    async def close(self) -> None:
+        """Stop looking."""
+        if self._looking is not None:
+            looking, self._looking = self._looking, None
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)

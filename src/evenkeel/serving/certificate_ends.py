@@ -1,0 +1,57 @@
+"""Until when a certificate is valid: of a file that a server of ours shows, or of another's server, by a handshake.
+
+The handshake verifies nothing: it asks what is shown, also if that has expired. Nothing is sent over the connection.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from pathlib import Path
+
+from cryptography import x509
+
+HANDSHAKE_SECONDS = 5.0
+POSTGRESQL_TLS = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"
+"""PostgreSQL's SSLRequest, which it answers with ``S`` if it serves TLS."""
+
+
+def end_of_file(path: str | Path) -> float | None:
+    """Unix time at which the first certificate of a PEM file expires; None if the file cannot be read."""
+    try:
+        return x509.load_pem_x509_certificate(Path(path).read_bytes()).not_valid_after_utc.timestamp()
+    except (OSError, ValueError):
+        return None
+
+
+async def end_of_server(host: str, port: int, *, request: bytes = b"") -> float | None:
+    """Unix time at which the certificate that a server shows expires; None if it shows none. ``request``: asks it in
+    its own protocol to begin TLS, which it agrees to with ``S``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(HANDSHAKE_SECONDS):
+            der = await _shown(context, host, port, request)
+    except (OSError, TimeoutError, asyncio.IncompleteReadError):
+        return None
+    try:
+        return x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp() if der else None
+    except ValueError:
+        return None
+
+
+async def _shown(context: ssl.SSLContext, host: str, port: int, request: bytes) -> bytes | None:
+    tls = None if request else context
+    reader, writer = await asyncio.open_connection(host, port, ssl=tls, server_hostname=host if tls else None)
+    try:
+        if request:
+            writer.write(request)
+            if await reader.readexactly(1) != b"S":
+                return None
+            await writer.start_tls(context, server_hostname=host)
+        shown: bytes | None = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return shown
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()

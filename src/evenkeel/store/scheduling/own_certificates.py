@@ -1,0 +1,45 @@
+"""The product's own certificates as controllers saw them last, and the events of their expiry."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+
+from evenkeel.core.own_certificates import OwnCertificate
+from evenkeel.store.engine.clock import db_now
+from evenkeel.store.engine.statements import insert_if_absent
+from evenkeel.store.records import schema
+from evenkeel.store.writing.events import event_row, record_events
+
+_own = schema.own_certificate
+NAME_MAX = 255
+KEPT_SECONDS = 2 * 86_400.0
+"""One that nobody saw for so long is no longer shown."""
+
+
+def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) -> None:
+    """Record what was seen, with an event for each that reached a stage of which no controller has told yet. Some
+    statements for each certificate."""
+    events = []
+    for one in sorted(seen, key=lambda one: one.name):
+        name = one.name[:NAME_MAX]
+        same = _own.c.name == name
+        insert_if_absent(connection, _own, {"name": name, "ends_at": one.ends_at, "seen_at": db_now()})
+        row: Any = connection.execute(select(_own.c.ends_at, _own.c.told_days, db_now().label("now")).where(same)).one()
+        told = row.told_days if row.ends_at == one.ends_at else None  # a renewed one begins anew
+        due = one.due(row.now)
+        stage = due if due is not None and (told is None or told > due) else told
+        unchanged = (same, _own.c.ends_at == row.ends_at, _own.c.told_days.is_not_distinct_from(row.told_days))
+        values = {"ends_at": one.ends_at, "told_days": stage, "seen_at": db_now()}
+        won = connection.execute(update(_own).where(*unchanged).values(**values)).rowcount
+        if won and due is not None and stage != told:
+            kind = "own_certificate_expiring" if due else "own_certificate_expired"
+            events.append(event_row(kind=kind, text=one.text(due)))
+    record_events(connection, events)
+    connection.execute(delete(_own).where(_own.c.seen_at < db_now() - KEPT_SECONDS))
+
+
+def read_certificates(connection: Connection) -> tuple[OwnCertificate, ...]:
+    """All of them; one query."""
+    rows = connection.execute(select(_own.c.name, _own.c.ends_at).order_by(_own.c.ends_at)).all()
+    return tuple(OwnCertificate(name=row.name, ends_at=row.ends_at) for row in rows)

@@ -1,0 +1,71 @@
+"""Until when certificates are valid that files hold and servers show."""
+
+import asyncio
+import datetime
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+
+from evenkeel.serving import certificate_ends
+from evenkeel.serving.certificate_ends import POSTGRESQL_TLS, end_of_file, end_of_server
+
+ENDS = datetime.datetime(2026, 3, 4, 5, 6, 7, tzinfo=datetime.UTC)
+"""Past: what has expired is read, too."""
+
+
+def leaf() -> trustme.LeafCert:
+    since = ENDS - datetime.timedelta(days=30)
+    return trustme.CA().issue_cert("127.0.0.1", not_before=since, not_after=ENDS)
+
+
+@asynccontextmanager
+async def serving(*, request: bytes = b"", agrees: bytes = b"S", tls: bool = True) -> AsyncIterator[int]:
+    """A server with the certificate. ``request``: it begins with TLS only after that."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    leaf().configure_cert(context)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if request:
+            assert await reader.readexactly(len(request)) == request
+            writer.write(agrees)
+            if agrees == b"S":
+                await writer.start_tls(context)
+        await reader.read()
+        writer.close()
+
+    at_once = context if tls and not request else None
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=at_once)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def test_certificate_of_a_server_is_read_though_it_has_expired_and_nobody_trusts_it() -> None:
+    async with serving() as port:
+        assert await end_of_server("127.0.0.1", port) == ENDS.timestamp()
+
+
+async def test_certificate_of_postgresql_is_read_after_its_own_request_for_tls() -> None:
+    async with serving(request=POSTGRESQL_TLS) as port:
+        assert await end_of_server("127.0.0.1", port, request=POSTGRESQL_TLS) == ENDS.timestamp()
+    async with serving(request=POSTGRESQL_TLS, agrees=b"N") as port:
+        assert await end_of_server("127.0.0.1", port, request=POSTGRESQL_TLS) is None
+
+
+async def test_server_that_is_away_or_speaks_no_tls_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificate_ends, "HANDSHAKE_SECONDS", 0.2)
+    async with serving(tls=False) as port:
+        assert await end_of_server("127.0.0.1", port) is None
+    assert await end_of_server("127.0.0.1", port) is None
+
+
+def test_end_of_a_file_is_that_of_its_first_certificate(tmp_path: Path) -> None:
+    chain = tmp_path / "chain.pem"
+    chain.write_bytes(b"".join(blob.bytes() for blob in leaf().cert_chain_pems) + trustme.CA().cert_pem.bytes())
+    assert end_of_file(chain) == ENDS.timestamp()
+    assert end_of_file(tmp_path / "none") is None
+    chain.write_text("nothing")
+    assert end_of_file(chain) is None
