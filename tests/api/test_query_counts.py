@@ -27,7 +27,7 @@ SMALL, LARGE = 1, 24
 READS, WRITES, FROM_MANY_TABLES = 8, 14, 20
 """The most statements of a request that reads, of one that writes, and of a delete with everything below."""
 SUMMARIES = {
-    "GET /evenkeel/v1/status": 14,
+    "GET /evenkeel/v1/status": 15,
     "GET /evenkeel/v1/topology": 10,
     "GET /evenkeel/v1/loadbalancers/{id}/agent": 12,
 }
