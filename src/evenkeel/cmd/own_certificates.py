@@ -28,7 +28,7 @@ SERVERS = {
 """By section and option with an URL."""
 
 
-class Peer(NamedTuple):
+class TlsServer(NamedTuple):
     """A server that shows a certificate. ``request``: see :func:`end_of_server`."""
 
     name: str
@@ -62,21 +62,21 @@ def _known(found: Iterable[tuple[str, float | None]]) -> tuple[OwnCertificate, .
     return tuple(OwnCertificate(name=name, ends_at=end) for name, end in found if end is not None)
 
 
-def peers_of(conf: cfg.ConfigOpts) -> Iterator[Peer]:
+def peers_of(conf: cfg.ConfigOpts) -> Iterator[TlsServer]:
     """The servers that the options name with TLS, each once."""
     if conf.transport_url.startswith(AMQP):
         for node in parse_nodes(conf.transport_url):
             if node.tls:
-                yield Peer(f"message broker {node}", node.host, node.port)
+                yield TlsServer(f"message broker {node}", node.host, node.port)
     if (server := server_of_url(conf.database.connection)) is not None:
-        yield Peer(f"database {server[0]}:{server[1]}", *server, POSTGRESQL_TLS)
+        yield TlsServer(f"database {server[0]}:{server[1]}", *server, POSTGRESQL_TLS)
     urls = {}
     for (section, option), name in SERVERS.items():
         url = URL(str(_value(conf, section, option) or ""))
         if url.scheme == "https" and url.host and url.port:
             urls[url.host, url.port] = name
     for (host, port), name in urls.items():
-        yield Peer(f"{name} {host}:{port}", host, port)
+        yield TlsServer(f"{name} {host}:{port}", host, port)
 
 
 def _value(conf: cfg.ConfigOpts, section: str, option: str) -> object:
