@@ -63,7 +63,8 @@ def haproxy_pids(daemon: Daemon) -> list[int]:
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if words[0].endswith(b"haproxy") and str(daemon.folder).encode() in b" ".join(words):
+        # a binary of a newer Debian is started by that release's loader
+        if any(word.endswith(b"haproxy") for word in words[:3]) and str(daemon.folder).encode() in b" ".join(words):
             found.append(int(process.name))
     return sorted(found)
 

@@ -75,8 +75,9 @@ HAPROXYD = [
         "memory_max",
         default=_DAEMON.memory_max_mib,
         min=256,
-        help="MiB of address space that one process of HAProxy's may take, from its next start on, and "
-        f"{THREAD_MIB} more for each thread after the first. Without maxconn, connections are limited by it too.",
+        help="MiB of address space (with HAProxy 3.0 and newer: of data) that one process of HAProxy's may take, from "
+        f"its next start on, and {THREAD_MIB} more for each thread after the first. Without maxconn, connections are "
+        "limited by it too.",
     ),
     cfg.IntOpt("threads", default=_DAEMON.threads, min=1, max=64, help="Threads of each partition's HAProxy."),
     cfg.IntOpt(

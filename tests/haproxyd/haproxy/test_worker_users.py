@@ -66,6 +66,7 @@ class Seen(msgspec.Struct, frozen=True):
     capabilities: int
     root: str
     memory_max: str
+    """In bytes: of the address space, or of data, which HAProxy limits from 3.0 on."""
     core_max: str
     file_max: str
     ignores_file_max: bool
@@ -81,7 +82,7 @@ def seen(pid: int) -> Seen:
         groups=status["Groups"].strip(),
         capabilities=int(status["CapEff"], 16) | int(status["CapPrm"], 16),
         root=str((place / "root").readlink()),
-        memory_max=_limit(limits, "Max address space"),
+        memory_max=min(_limit(limits, "Max address space"), _limit(limits, "Max data size")),
         core_max=_limit(limits, "Max core file size"),
         file_max=_limit(limits, "Max file size"),
         ignores_file_max=bool(int(status["SigIgn"], 16) >> (signal.SIGXFSZ - 1) & 1),
