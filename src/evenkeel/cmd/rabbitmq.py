@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from evenkeel.bus.amqp.topology import DEAD_EXCHANGE, calls_exchange
+from evenkeel.bus.amqp.topology import DEAD_EXCHANGE, DEAD_QUEUE, calls_exchange
 from evenkeel.bus.amqp.wills import SUFFIX
 from evenkeel.core.ids import SessionId
 from evenkeel.core.messages import agent_queue, callback_queue, keepalive_queue, light_keepalive_queue, presence_name
@@ -20,6 +20,15 @@ from evenkeel.core.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_envi
 CONNECTIONS_MAX = 16
 """An agent needs three; more for lost connections that the broker has not detected yet."""
 CHANNELS_MAX = 64
+QUEUES_MIN = 10
+"""One agent's, while it is restarted, and those of its environment."""
+QUEUES_MAX = 2000
+"""In the virtual host: an agent needs three, and as many again while a former process of it is not forgotten yet."""
+PRESENCE_UNUSED_SECONDS = 60
+"""A presence queue without a consumer is deleted after this time, as its process asks for itself (``wills``)."""
+PRESENCE_MESSAGES_MAX = 10
+PRESENCE_BYTES_MAX = 64 * 1024
+DEAD_BYTES_MAX = 256 * 1024**2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +37,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if not is_environment_name(options.environment):
         parser.error(f"--environment: {options.environment!r}: {ENVIRONMENT_NAME_RULE} are allowed")
+    if options.max_queues < QUEUES_MIN:
+        parser.error(f"--max-queues: {options.max_queues}: at least {QUEUES_MIN} are needed")
     for command in agent_user_commands(options.environment, options.group, options.host, vhost=options.vhost):
+        print(shlex.join(("rabbitmqctl", *command)))
+    for command in limit_commands(vhost=options.vhost, queues_max=options.max_queues):
         print(shlex.join(("rabbitmqctl", *command)))
     return 0
 
@@ -41,6 +54,12 @@ def _parser() -> argparse.ArgumentParser:
     user.add_argument("--group", type=int, default=1, help="its environment_group_number; default: %(default)s")
     user.add_argument("--host", required=True, help="its host")
     user.add_argument("--vhost", default="/", help="RabbitMQ's virtual host; default: %(default)s")
+    user.add_argument(
+        "--max-queues",
+        type=int,
+        default=QUEUES_MAX,
+        help="most queues of the virtual host; an agent needs three, six while it is restarted; default: %(default)s",
+    )
     return parser
 
 
@@ -53,6 +72,28 @@ def agent_user_commands(environment: str, group_number: int, host: str, *, vhost
         ("set_user_tags", user),
         ("set_permissions", "-p", vhost, user, *permissions(environment, group_number, host)),
         ("set_user_limits", user, json.dumps(limits)),
+    )
+
+
+def limit_commands(*, vhost: str, queues_max: int = QUEUES_MAX) -> tuple[tuple[str, ...], ...]:
+    """Arguments of ``rabbitmqctl``, for the virtual host as a whole: what its users can leave there. An agent names its
+    presence queues itself, and permissions limit neither their number nor their arguments; operator policies overrule
+    arguments, and hold for queues that are there already, too."""
+    presence = {
+        "expires": PRESENCE_UNUSED_SECONDS * 1000,
+        "max-length": PRESENCE_MESSAGES_MAX,
+        "max-length-bytes": PRESENCE_BYTES_MAX,
+    }
+    policies = (
+        ("evenkeel-presence", f"^{re.escape(presence_name(SessionId('')))}", presence),
+        ("evenkeel-dead", f"^{re.escape(DEAD_QUEUE)}$", {"max-length-bytes": DEAD_BYTES_MAX}),
+    )
+    return (
+        *(
+            ("set_operator_policy", "-p", vhost, "--apply-to", "queues", name, pattern, json.dumps(definition))
+            for name, pattern, definition in policies
+        ),
+        ("set_vhost_limits", "-p", vhost, json.dumps({"max-queues": queues_max})),
     )
 
 

@@ -33,6 +33,10 @@ HOSTS = ("host.1", "host-2")
 IDS = {host: derived_agent_id(ENVIRONMENT, 1, host) for host in HOSTS}
 
 
+MORE_QUEUES = 20
+POLICIES = ("evenkeel-presence", "evenkeel-dead")
+
+
 def queue_of(host: str) -> str:
     return m.agent_queue(ENVIRONMENT, 1, host)
 
@@ -253,6 +257,59 @@ def _deleted(vhost: str, exchange: str) -> str:
     return f'rabbit_exchange:delete({name}, false, <<"test">>).'
 
 
+@pytest.fixture
+def limited(users: SharedRabbitMQ, monkeypatch: pytest.MonkeyPatch) -> Iterator[SharedRabbitMQ]:
+    """The virtual host with the limits as the command's printed lines set them, of a few more queues than it has."""
+    monkeypatch.setattr(command, "PRESENCE_UNUSED_SECONDS", 1)
+    for arguments in command.limit_commands(vhost=users.vhost, queues_max=queues_of(users) + MORE_QUEUES):
+        users.control(*arguments)
+    yield users
+    names = ", ".join(f'rabbit_policy:delete_op(<<"{users.vhost}">>, <<"{name}">>, <<"test">>)' for name in POLICIES)
+    users.evaluate(f'{names}, rabbit_vhost_limit:clear(<<"{users.vhost}">>, <<"test">>)')
+
+
+def queues_of(broker: SharedRabbitMQ) -> int:
+    return int(broker.evaluate(f'rabbit_amqqueue:count(<<"{broker.vhost}">>)'))
+
+
+async def test_queues_of_an_agents_user_are_limited_in_number_and_size_and_do_not_outlive_it(
+    limited: SharedRabbitMQ,
+) -> None:
+    before = queues_of(limited)
+    connection = await aio_pika.connect(url_of(limited, "host.1"))
+    try:
+        name = f"{m.presence_name(str(uuid.uuid4()))}.will"
+        channel = await connection.channel()
+        exchange = await channel.declare_exchange(name, "fanout", durable=True)
+        queue = await channel.declare_queue(name, durable=True)  # without any argument that limits it
+        await queue.bind(exchange)
+        await channel.set_qos(prefetch_count=1)
+        await queue.consume(ignored)  # it is in use
+        for _ in range(command.PRESENCE_MESSAGES_MAX * 5):
+            await exchange.publish(aio_pika.Message(b"x", user_id=IDS["host.1"]), "")
+        found = await channel.declare_queue(name, passive=True)
+        assert (found.declaration_result.message_count or 0) <= command.PRESENCE_MESSAGES_MAX
+        with pytest.raises(ChannelPreconditionFailed, match="limit"):
+            for _ in range(MORE_QUEUES + 1):
+                await channel.declare_queue(m.presence_name(str(uuid.uuid4())), durable=True)
+    finally:
+        await connection.close()
+    await eventually(lambda: queues_of(limited) <= before, every_seconds=0.2)
+
+
+async def test_an_agent_is_seen_and_leaves_a_will_within_the_limits(scene: Scene, limited: SharedRabbitMQ) -> None:
+    controller, agent = await scene.controller(), await scene.agent("host.1")
+    name, notice = m.presence_name(str(uuid.uuid4())), m.Departure(agent_id=IDS["host.1"], session_id="limited")
+    announcement = await agent.announce(name, Will(queue=CALLBACK, message=notice))
+    await eventually(lambda: controller.present(name))
+    await announcement._link.current.queue.channel.close()  # type: ignore[attr-defined]
+    await eventually(lambda: notice in scene.heard)
+
+
+async def ignored(message: object) -> None:
+    """Not acknowledged."""
+
+
 def test_an_agent_with_another_ones_user_is_told_at_start(users: SharedRabbitMQ) -> None:
     with pytest.raises(ValueError, match=f"this agent's user is {IDS['host.1']}"):
         open_bus(users.url, name="test", access=AgentAccess(user=IDS["host.1"]))
@@ -267,6 +324,8 @@ def test_only_rabbitmq_has_users(url: str) -> None:
 def test_the_printed_lines_are_what_is_run_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["agent-user", "--environment", ENVIRONMENT, "--host", "host.1"]) == 0
     lines = [tuple(shlex.split(line)) for line in capsys.readouterr().out.splitlines()]
-    assert lines == [("rabbitmqctl", *one) for one in command.agent_user_commands(ENVIRONMENT, 1, "host.1", vhost="/")]
-    with pytest.raises(SystemExit):
-        command.main(["agent-user", "--environment", "not one", "--host", "h"])
+    expected = (*command.agent_user_commands(ENVIRONMENT, 1, "host.1", vhost="/"), *command.limit_commands(vhost="/"))
+    assert lines == [("rabbitmqctl", *one) for one in expected]
+    for wrong in (["--environment", "not one"], ["--environment", "one", "--max-queues", "3"]):
+        with pytest.raises(SystemExit):
+            command.main(["agent-user", *wrong, "--host", "h"])
