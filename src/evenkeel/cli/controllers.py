@@ -7,8 +7,8 @@ from evenkeel.cli.base import CONNECTED, ListCommand, tell_problems
 from evenkeel.cli.client import API
 from evenkeel.cli.columns import listed
 
-LIST_COLUMNS = ("id", "host", "url", "version", "alive", "started_at", "seen_at", "message_broker")
-NARROW = {"id": "id", "host": "host", "url": "url", "version": "version", "alive": "alive"}
+LIST_COLUMNS = ("host", "url", "id", "version", "alive", "started_at", "seen_at", "message_broker")
+NARROW = {"host": "host", "url": "url", "id": "id", "version": "version", "alive": "alive"}
 
 
 class ListControllers(ListCommand):

@@ -38,9 +38,10 @@ class Explain(ShowCommand):
         explained = explanation(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
         if explained.action != NOTHING:
-            tell_problems(self, [f"load balancer {hosting['load_balancer_id']}: {explained.state}"])
+            tell_problems(self, [f"load balancer {_title(hosting)}: {explained.state}"])
         return shown(
             {
+                "name": hosting.get("name", ""),
                 "load_balancer_id": hosting["load_balancer_id"],
                 "state": explained.state,
                 "what to do": explained.action,
@@ -59,6 +60,12 @@ class Explain(ShowCommand):
                 "next_try": _next_try(hosting),
             }
         )
+
+
+def _title(hosting: Mapping[str, Any]) -> str:
+    """The load balancer's name before its id; controllers of an earlier version give no name."""
+    id_ = hosting["load_balancer_id"]
+    return f"{hosting['name']} ({id_})" if hosting.get("name") else str(id_)
 
 
 def _agent(agent: Mapping[str, Any]) -> str:

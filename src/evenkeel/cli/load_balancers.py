@@ -10,10 +10,10 @@ from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
 OCTAVIA = "/v2/lbaas/loadbalancers"
-LIST_COLUMNS = ("id", "name", "project_id", "vip_address", "provisioning_status", "operating_status", "provider")
+LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status", "provider")
 NARROW = {
-    "id": "id",
     "name": "name",
+    "id": "id",
     "vip_address": "vip",
     "provisioning_status": "provisioning",
     "operating_status": "operating",

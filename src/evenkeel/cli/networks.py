@@ -7,8 +7,8 @@ from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
-LIST_COLUMNS = ("id", "name", "network_type", "physical_network", "segmentation_id", "mtu", "project_id", "shared")
-NARROW = {"id": "id", "name": "name", "network_type": "type", "segmentation_id": "segment", "mtu": "mtu"}
+LIST_COLUMNS = ("name", "id", "network_type", "physical_network", "segmentation_id", "mtu", "project_id", "shared")
+NARROW = {"name": "name", "id": "id", "network_type": "type", "segmentation_id": "segment", "mtu": "mtu"}
 CHANGEABLE = ("name", "physical_network", "segmentation_id", "mtu", "shared", "external", "vteps")
 
 

@@ -9,7 +9,7 @@ from evenkeel.cli.client import API, segment
 from evenkeel.cli.columns import Columns, listed, shown
 from evenkeel.cli.load_balancers import NARROW, add_load_balancer_argument, load_balancer_id
 
-LIST_COLUMNS = ("id", "name", "project_id", "vip_address", "provisioning_status", "operating_status")
+LIST_COLUMNS = ("name", "id", "project_id", "vip_address", "provisioning_status", "operating_status")
 
 
 class ListOnAgent(ListCommand):

@@ -7,8 +7,8 @@ from evenkeel.cli.base import ApiCommand, ListCommand, ShowCommand, is_id
 from evenkeel.cli.client import API, ApiRefused, Client, segment
 from evenkeel.cli.columns import Columns, listed, shown
 
-LIST_COLUMNS = ("id", "name", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
-NARROW = {"id": "id", "name": "name", "cidr": "cidr"}
+LIST_COLUMNS = ("name", "id", "cidr", "gateway_ip", "allocation_start", "allocation_end", "project_id")
+NARROW = {"name": "name", "id": "id", "cidr": "cidr"}
 OPTIONAL = (
     "network_id",
     "gateway_ip",

@@ -140,6 +140,8 @@ class UnknownHistory(Value):
     """Database time at which an agent named it first, in seconds since 1970."""
     agent_id: str
     """The first agent that named it."""
+    host: str = ""
+    """The agent's host; empty if the agent was deleted."""
 
 
 class History(Value):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from evenkeel.core.changes import is_known, since
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.messages import Applied
+from evenkeel.core.names import titled
 from evenkeel.core.operating import first_status
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.core.values import Value
@@ -32,6 +33,12 @@ class LoadBalancerState(Value):
     status_reason: str = ""
     pending_deadline: float | None = None
     vip_leaving_revision: int | None = None
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The load balancer in event texts: the name before the id."""
+        return f"load balancer {titled(self.name, self.id)}"
 
 
 class StatusChange(Value):

@@ -13,6 +13,7 @@ from evenkeel.api.operators.query import options_of
 from evenkeel.api.operators.references import REFERENCES_MAX, reference_problems
 from evenkeel.core.certificates import ReferenceQuery
 from evenkeel.core.control import UnknownHistory
+from evenkeel.core.names import titled
 from evenkeel.core.own_certificates import expiring as soon
 from evenkeel.core.values import Value
 
@@ -131,8 +132,8 @@ def _unknown_histories(unknown: Sequence[UnknownHistory]) -> Iterator[SystemProb
     for one in unknown:
         yield SystemProblem(
             kind="history_unknown",
-            text=f"agent {one.agent_id} saw history {one.id}, which this database never had: it is another database or"
-            " an older copy, and nothing is removed from devices",
+            text=f"agent {titled(one.host, one.agent_id)} saw history {one.id}, which this database never had: it is"
+            " another database or an older copy, and nothing is removed from devices",
             remedy="if it is the wrong one: stop the controllers and connect them to the right one; if it is the right"
             f" one: evenkeel database accept-history {one.id}",
         )

@@ -82,6 +82,8 @@ class HostingView(Value):
     """The agents and the state of a load balancer."""
 
     load_balancer_id: LoadBalancerId
+    name: str
+    """The load balancer's."""
     revision: int
     applied_revision: int
     provisioning_status: str
@@ -298,6 +300,7 @@ def hosting_view(
     alive = frozenset(agent.id for agent in agents.values() if agent.alive)
     return HostingView(
         load_balancer_id=root.id,
+        name=root.name,
         revision=root.revision,
         applied_revision=root.applied_revision,
         provisioning_status=root.provisioning_status.value,

@@ -16,6 +16,7 @@ from evenkeel.core.control import UnknownHistory
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId
 from evenkeel.core.messages import Seen
+from evenkeel.core.names import titled
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import insert_if_absent
@@ -80,16 +81,29 @@ def note_unknown(connection: Connection, answered: Sequence[AnsweredKeepalive]) 
             record_event(
                 connection,
                 kind="history_unknown",
-                text=f"agent {agent_id} saw history {id_}, which this database never had: it is another database, or an"
-                f" older copy; nothing is removed from devices until evenkeel database accept-history {id_}",
+                text=f"agent {titled(_host(connection, agent_id), agent_id)} saw history {id_}, which this database"
+                " never had: it is another database, or an older copy; nothing is removed from devices until"
+                f" evenkeel database accept-history {id_}",
                 agent_id=agent_id,
             )
 
 
+def _host(connection: Connection, agent_id: AgentId) -> str:
+    return connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
+
+
 def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:
     """Unknown histories that no operator has accepted, longest known first."""
-    rows = connection.execute(select(_other).where(_other.c.kind == UNKNOWN).order_by(_other.c.noted_at, _other.c.id))
-    return tuple(UnknownHistory(id=row.id, noted_at=row.noted_at, agent_id=row.agent_id or "") for row in rows)
+    rows = connection.execute(
+        select(_other, schema.agent.c.host)
+        .select_from(_other.outerjoin(schema.agent, schema.agent.c.id == _other.c.agent_id))
+        .where(_other.c.kind == UNKNOWN)
+        .order_by(_other.c.noted_at, _other.c.id)
+    )
+    return tuple(
+        UnknownHistory(id=row.id, noted_at=row.noted_at, agent_id=row.agent_id or "", host=row.host or "")
+        for row in rows
+    )
 
 
 def accept(connection: Connection, history_id: str) -> None:

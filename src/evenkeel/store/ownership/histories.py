@@ -26,6 +26,7 @@ from evenkeel.core.changes import contradicts
 from evenkeel.core.control import History
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
 from evenkeel.core.messages import Seen, ShardEpoch
+from evenkeel.core.names import titled
 from evenkeel.core.request_context import NO_REQUESTER, Requester, requester
 from evenkeel.core.statuses import ProvisioningStatus
 from evenkeel.store.engine.base import Database
@@ -55,13 +56,15 @@ class Histories:
         self._db = database
         self._deadline_seconds = options.pending_deadline_seconds
 
-    async def begin(self, seen_id: str, reason: str) -> str:
-        """As :func:`begin_history`, in a transaction of its own."""
-        return await self._db.write(
-            lambda connection: begin_history(
-                connection, seen_id, reason, self._deadline_seconds, spacing_seconds=SPACING_SECONDS
-            )
-        )
+    async def begin(self, seen_id: str, agent_id: AgentId, lost: str) -> str:
+        """:func:`begin_history` in a transaction of its own. ``lost``: the agent's proof that commits were lost."""
+
+        def begin(connection: Connection) -> str:
+            host = connection.scalar(select(schema.agent.c.host).where(schema.agent.c.id == agent_id)) or ""
+            reason = f"agent {titled(host, agent_id)}: {lost}"
+            return begin_history(connection, seen_id, reason, self._deadline_seconds, spacing_seconds=SPACING_SECONDS)
+
+        return await self._db.write(begin)
 
 
 def renew_history(connection: Connection, deadline_seconds: float) -> History:

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from evenkeel.core.errors import CallRefused
 from evenkeel.core.ids import COMMON_PROJECT, AgentId
 from evenkeel.core.messages import Keepalive, Register
+from evenkeel.core.names import titled
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
@@ -68,7 +69,8 @@ def register(connection: Connection, call: Register, ttl_seconds: float) -> Open
     record_event(
         connection,
         kind="agent_registered",
-        text=f"agent {call.agent_id} on {call.host} registered in device group {call.environment}/{call.group_number}",
+        text=f"agent {titled(call.host, call.agent_id)} registered in device group"
+        f" {call.environment}/{call.group_number}",
         environment=call.environment,
         agent_id=call.agent_id,
     )

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, case, select, update
 from evenkeel.core.errors import CallRefused, SessionLost
 from evenkeel.core.ids import AgentId, SessionId
 from evenkeel.core.messages import MOVED_NETWORKS_MAX, ReportState
+from evenkeel.core.names import titled
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import json_text
@@ -87,7 +88,7 @@ def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId
     record_event(
         connection,
         kind="agent_stopped",
-        text=f"agent {agent_id} on {agent.host} stopped",
+        text=f"agent {titled(agent.host, agent_id)} stopped",
         environment=agent.environment,
         agent_id=agent_id,
     )

@@ -99,7 +99,7 @@ class SqlOwnership:
             return states
         self._beginning = True
         try:
-            history = await self._histories.begin(states[at].history, f"agent {agents[at]}: {opened[at].lost}")
+            history = await self._histories.begin(states[at].history, agents[at], opened[at].lost)
             return [replace(state, history=history) for state in states]
         finally:
             self._beginning = False

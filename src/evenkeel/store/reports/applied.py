@@ -35,6 +35,7 @@ from evenkeel.core.changes import contradicts
 from evenkeel.core.device import REPAIRS_MAX
 from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.messages import Applied, ReportApplied, ReportReceipt
+from evenkeel.core.names import titled
 from evenkeel.core.provisioning import LoadBalancerState, StatusChange, apply_report
 from evenkeel.core.statuses import PENDING, OperatingStatus, ProvisioningStatus
 from evenkeel.store.engine.clock import db_now
@@ -229,20 +230,20 @@ def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
     report, environment = taken.report, taken.shard.environment
     repairs = report.repaired[:REPAIRS_MAX]
     ids = {repair.load_balancer_id for repair in repairs}
-    known = set(
-        connection.scalars(select(_root.c.id).where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id))
-    )
+    here = select(_root.c.id, _root.c.name).where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
+    names: dict[str, str] = {row.id: row.name for row in connection.execute(here)}
     return [
         event_row(
             kind="device_repaired",
-            text=f"device {repair.device}, load balancer {repair.load_balancer_id}: {'; '.join(repair.found)}",
+            text=f"device {repair.device}, load balancer"
+            f" {titled(names[repair.load_balancer_id], repair.load_balancer_id)}: {'; '.join(repair.found)}",
             environment=environment,
             agent_id=report.agent_id,
             shard_id=report.shard_id,
             load_balancer_id=repair.load_balancer_id,
         )
         for repair in repairs
-        if repair.load_balancer_id in known
+        if repair.load_balancer_id in names
     ]
 
 
@@ -304,15 +305,15 @@ def _settled(change: StatusChange, outcome: Applied) -> dict[str, str]:
 def _events(change: StatusChange, taken: _Taken) -> Iterable[EventRow]:
     was, now = change.was, change.now
     if change.removed:
-        kind, text = "load_balancer_deleted", f"load balancer {was.id} was removed from its device"
+        kind, text = "load_balancer_deleted", f"{was.title} was removed from its device"
     elif now.provisioning_status is was.provisioning_status:
         return
     elif now.provisioning_status is ProvisioningStatus.ACTIVE and was.status_reason == CONFIRMED_ANEW:
         return  # a new history sets all at once: no events
     elif now.provisioning_status is ProvisioningStatus.ACTIVE:
-        kind, text = "load_balancer_active", f"load balancer {was.id} is active at revision {now.revision}"
+        kind, text = "load_balancer_active", f"{was.title} is active at revision {now.revision}"
     elif now.provisioning_status is ProvisioningStatus.ERROR:
-        kind, text = "load_balancer_error", f"load balancer {was.id}, revision {now.revision}: {now.status_reason}"
+        kind, text = "load_balancer_error", f"{was.title}, revision {now.revision}: {now.status_reason}"
     else:
         return
     yield event_row(

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, false, or_, select,
 from evenkeel.core.control import Recheck, ShardOwner
 from evenkeel.core.ids import LoadBalancerId, ShardId
 from evenkeel.core.messages import ReportReceipt, ReportStatus
+from evenkeel.core.names import titled
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
@@ -102,6 +103,7 @@ def _found(connection: Connection, group: Any, ids: Sequence[str]) -> Sequence[A
     return connection.execute(
         select(
             _root.c.id,
+            _root.c.name,
             _root.c.operating_reason,
             _root.c.operating_status,
             (_root.c.revision == _root.c.applied_revision).label("settled"),
@@ -179,7 +181,8 @@ def _events(group: Any, rows: Sequence[Any], kind: str, told: str) -> list[Event
     found = []
     for shard_id, some in by_shard.items():
         ids = [row.id for row in some]
-        named = ", ".join(ids[:NAMED_MAX]) + (f" and {len(ids) - NAMED_MAX} more" if len(ids) > NAMED_MAX else "")
+        titles = [titled(row.name, row.id) for row in some[:NAMED_MAX]]
+        named = ", ".join(titles) + (f" and {len(ids) - NAMED_MAX} more" if len(ids) > NAMED_MAX else "")
         where = f"{shard_title(some[0].project_id)}, device group {group.environment}/{group.group_number}"
         found.append(
             event_row(

@@ -48,7 +48,7 @@ class SqlReports:
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
         if recorded.lost:
-            await self._histories.begin(report.history, f"agent {report.agent_id}: {recorded.lost}")
+            await self._histories.begin(report.history, report.agent_id, recorded.lost)
         if recorded.leaves_networks:  # not in the same transaction: only a later one is sure to see new load balancers
             await self._db.write(lambda connection: release(connection, report.shard_id))
             for due in await self._db.read(lambda connection: due_networks(connection, report.shard_id)):

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, and_, case, not_, or_, select, update
 
 from evenkeel.core.circuit_breaker import AgentHeartbeat, BreakerState, breaker_change
 from evenkeel.core.control import SessionRef
+from evenkeel.core.names import titled
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.ownership.agent_views import SeenAgent, read_agents, time_of
@@ -136,7 +137,7 @@ def _say(connection: Connection, agent: SeenAgent) -> None:
         record_event(
             connection,
             kind="agent_back" if back else "agent_silent",
-            text=f"agent {agent.view.id} on {agent.host} "
+            text=f"agent {titled(agent.host, agent.view.id)} "
             + ("is alive again" if back else "sent no keepalive in time; its session expired"),
             environment=agent.environment,
             agent_id=agent.view.id,
@@ -183,10 +184,11 @@ def end_sessions(connection: Connection, sessions: Sequence[SessionRef]) -> int:
         )
         if changed.rowcount == 1:
             ended += 1
+            host = connection.scalar(select(_agent.c.host).where(_agent.c.id == session.agent_id)) or ""
             record_event(
                 connection,
                 kind="agent_vanished",
-                text=f"agent {session.agent_id} disappeared from the message bus; its session was ended",
+                text=f"agent {titled(host, session.agent_id)} disappeared from the message bus; its session was ended",
                 environment=session.environment,
                 agent_id=session.agent_id,
             )

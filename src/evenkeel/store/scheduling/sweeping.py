@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, exists, or_, select
 
+from evenkeel.core.names import titled
 from evenkeel.core.provisioning import overdue
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -59,7 +60,7 @@ def mark_overdue(connection: Connection, limit: int, deadline_seconds: float) ->
     events = [
         event_row(
             kind="load_balancer_overdue",
-            text=f"load balancer {row.id}, revision {row.revision}: {reason}",
+            text=f"load balancer {titled(row.name, row.id)}, revision {row.revision}: {reason}",
             environment=row.provider,
             shard_id=row.shard_id,
             load_balancer_id=row.id,

@@ -136,7 +136,7 @@ def remove_unplaced(connection: Connection, locked: Locked) -> Change:
     record_event(
         connection,
         kind="load_balancer_deleted",
-        text=f"load balancer {locked.id} was deleted before it was placed",
+        text=f"load balancer {titled(locked.row.name, locked.id)} was deleted before it was placed",
         environment=change.environment,
         load_balancer_id=locked.id,
     )

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, exists, false, insert, null, select, update
 
 from evenkeel.core.ids import LoadBalancerId
+from evenkeel.core.names import titled
 from evenkeel.core.network import DuePort, VipPortId, octavia_port
 from evenkeel.store.engine.base import Database
 from evenkeel.store.engine.clock import db_now, reached
@@ -95,7 +96,7 @@ def _take(connection: Connection, found: Any, limit: int) -> tuple[VipPortId, ..
 def _note(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalancerId, ...]:
     lost = {port.load_balancer_id: port.port_id for port in ports}
     rows = connection.execute(
-        select(_root.c.id, _root.c.revision, _root.c.vip_port_id, _root.c.provider, _claim.c.device_owner)
+        select(_root.c.id, _root.c.name, _root.c.revision, _root.c.vip_port_id, _root.c.provider, _claim.c.device_owner)
         .join(_claim, _claim.c.held_by == _root.c.id)
         .where(in_list(_root.c.id, lost), _root.c.deleted == false(), _claim.c.port_id == _root.c.vip_port_id)
     ).fetchall()
@@ -107,7 +108,7 @@ def _note(connection: Connection, ports: Iterable[VipPortId]) -> tuple[LoadBalan
         [
             event_row(
                 kind="vip_port_lost",
-                text=f"load balancer {row.id}: {_lost_text(row.vip_port_id)}",
+                text=f"load balancer {titled(row.name, row.id)}: {_lost_text(row.vip_port_id)}",
                 environment=row.provider,
                 load_balancer_id=row.id,
             )
@@ -187,14 +188,15 @@ def _made(connection: Connection, port: DuePort, port_id: str) -> bool:
         .values(port_id=port_id)
     )
     _settle(connection, port.load_balancer_id)
-    provider = connection.scalar(select(_root.c.provider).where(_root.c.id == port.load_balancer_id))
+    root = connection.execute(select(_root.c.provider, _root.c.name).where(_root.c.id == port.load_balancer_id)).one()
     record_events(
         connection,
         [
             event_row(
                 kind="vip_port_made_again",
-                text=f"load balancer {port.load_balancer_id}: its VIP has port {port_id} instead of {port.port_id}",
-                environment=provider or "",
+                text=f"load balancer {titled(root.name, port.load_balancer_id)}: its VIP has port {port_id} instead of"
+                f" {port.port_id}",
+                environment=root.provider,
                 load_balancer_id=port.load_balancer_id,
             )
         ],
