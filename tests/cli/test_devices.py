@@ -7,15 +7,17 @@ from tests.cli.stub import Stub
 
 ACTIVE = {
     "name": "a:443",
+    "own_name": "lb-1",
     "reachable": True,
     "version": "16.1.2",
     "failover_state": "active",
     "sync_state": "In Sync",
     "problem": "",
 }
-STANDBY = ACTIVE | {"name": "b:443", "failover_state": "standby", "sync_state": "Changes Pending"}
+STANDBY = ACTIVE | {"name": "b:443", "own_name": "", "failover_state": "standby", "sync_state": "Changes Pending"}
 AWAY = {
     "name": "b:443",
+    "own_name": "lb-2",
     "reachable": False,
     "version": "",
     "failover_state": "",
@@ -34,7 +36,8 @@ def test_devices_are_listed_once_with_the_newest_report(stub: Stub, evenkeel: Ru
     assert ran.code == 0
     assert json.loads(ran.out) == [
         {
-            "name": f"{name}:443",
+            "name": own_name,
+            "address": f"{name}:443",
             "environment": "demo",
             "group_number": 1,
             "reached_by": "2/2",
@@ -43,7 +46,10 @@ def test_devices_are_listed_once_with_the_newest_report(stub: Stub, evenkeel: Ru
             "version": "16.1.2",
             "problem": "",
         }
-        for name, failover_state, sync_state in (("a", "active", "In Sync"), ("b", "standby", "Changes Pending"))
+        for name, own_name, failover_state, sync_state in (
+            ("a", "lb-1", "active", "In Sync"),
+            ("b", "b:443", "standby", "Changes Pending"),
+        )
     ]
 
 
@@ -55,4 +61,4 @@ def test_a_problem_is_shown_and_sets_the_exit_code(stub: Stub, evenkeel: Run) ->
     )
     ran = evenkeel("device", "list", "--environment", "demo", "-f", "value", "-c", "reached_by", "-c", "sync_state")
     assert (ran.code, ran.out.splitlines()) == (1, ["1/1 In Sync", "1/2 Changes Pending"])
-    assert ran.err == "problem: b:443: no connection\n"
+    assert ran.err == "problem: lb-2 (b:443): no connection\n"

@@ -86,6 +86,22 @@ async def test_a_device_that_is_away_is_told_and_holds_up_nobody() -> None:
     assert group.facts.endpoints == ("a", "b") and group.facts.driver == "x"
 
 
+async def test_a_device_keeps_its_own_name_while_it_is_out_of_reach() -> None:
+    class Named(Device):
+        async def check(self) -> DeviceState:
+            if self.error is not None:
+                raise self.error
+            return DeviceState(name=self.host, reachable=True, own_name="lb-1")
+
+    device = Named("192.0.2.1:8443")
+    group = Group("x", HaType.STANDALONE, [device])
+    (before,) = await group.check()
+    device.error = DeviceUnavailable(device.host, "no connection")
+    (after,) = await group.check()
+    assert (before.reachable, before.title) == (True, "lb-1 (192.0.2.1:8443)")
+    assert (after.reachable, after.title) == (False, "lb-1 (192.0.2.1:8443)")
+
+
 async def test_a_check_that_fails_unexpectedly_is_a_problem_of_that_device_alone() -> None:
     class Broken(Device):
         async def check(self) -> DeviceState:

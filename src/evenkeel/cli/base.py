@@ -10,7 +10,7 @@ from cliff.lister import Lister
 from cliff.show import ShowOne
 
 from evenkeel.cli.client import API, ApiRefused, Client, segment
-from evenkeel.cli.columns import formatted, narrowed
+from evenkeel.cli.columns import formatted, narrowed, titled
 from evenkeel.cli.watch import add_watch_argument, watched
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def devices_in_reach(agent: Mapping[str, Any]) -> str:
 def devices_missed(agents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Devices that live agents do not reach (human-readable)."""
     for agent in agents:
-        away = [str(device["name"]) for device in agent.get("devices") or () if not device["reachable"]]
+        devices = [device for device in agent.get("devices") or () if not device["reachable"]]
+        away = [titled(str(device.get("own_name", "")), str(device["name"])) for device in devices]
         if away and agent.get("alive"):
             yield f"agent {agent['host']} does not reach {', '.join(away)}"
 

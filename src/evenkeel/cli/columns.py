@@ -92,3 +92,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, dict)):
         return Structured(value)
     return Escaped(value) if isinstance(value, str) and _CONTROL.search(value) else value
+
+
+def titled(name: str, id_: str) -> str:
+    """An object for a text: the name before the id or address; this alone if there is no other name."""
+    return f"{name} ({id_})" if name and name != id_ else id_

@@ -7,10 +7,11 @@ from typing import Any
 from evenkeel.cli.agents import add_environment_filter
 from evenkeel.cli.base import ListCommand, tell_problems
 from evenkeel.cli.client import API
-from evenkeel.cli.columns import listed
+from evenkeel.cli.columns import listed, titled
 
 LIST_COLUMNS = (
     "name",
+    "address",
     "environment",
     "group_number",
     "reached_by",
@@ -21,6 +22,7 @@ LIST_COLUMNS = (
 )
 NARROW = {
     "name": "name",
+    "address": "address",
     "environment": "environment",
     "group_number": "group",
     "reached_by": "reached by",
@@ -46,7 +48,9 @@ class ListDevices(ListCommand):
         """Ask and show."""
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
         rows = devices_of(self.client.get(f"{API}/agents", query)["agents"])
-        tell_problems(self, (f"{row['name']}: {row['problem']}" for row in rows if row["problem"]))
+        tell_problems(
+            self, (f"{titled(row['name'], row['address'])}: {row['problem']}" for row in rows if row["problem"])
+        )
         return listed(LIST_COLUMNS, rows)
 
 
@@ -61,11 +65,12 @@ def devices_of(agents: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [_row(*place, told) for place, told in sorted(reports.items(), key=lambda item: item[0])]
 
 
-def _row(environment: str, group_number: int, name: str, told: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _row(environment: str, group_number: int, address: str, told: list[Mapping[str, Any]]) -> dict[str, Any]:
     reached = [device for device in told if device["reachable"]]
     problems = dict.fromkeys(str(device["problem"]) for device in told if device.get("problem"))
     return {
-        "name": name,
+        "name": next((str(device["own_name"]) for device in told if device.get("own_name")), address),
+        "address": address,
         "environment": environment,
         "group_number": group_number,
         "reached_by": f"{len(reached)}/{len(told)}",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from evenkeel.cli.base import CONNECTED, WRITABLE, ShowCommand, tell_problems, warn_of_halted
 from evenkeel.cli.client import API, segment
-from evenkeel.cli.columns import Columns, shown
+from evenkeel.cli.columns import Columns, shown, titled
 from evenkeel.cli.load_balancers import add_load_balancer_argument, load_balancer_id
 
 NOTHING = "nothing"
@@ -38,7 +38,10 @@ class Explain(ShowCommand):
         explained = explanation(hosting)
         shard, acting, home = (hosting[key] or {} for key in ("shard", "acting", "home"))
         if explained.action != NOTHING:
-            tell_problems(self, [f"load balancer {_title(hosting)}: {explained.state}"])
+            tell_problems(
+                self,
+                [f"load balancer {titled(hosting.get('name', ''), hosting['load_balancer_id'])}: {explained.state}"],
+            )
         return shown(
             {
                 "name": hosting.get("name", ""),
@@ -60,12 +63,6 @@ class Explain(ShowCommand):
                 "next_try": _next_try(hosting),
             }
         )
-
-
-def _title(hosting: Mapping[str, Any]) -> str:
-    """The load balancer's name before its id; controllers of an earlier version give no name."""
-    id_ = hosting["load_balancer_id"]
-    return f"{hosting['name']} ({id_})" if hosting.get("name") else str(id_)
 
 
 def _agent(agent: Mapping[str, Any]) -> str:

@@ -233,6 +233,13 @@ class GroupReach(Value):
     tenants: int
     """How many projects have a shard there."""
     device_driver: str = ""
+    titles: Mapping[str, str] = {}
+    """Devices by address: own name before the address, of those whose own name is known."""
+
+    @property
+    def away_titles(self) -> tuple[str, ...]:
+        """The devices that no agent reaches, for texts."""
+        return tuple(self.titles.get(name, name) for name in self.reach.away)
 
 
 class Recheck(Value):

@@ -17,6 +17,7 @@ from evenkeel.core.certificates import CertificateKind
 from evenkeel.core.enhanced_services import EnhancedService
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, SessionId, ShardId
 from evenkeel.core.model import ListenerStatistics
+from evenkeel.core.names import titled
 from evenkeel.core.networks import NetworkLayout
 from evenkeel.core.plans import DevicePlan
 from evenkeel.core.service import ServiceDefinition
@@ -187,6 +188,14 @@ class DeviceState(Wire):
     """Whether its configuration is in sync with that of its cluster's other devices, in the device's own words. Empty:
     not known, or the device has no configuration synchronisation.
     """
+    own_name: str = ""
+    """The device's name for itself: ``name`` of a daemon beside HAProxy, the host name of a BIG-IP; that of the last
+    contact while it is out of reach. Empty: not known. ``name`` identifies the device, this is shown to people."""
+
+    @property
+    def title(self) -> str:
+        """The device for a text: its own name before its address."""
+        return titled(self.own_name, self.name)
 
 
 class GetAssignments(Message, tag="get_assignments"):

@@ -49,6 +49,8 @@ class GroupDevice(ABC, Generic[R]):
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.host = client.host
         """Its name in the group."""
+        self.own_name = ""
+        """:attr:`DeviceState.own_name` at the last contact."""
         self.reach = DeviceReach(client, connect_timeout_seconds)
 
     @abstractmethod
@@ -144,7 +146,11 @@ class DeviceGroup(ABC, Generic[D, R]):
     async def observe(self) -> Observation:
         """Statuses and statistics of all reachable devices."""
         done, lost = await on_all(self._devices, lambda device: device.observe())
-        away = [DeviceState(name=host, reachable=False, problem=str(error)) for host, error in lost.items()]
+        names = {device.host: device.own_name for device in self._devices}
+        away = [
+            DeviceState(name=host, reachable=False, problem=str(error), own_name=names[host])
+            for host, error in lost.items()
+        ]
         # A difference seen only once is most likely a write in progress.
         before, self._uneven = self._uneven, self._absences(done)
         return self._merged(done, away, absent=self._uneven, uneven=before & self._uneven)
@@ -222,6 +228,12 @@ async def on_all(
 
 
 async def _checked(device: GroupDevice[Any]) -> DeviceState:
+    state = await _state(device)
+    device.own_name = state.own_name or device.own_name
+    return replace(state, own_name=device.own_name)
+
+
+async def _state(device: GroupDevice[Any]) -> DeviceState:
     try:
         # under the liveness probe: a check of a silent device must not last as long as its request's time-out
         return await device.watched(device.check())

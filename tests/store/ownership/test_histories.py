@@ -77,7 +77,7 @@ async def test_a_keepalive_that_the_database_does_not_know_begins_a_new_history(
     assert (row.provisioning_status, row.status_reason) == ("PENDING_UPDATE", CONFIRMED_ANEW)
     assert row.pending_deadline is not None
     (event,) = await old.events("history_begun")
-    assert "agent a1: keepalive" in event.text
+    assert "agent host-of-a1 (a1): keepalive" in event.text
 
 
 async def test_what_is_confirmed_anew_is_active_without_an_event(old: World) -> None:

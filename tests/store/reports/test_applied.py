@@ -252,6 +252,18 @@ async def test_late_report_of_an_older_revision_changes_nothing(world: World) ->
     assert await world.load_balancer_row(load_balancer.id) == before
 
 
+async def test_events_name_load_balancers_and_agents_before_their_ids(world: World) -> None:
+    await world.agent("a1")
+    load_balancer = await world.placed()
+    await world.change(schema.load_balancer, load_balancer.id, name="www")
+    await world.report(applied(load_balancer.id))
+    (event,) = await world.events("load_balancer_active")
+    assert event.text.startswith(f"load balancer www ({load_balancer.id}) is active at revision ")
+    (registered,) = await world.events("agent_registered")
+    host = (await world.store.operators.agent("a1")).host
+    assert registered.text == f"agent {host} (a1) registered in device group east/1"
+
+
 async def test_repeated_report_records_no_second_event(world: World) -> None:
     load_balancer, _ = await with_tree(world)
     for _ in range(3):

@@ -106,6 +106,19 @@ async def test_one_of_a_pair_that_is_gone_is_an_event_and_changes_no_status_by_i
     assert [row.kind for row in await world.events("device_unreachable")] == ["device_unreachable"]
 
 
+async def test_a_device_out_of_reach_is_shown_by_its_own_name_before_its_address(world: World) -> None:
+    await world.agent("a1")
+    await says(world, "a1", a=True, b=True)
+    await online(world)
+    devices = DeviceState(name="a", reachable=True), DeviceState(name="b", reachable=False, own_name="lb-2")
+    await world.store.ownership.record_state(ReportState(agent_id="a1", session_id="session-of-a1", devices=devices))
+    await note(world)
+    (event,) = await world.events("device_unreachable")
+    assert event.text == "device lb-2 (b) of device group east/1 is unreachable from every agent"
+    (group,) = await world.store.operators.out_of_reach()
+    assert (group.reach.away, group.away_titles) == (("b",), ("lb-2 (b)",))
+
+
 async def test_a_group_whose_agents_are_gone_is_degraded_and_online_again_with_the_next(world: World) -> None:
     await world.agent("a1")
     await says(world, "a1", a=True, b=True)
@@ -177,4 +190,4 @@ async def test_the_number_of_statements_does_not_depend_on_the_number_of_load_ba
         counts.append(len(sent.sent))
         await says(world, "a1", a=True, b=True)
         await world.store.scheduling.note_reach("east", 1)
-    assert counts[0] == counts[1] <= 10
+    assert counts[0] == counts[1] <= 11

@@ -91,7 +91,8 @@ export function Agent({ id, live }) {
       <${Table}
         caption="Devices"
         columns=${[
-          ["Device", (device) => device.name],
+          ["Device", (device) => device.own_name || device.name],
+          ["Address", (device) => device.name],
           ["Reached", (device) => html`<${Status} value=${device.reachable ? "reached" : "out of reach"} />`],
           ["Failover", (device) => device.failover_state],
           ["Config sync", (device) => device.sync_state],

@@ -13,7 +13,8 @@ export function Devices({ live }) {
       group.devices.map((device) => ({ ...device, id: `${group.environment}/${group.group_number}/${device.name}`, group })),
     );
   const columns = [
-    ["Device", (row) => row.name],
+    ["Device", (row) => row.own_name || row.name],
+    ["Address", (row) => row.name],
     ["Device group", (row) => `${row.group.environment}/${row.group.group_number}`],
     ["Type", (row) => row.group.device_driver],
     ["State", (row) => html`<${Status} value=${row.reachable ? "reached" : "out of reach"} />`],

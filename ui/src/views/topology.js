@@ -78,7 +78,7 @@ function Group({ group, topology }) {
       })}
       ${devices.map(
         (device, index) =>
-          html`<${Box} x=${X.device} at=${y(index, devices.length)} width=${WIDE.device} state=${device.reachable ? "up" : "silent"} text="${device.name} · ${device.reachable ? device.failover_state || "reached" : "out of reach"}" />`,
+          html`<${Box} x=${X.device} at=${y(index, devices.length)} width=${WIDE.device} state=${device.reachable ? "up" : "silent"} text="${device.own_name || device.name} · ${device.reachable ? device.failover_state || "reached" : "out of reach"}" />`,
       )}
     </svg>
     </div>

@@ -12,6 +12,9 @@ class DeviceView(Value):
     """One device as its agent sees it."""
 
     name: str
+    """Its address, which identifies it in the device group."""
+    own_name: str
+    """Its name for itself; empty: not known."""
     reachable: bool
     version: str
     failover_state: str
@@ -86,6 +89,7 @@ class AgentView(Value):
 def _device(device: DeviceState) -> DeviceView:
     return DeviceView(
         name=device.name,
+        own_name=device.own_name,
         reachable=device.reachable,
         version=device.version,
         failover_state=device.failover_state,

@@ -125,7 +125,7 @@ def _unusable(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
             continue
         if unwatched and (found.outage or place in explained):
             continue
-        away = f": {', '.join(group.reach.away)}" if group.reach.away else ""
+        away = f": {', '.join(group.away_titles)}" if group.reach.away else ""
         text = group.reach.reason(f"{group.environment}/{group.number}") + away
         problem = SystemProblem("device_group_unusable", text, mend_devices(group, found.agents))
         unserved = frozenset({group.environment} if unwatched else ())
@@ -136,7 +136,7 @@ def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
     """Devices that are out of reach in groups of which others are reached, or that no tenant uses."""
     for group in found.groups:
         if group.reach.away and (group.reach.kind is ReachKind.REACHED or not group.tenants):
-            text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.reach.away)}"
+            text = f"device group {group.environment}/{group.number}: out of reach: {', '.join(group.away_titles)}"
             yield SystemProblem("devices_out_of_reach", text, mend_devices(group, found.agents))
 
 

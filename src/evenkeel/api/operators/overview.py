@@ -68,6 +68,9 @@ class TopologyDevice(Value):
     """A device of a group, as the agent sees it that reported last; of several an agent that reaches it."""
 
     name: str
+    """Its address, which identifies it in the device group."""
+    own_name: str
+    """Its name for itself; empty: not known."""
     reachable: bool
     """By any live agent."""
     reached_by: list[str]
@@ -186,11 +189,12 @@ def _devices(agents: Iterable[Agent]) -> list[TopologyDevice]:
     # those that reach it last, so that theirs is what is shown; of silent agents first
     seen = [(device, agent) for agent in agents for device in agent.devices]
     seen.sort(key=lambda pair: (pair[1].alive, pair[0].reachable))
-    found = {}
+    found: dict[str, TopologyDevice] = {}
     for device, _ in seen:
         by = [(other.reachable, agent.host) for other, agent in seen if other.name == device.name and agent.alive]
         found[device.name] = TopologyDevice(
             name=device.name,
+            own_name=device.own_name or (found[device.name].own_name if device.name in found else ""),
             reachable=any(reachable for reachable, _ in by),
             reached_by=sorted(host for reachable, host in by if reachable),
             missed_by=sorted(host for reachable, host in by if not reachable),

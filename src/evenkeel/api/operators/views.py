@@ -167,7 +167,7 @@ class DevicesView(Value):
     reach: str
     """reached, none (of its devices) or unwatched (no agent is up)."""
     out_of_reach: list[str]
-    """The devices that no agent reaches."""
+    """The devices that no agent reaches: own names, if they are known, before addresses."""
 
 
 class IdsView(Value):
@@ -239,7 +239,7 @@ def devices_view(row: GroupReach) -> DevicesView:
         environment=row.environment,
         group_number=row.number,
         reach=row.reach.kind.value,
-        out_of_reach=list(row.reach.away),
+        out_of_reach=list(row.away_titles),
     )
 
 

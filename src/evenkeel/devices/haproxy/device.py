@@ -154,6 +154,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             problem=self._other_owner(about) or about.problem,
             identity=about.installation_id,
             incarnation=about.state_id,
+            own_name=about.name,
         )
 
     def _other_owner(self, about: wire.About) -> str:

@@ -43,6 +43,7 @@ from evenkeel.store.engine.for_rows import ForRows, Given, Run, run_all
 from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import batches
 from evenkeel.store.ownership.capacity import confirm, is_limited
+from evenkeel.store.ownership.device_titles import read_device_titles
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW, contradiction, history_id
 from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
@@ -207,6 +208,7 @@ def _shards() -> Select[Any]:
         select(
             _shard.c.id,
             _shard.c.environment,
+            _shard.c.group_number,
             _shard.c.project_id,
             _shard.c.acting_agent_id,
             _shard.c.epoch,
@@ -232,10 +234,11 @@ def _repaired_events(connection: Connection, taken: _Taken) -> list[EventRow]:
     ids = {repair.load_balancer_id for repair in repairs}
     here = select(_root.c.id, _root.c.name).where(in_list(_root.c.id, ids), _root.c.shard_id == report.shard_id)
     names: dict[str, str] = {row.id: row.name for row in connection.execute(here)}
+    devices = read_device_titles(connection, environment, taken.shard.group_number)
     return [
         event_row(
             kind="device_repaired",
-            text=f"device {repair.device}, load balancer"
+            text=f"device {devices.get(repair.device, repair.device)}, load balancer"
             f" {titled(names[repair.load_balancer_id], repair.load_balancer_id)}: {'; '.join(repair.found)}",
             environment=environment,
             agent_id=report.agent_id,

@@ -17,6 +17,7 @@ from evenkeel.core.names import titled
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches
+from evenkeel.store.ownership.device_titles import read_device_titles
 from evenkeel.store.ownership.sql import shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import NO_NETWORK
@@ -88,7 +89,9 @@ def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck
         looks += _looks(rows, complete={*report.absent, *report.lacking})
     for ids in batches(sorted(set(report.present))):
         events += _show_present(connection, group, ids)
-    events += _renewed_events(group, report.renewed)
+    if report.renewed:
+        titles = read_device_titles(connection, group.environment, group.group_number)
+        events += _renewed_events(group, [titles.get(name, name) for name in report.renewed])
     if report.renewed or report.renewed_before:
         looks += _all_agents(connection, group)
     record_events(connection, events)

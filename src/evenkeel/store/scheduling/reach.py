@@ -17,6 +17,7 @@ from evenkeel.core.statuses import OperatingStatus
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, json_text
 from evenkeel.store.ownership.agent_views import read_agents
+from evenkeel.store.ownership.device_titles import read_device_titles, read_titles_of
 from evenkeel.store.ownership.sql import Raced, live, owner_of
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import changed_at, set_operating
@@ -57,7 +58,8 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
     )
     if changed.rowcount == 0:
         raise Raced
-    record_events(connection, list(_events(environment, place, known, found)))
+    titles = read_device_titles(connection, environment, number)
+    record_events(connection, list(_events(environment, place, known, found, titles)))
     return _observer(connection, environment, number) if found.kind is ReachKind.REACHED else None
 
 
@@ -119,13 +121,17 @@ def _all_offline(connection: Connection, shard_ids: Sequence[ShardId], reason: s
         set_operating(connection, some, OFFLINE, reason)
 
 
-def _events(environment: str, place: str, known: Reach, found: Reach) -> Iterable[EventRow]:
+def _events(environment: str, place: str, known: Reach, found: Reach, titles: Mapping[str, str]) -> Iterable[EventRow]:
     for names, kind, told in (
         (set(found.away) - set(known.away), "device_unreachable", "is unreachable from every agent"),
         (set(known.away) - set(found.away), "device_reachable", "is reachable again"),
     ):
         for name in sorted(names):
-            yield event_row(kind=kind, text=f"device {name} of device group {place} {told}", environment=environment)
+            yield event_row(
+                kind=kind,
+                text=f"device {titles.get(name, name)} of device group {place} {told}",
+                environment=environment,
+            )
     if found.kind is known.kind:
         return
     if reason := found.reason(place):
@@ -152,7 +158,7 @@ def _observer(connection: Connection, environment: str, number: int) -> ShardOwn
 
 
 def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
-    """Device groups with unreachable devices. One query."""
+    """Device groups with unreachable devices. One query, and another one if there are any."""
     here = (_shard.c.environment == _group.c.environment, _shard.c.group_number == _group.c.number)
     tenants = select(func.count()).select_from(_shard).where(*here, _shard.c.project_id != COMMON_PROJECT)
     rows = connection.execute(
@@ -166,7 +172,8 @@ def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
         )
         .where(or_(_group.c.reach != ReachKind.REACHED.value, _group.c.away_devices != "[]"))
         .order_by(_group.c.environment, _group.c.number)
-    )
+    ).fetchall()
+    titles = read_titles_of(connection, [(row.environment, row.number) for row in rows]) if rows else {}
     return tuple(
         GroupReach(
             environment=row.environment,
@@ -174,6 +181,7 @@ def read_out_of_reach(connection: Connection) -> tuple[GroupReach, ...]:
             reach=reach_of(row),
             tenants=row.tenants,
             device_driver=row.device_driver,
+            titles=titles[row.environment, row.number],
         )
         for row in rows
     )

@@ -71,7 +71,7 @@ var _e,x,ze,_n,q,Be,Je,Xe,Qe,xe,ye,we,pn,Z={},Ye=[],dn=/acit|ex(?:s|g|n|p|$)|rph
       <h2>Devices as it sees them</h2>
       <${O}
         caption="Devices"
-        columns=${[["Device",u=>u.name],["Reached",u=>i`<${g} value=${u.reachable?"reached":"out of reach"} />`],["Failover",u=>u.failover_state],["Config sync",u=>u.sync_state],["Version",u=>u.version],["Problem",u=>u.problem]]}
+        columns=${[["Device",u=>u.own_name||u.name],["Address",u=>u.name],["Reached",u=>i`<${g} value=${u.reachable?"reached":"out of reach"} />`],["Failover",u=>u.failover_state],["Config sync",u=>u.sync_state],["Version",u=>u.version],["Problem",u=>u.problem]]}
         rows=${c.devices}
         empty="It has not reported a device yet."
       />
@@ -94,7 +94,7 @@ var _e,x,ze,_n,q,Be,Je,Xe,Qe,xe,ye,we,pn,Z={},Ye=[],dn=/acit|ex(?:s|g|n|p|$)|rph
     <${w} command="evenkeel agent show ${c?c.host:e}" path="${$}/agents/${e}" />`}function Nn(e,t){let n=[];return e.acting_agent_id===t&&n.push("acting agent"),e.home_agent_id===t&&n.push("home"),n.join(", ")}var Ln=async()=>(await v(`${$}/topology`)).topology;function Wt({live:e}){let{data:t,error:n}=E(Ln,e.newest),o=t&&t.groups.flatMap(r=>r.devices.map(a=>({...a,id:`${r.environment}/${r.group_number}/${a.name}`,group:r})));return i`<h1>Devices</h1>
     <p>What agents say of the devices of their group: of several the one that reaches it.</p>
     <${k} error=${n} loading=${!t} />
-    <${O} caption="Devices" columns=${[["Device",r=>r.name],["Device group",r=>`${r.group.environment}/${r.group.group_number}`],["Type",r=>r.group.device_driver],["State",r=>i`<${g} value=${r.reachable?"reached":"out of reach"} />`],["Failover",r=>r.failover_state],["Config sync",r=>r.sync_state],["Version",r=>r.version],["Reached by",r=>r.reached_by.join(", ")],["Not reached by",r=>r.missed_by.join(", ")],["Problem",r=>r.problem]]} rows=${o} empty="No agent has reported a device yet." />
+    <${O} caption="Devices" columns=${[["Device",r=>r.own_name||r.name],["Address",r=>r.name],["Device group",r=>`${r.group.environment}/${r.group.group_number}`],["Type",r=>r.group.device_driver],["State",r=>i`<${g} value=${r.reachable?"reached":"out of reach"} />`],["Failover",r=>r.failover_state],["Config sync",r=>r.sync_state],["Version",r=>r.version],["Reached by",r=>r.reached_by.join(", ")],["Not reached by",r=>r.missed_by.join(", ")],["Problem",r=>r.problem]]} rows=${o} empty="No agent has reported a device yet." />
     <${w} command="evenkeel device list" path="${$}/topology" />`}function Bt({live:e}){let{data:t,error:n}=E(async()=>(await v(`${$}/controllers`)).controllers,e.newest);return i`<h1>Controllers</h1>
     <p>They are all alike and keep nothing: any of them may end. A silent one is listed for ten minutes.</p>
     <${k} error=${n} loading=${!t} />
@@ -251,7 +251,7 @@ var _e,x,ze,_n,q,Be,Je,Xe,Qe,xe,ye,we,pn,Z={},Ye=[],dn=/acit|ex(?:s|g|n|p|$)|rph
       ${n.map((m,S)=>{let b=u(S,n.length),h=_.get(m.agent),y=P.agent+j.agent;return i`${h!==void 0&&i`<path class="owner ${m.served?"":"cut"}" d="M${y} ${h} C ${y+40} ${h} ${P.shard-40} ${b} ${P.shard} ${b}" />`}
           <text class="shard" data-agent=${cn(o,m.agent)} x=${P.shard+6} y=${b+4}>${m.text}${h===void 0?" · no agent":""}</text>
           ${s.map((M,N)=>{let U=u(N,s.length);return i`<path class="reach" d="M${P.shard+155} ${b} C ${P.device-30} ${b} ${P.device-30} ${U} ${P.device} ${U}" />`})}`})}
-      ${s.map((m,S)=>i`<${ve} x=${P.device} at=${u(S,s.length)} width=${j.device} state=${m.reachable?"up":"silent"} text="${m.name} · ${m.reachable?m.failover_state||"reached":"out of reach"}" />`)}
+      ${s.map((m,S)=>i`<${ve} x=${P.device} at=${u(S,s.length)} width=${j.device} state=${m.reachable?"up":"silent"} text="${m.own_name||m.name} · ${m.reachable?m.failover_state||"reached":"out of reach"}" />`)}
     </svg>
     </div>
   </figure>`}var lo=6.6;function ve({x:e,at:t,width:n,state:o,text:s}){let r=Math.floor((n-16)/lo);return i`<g class="box ${o}" transform="translate(${e} ${t-13})">

@@ -50,6 +50,7 @@ def device_state(host: str, cluster: ClusterView) -> DeviceState:
         failover_state=str(own.get("failoverState", "")),
         identity=identity_of(own),
         sync_state=cluster.sync.status,
+        own_name=str(own.get("hostname", "")),
     )
 
 

@@ -1,0 +1,35 @@
+"""Devices' own names, as agents last reported them, for texts: a device is known by its address."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from evenkeel.core.messages import DeviceState
+from evenkeel.store.engine.in_list import in_list
+from evenkeel.store.records import schema
+
+Titles = Mapping[str, str]
+"""Devices by address: own name before the address, of those whose own name is known."""
+
+_agent = schema.agent
+_devices = msgspec.json.Decoder(tuple[DeviceState, ...])
+
+
+def read_device_titles(connection: Connection, environment: str, group_number: int) -> Titles:
+    """The titles of a group's devices. One query."""
+    return read_titles_of(connection, [(environment, group_number)]).get((environment, group_number), {})
+
+
+def read_titles_of(connection: Connection, groups: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], Titles]:
+    """The titles of the devices of few groups, by environment and number. One query."""
+    reported = connection.execute(
+        select(_agent.c.environment, _agent.c.group_number, _agent.c.devices)
+        .where(in_list(_agent.c.environment, sorted({environment for environment, _ in groups})))
+        .order_by(_agent.c.reported_at)
+    )
+    found: dict[tuple[str, int], dict[str, str]] = {group: {} for group in groups}
+    for environment, number, text in reported:
+        if (titles := found.get((environment, number))) is not None:
+            titles.update({state.name: state.title for state in _devices.decode(text) if state.own_name})
+    return found
