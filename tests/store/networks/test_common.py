@@ -13,6 +13,7 @@ from evenkeel.core.ids import COMMON_PROJECT, AgentId, LoadBalancerId, SessionId
 from evenkeel.core.messages import JudgeOrphans, OrphanVerdict, ReportApplied
 from evenkeel.core.networks import AddressUse, NetworkType
 from evenkeel.core.service import ServiceDefinition
+from evenkeel.store.networks.common_services import STAYS
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import UNKNOWN
 from tests.store.networks.scenes import LAYOUT, declare, definitions, load_balancer, network, subnet
@@ -342,3 +343,23 @@ async def test_network_that_the_database_does_not_have_goes_unless_its_history_i
     assert halted.remove == () and halted.kept == {"net-2": None} and halted.again_seconds
     await world.store.operators.accept_history("another's")
     assert await verdict() == OrphanVerdict(remove=(LoadBalancerId("net-2"),))
+
+
+async def test_network_without_users_stays_on_devices_while_a_history_is_unknown(world: World) -> None:
+    await world.agent("a1", network_layout=LAYOUT)
+    await shared(world, 1)
+    lb = await load_balancer(world, 1)
+    await definitions(world)
+    await serve(world)
+    row = {"id": "another's", "kind": UNKNOWN, "noted_at": 1.0, "agent_id": "a1"}
+    await world.store.database.write(lambda connection: connection.execute(insert(schema.other_history).values(**row)))
+    assert await gone(world, lb) == ["net-1"]
+    found = (await networks(world))["net-1"]
+    assert not found.deleted and found.problem == STAYS
+    await serve(world, error=found.problem)
+    assert (await networks(world))["net-1"].problem == STAYS
+
+    await world.store.operators.accept_history("another's")
+    assert (await networks(world))["net-1"].deleted
+    await serve(world)
+    assert await networks(world) == {}

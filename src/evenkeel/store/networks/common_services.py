@@ -15,6 +15,7 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.networks.places import ShardPlace
 from evenkeel.store.networks.taking import read_addresses
 from evenkeel.store.records import schema
+from evenkeel.store.records.removal_halt import halts_removal
 from evenkeel.store.records.rows import NETWORK_COLUMNS, SUBNET_COLUMNS, network_of, subnet_of
 
 _common = schema.common_network
@@ -22,6 +23,9 @@ _address = schema.device_address
 _network, _subnet, _host = schema.network, schema.subnet, schema.member_host
 
 Hosts = dict[str, list[MemberHost]]
+
+STAYS = "it stays on devices while the history of another database is unknown: evenkeel database accept-history"
+"""Problem of a network that no load balancer of this database uses, while those of another database may use it."""
 
 
 def read_network_services(
@@ -31,7 +35,8 @@ def read_network_services(
     after_id: str,
     size: int,
 ) -> ServiceDefinitions:
-    """A page of them, by id; five queries, and one more with tunnels. ``network_ids``: None for all."""
+    """A page of them, by id; five queries, and one more with tunnels, and with
+    networks that nobody uses. ``network_ids``: None for all."""
     columns = _common.c.network_id, _common.c.revision
     statement = select(*columns).where(_common.c.shard_id == place.shard_id, _common.c.network_id > after_id)
     if network_ids is not None:
@@ -55,8 +60,12 @@ def _definitions(connection: Connection, place: ShardPlace, revisions: Mapping[s
     }
     subnets = _subnets(connection, place, revisions)
     hosts = _hosts(connection, [id_ for id_, each in networks.items() if each.network_type in TUNNELS])
+    unused = revisions.keys() - subnets.keys()
+    problem = STAYS if unused and halts_removal(connection) else ""
     return [
-        _definition(id_, revision, networks.get(id_), subnets.get(id_, []), hosts.get(id_, []))
+        network_definition(id_, revision, None, problem)
+        if id_ in unused
+        else _definition(id_, revision, networks.get(id_), subnets[id_], hosts.get(id_, []))
         for id_, revision in revisions.items()
     ]
 
@@ -68,8 +77,6 @@ def _definition(
     subnets: Sequence[ServiceSubnet],
     hosts: Sequence[MemberHost],
 ) -> ServiceDefinition:
-    if not subnets:
-        return network_definition(network_id, revision, None)
     if network is None:
         return network_definition(network_id, revision, None, f"network {network_id} is not known any more")
     made = service_network(
