@@ -78,6 +78,10 @@ class Box:
         """Everything of ours on it, by load balancer."""
         return {lb: service for _, part in self.memory.tenants() for lb, service in part.holds.items()}
 
+    def everything(self) -> set[str]:
+        """Ids of load balancers and shared networks of ours on it."""
+        return {id_ for part in self.memory.partitions.values() for id_ in part.holds}
+
 
 class Site:
     """The devices of one group, as all its agents reach them."""
@@ -226,7 +230,7 @@ class Site:
             else:
                 self.watch.accepted(box.name, self.number, project_id, epoch, process, session_id)
             if self.watch.protected:
-                self.watch.still_held(box.name, box.holds())
+                self.watch.still_held(box.name, box.everything())
         if stale is not None:
             raise stale
         if self.effects.fault("device answer lost", self.lose):

@@ -11,10 +11,12 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
+from evenkeel.core.ids import COMMON_PROJECT
 from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
 from tests.sim.database import Tables
 from tests.sim.process import Process
+from tests.sim.verdict import forget_unknown
 from tests.sim.world import World
 
 EMPTY, FOREIGN, OLDER = "empty", "foreign", "older"
@@ -101,11 +103,12 @@ class Replacement:
 
     def _protect(self) -> None:
         """Nothing that the new database does not know may leave the devices now."""
-        known = {lb for (lb,) in self.world.server.look("SELECT id FROM load_balancer")}
+        look = self.world.server.look
+        known = {id_ for (id_,) in look("SELECT id FROM load_balancer UNION SELECT network_id FROM common_network")}
         for site in self.world.sites.values():
             for box in site.boxes:
-                self.world.watch.protected[box.name] = set(box.holds()) - known
-                self.world.counts["load balancers of a replaced database"] += len(set(box.holds()) - known)
+                self.world.watch.protected[box.name] = box.everything() - known
+                self.world.counts["load balancers of a replaced database"] += len(box.holds().keys() - known)
 
     async def _look(self, until: float) -> None:
         while self.world.loop.now < until:
@@ -153,8 +156,9 @@ class Replacement:
     async def _removed(self) -> None:
         world = self.world
         until = world.loop.now + REMOVED_SECONDS
-        while (left := list(self._orphans())) and world.loop.now < until:
+        while (left := [*self._orphans(), *self._networks()]) and world.loop.now < until:
             self._chaos.supervise()
+            forget_unknown(world)  # partitions of tenants without a shard use networks, and stay
             await asyncio.sleep(1.0)
         for each in left:
             world.watch.violation(f"nobody removed it although the history was accepted: {each}")
@@ -174,6 +178,18 @@ class Replacement:
                         for lb in sorted(partition.holds)
                         if project_id in tenants and lb not in known
                     )
+
+    def _networks(self) -> Iterable[str]:
+        """Shared networks on devices that the database does not know."""
+        world = self.world
+        for number, site in world.sites.items():
+            rows = world.server.look(
+                "SELECT network_id FROM common_network JOIN shard ON shard.id = shard_id WHERE group_number = ?", number
+            )
+            known = {network_id for (network_id,) in rows}
+            for box in site.boxes:
+                held = box.memory.partitions.get(COMMON_PROJECT)
+                yield from (f"{box.name}: {id_}" for id_ in sorted(held.holds if held else ()) if id_ not in known)
 
 
 def _renamed(row: Any) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from tests.sim.chaos import Chaos
 from tests.sim.clients import Client
 from tests.sim.loop import PROCESS, Stuck
 from tests.sim.pool_clients import PoolClient
-from tests.sim.replacement import GRACE_SECONDS, WAYS, Replacement
+from tests.sim.replacement import EMPTY, GRACE_SECONDS, WAYS, Replacement
 from tests.sim.scenario import Scenario
 from tests.sim.verdict import false_alarms, forget_unknown, judge, undone, unrest
 from tests.sim.watchdog import Watchdog
@@ -98,6 +98,7 @@ def scenario_of(seed: str) -> Scenario:
     if seed.startswith(REPLACED):
         number = int(seed.removeprefix(REPLACED))
         scenario.replace_database(WAYS[number % len(WAYS)], GRACE_SECONDS)
+        scenario.networks = scenario.replaced == EMPTY
     number = seed.removeprefix(LOSSES)
     if number.isdigit() and int(number) % SEEDS_PER_PAGES == SEEDS_PER_PAGES - 1:
         scenario.assignments_per_call = 1

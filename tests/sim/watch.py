@@ -92,7 +92,7 @@ class Watch:
         self.writers: dict[tuple[int, str], Any] = {}
         """The process that wrote last to a tenant's partition."""
         self.protected: dict[str, set[str]] = {}
-        """By device: load balancers that must stay on it, because the database may be the wrong one."""
+        """By device: load balancers and networks that must stay on it, because the database may be the wrong one."""
         self._pending: list[tuple[str, str, str | None, str | None]] = []
 
     def violation(self, text: str) -> None:
@@ -288,9 +288,9 @@ class Watch:
             self.violation(f"revision {revision} of {load_balancer_id} was applied after {newest}")
         self._given[key] = max(newest, revision)
 
-    def still_held(self, box: str, held: Mapping[str, Any]) -> None:
-        """A device holds these load balancers after a write."""
-        for gone in sorted(self.protected.get(box, set()) - held.keys()):
+    def still_held(self, box: str, held: set[str]) -> None:
+        """A device holds these load balancers and networks after a write."""
+        for gone in sorted(self.protected.get(box, set()) - held):
             self.protected[box].discard(gone)
             self.violation(
                 f"{gone} was removed from {box} by a database that does not know it, and nobody accepted that"
