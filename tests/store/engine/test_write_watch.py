@@ -1,6 +1,9 @@
 """Databases that answer reads and take no writes: the reason is named, and forgotten when they take them again."""
 
+import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,8 @@ from evenkeel.core.overview import SeenController
 from evenkeel.store.engine import write_watch
 from evenkeel.store.engine.write_watch import WriteWatch
 from evenkeel.store.sql_store import SqlStore, open_store
-from tests.services.postgres import SharedPostgreSQL
+from evenkeel.store.writing.events import MAX_EVENT_TEXT_CHARACTERS, event_row, record_events
+from tests.services.postgres import PostgreSQL, SharedPostgreSQL
 from tests.waiting import eventually
 
 SEEN = SeenController(id="c", host="h", url="u", version="v")
@@ -59,15 +63,47 @@ async def test_read_only_postgresql_is_named_until_it_takes_writes_again(
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 8 MB."""
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", tmp_path], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("no file system can be mounted here")
-    yield tmp_path
-    subprocess.run(["umount", "-l", tmp_path], check=True)
+def small_disk() -> Iterator[Path]:
+    """A file system of 4 MB, which PostgreSQL's user may use, too."""
+    with tempfile.TemporaryDirectory(prefix="evenkeel-disk-") as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder]
+        made = subprocess.run(mount, capture_output=True, check=False)
+        if made.returncode:
+            pytest.skip("no file system can be mounted here")
+        try:
+            shutil.chown(folder, "postgres")  # its servers do not run as root
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+
+
+async def test_postgresql_whose_disk_is_full_is_named(
+    own_postgresql: PostgreSQL, own_postgresql_database: str, small_disk: Path
+) -> None:
+    store = open_store(own_postgresql_database)
+    made = (f"CREATE TABLESPACE small LOCATION '{small_disk}'", "ALTER TABLE event SET TABLESPACE small")
+    try:
+        await store.start()
+        for statement in made:
+            await store.database.autocommit(lambda connection, it=statement: connection.execute(text(it)))
+        await eventually(lambda: is_full(store))
+        assert "No space left on device" in store.write_problem()
+        await store.ping()
+        await store.database.write(lambda connection: connection.execute(text("DROP TABLE event")))
+        await store.database.autocommit(lambda connection: connection.execute(text("DROP TABLESPACE small")))
+    finally:
+        await store.close()
+
+
+async def is_full(store: SqlStore) -> bool:
+    """Write an event of some kilobytes; whether that is refused."""
+    row = event_row(kind="x", text=os.urandom(MAX_EVENT_TEXT_CHARACTERS).hex())
+    try:
+        for _ in range(20):
+            await store.database.write(lambda connection: record_events(connection, [row]))
+    except StoreUnavailable:
+        return True
+    return False
 
 
 async def test_sqlite_file_on_a_full_disk_is_named(small_disk: Path) -> None:
