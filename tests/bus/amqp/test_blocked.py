@@ -42,7 +42,7 @@ async def test_a_memory_alarm_is_the_problem_of_an_idle_process_until_it_ends(
     await eventually(lambda: "blocks publishers" in bus.problem())
     with pytest.raises(BusUnavailable, match="blocks publishers"):
         await bus.send(own_amqp.queue, hint(2))
-    # a new connection would be blocked, too, and the broker keeps a blocked one that its client has left
+    # a new connection would be blocked, too
     assert bus._link.current is connected  # type: ignore[attr-defined]
     alarmed.evaluate(f"{_WATERMARK}({{absolute, 1000000000}})")
     await eventually(lambda: bus.problem() == "")
