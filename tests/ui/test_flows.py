@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from evenkeel.demo.cluster import agent_name, controller_name
 from tests.ui.conftest import Open
-from tests.ui.world import HOSTS, LBAAS, OPERATORS, READER, READER_PASSWORD, TENANT, TENANT_PASSWORD, World
+from tests.ui.world import HOSTS, LBAAS, OPERATORS, READER, READER_PASSWORD, TENANT, TENANT_PASSWORD, USER, World
 
 VIEWS = ("", "topology", "loadbalancers", "agents", "devices", "controllers", "environments", "events")
 
@@ -202,10 +202,10 @@ def test_events_are_followed_through_a_restart_of_the_controller(world: World, o
     # by the other controller, while this one is away
     world.ask("PUT", f"{OPERATORS}/agents/{world.agent(other)['id']}/drain", controller=2)
     world.start_again(controller_name(1))
-    expect(list_).to_contain_text(re.compile(rf"agent {other} \([^)]+\) was drained by an unnamed user"))
+    expect(list_).to_contain_text(re.compile(rf"agent {other} \([^)]+\) was drained by {USER}"))
     expect(window.page.get_by_text("trying again")).to_have_count(0)
     world.ask("PUT", f"{OPERATORS}/agents/{world.agent(other)['id']}/undrain", controller=2)
-    expect(list_).to_contain_text(re.compile(rf"agent {other} \([^)]+\) was undrained by an unnamed user"))
+    expect(list_).to_contain_text(re.compile(rf"agent {other} \([^)]+\) was undrained by {USER}"))
     texts = list_.locator("li").all_text_contents()
     assert len(texts) == len(set(texts))  # none twice
     window.shot("dashboard-events")
