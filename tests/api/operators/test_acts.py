@@ -162,12 +162,19 @@ ACTS = (
         201,
         {"availability_zone_profile": ZONE_PROFILE},
     ),
+    Act(
+        "POST",
+        f"{BASE}/references/refresh",
+        "references_refreshed",
+        "a new read from the key manager was requested",
+        202,
+        {"refresh": {"reference": "secret"}},
+    ),
+    Act("DELETE", f"{BASE}/agents/a-2", "agent_deleted", "agent host-of-a-2 (a-2) was deleted", 204),
 )
 NO_ACTS = {
     ("POST", f"{BASE}/loadbalancers/{{id}}/plan"): "reads",
     ("POST", f"{BASE}/shards/{{id}}/orphans"): "reads",
-    ("POST", f"{BASE}/references/refresh"): "tested with references: nothing refers to a key manager here",
-    ("DELETE", f"{BASE}/agents/{{id}}"): "tested by the store: only a stopped agent is deleted",
 }
 
 
@@ -205,6 +212,13 @@ async def prepare(api: Client, store: Store, join: Join, database: sqlite3.Conne
         "INSERT INTO orphaned_load_balancer (shard_id, load_balancer_id, found_at, seen_at, removal)"
         " VALUES (?, 'lost', 0, 9e9, 0)",
         (shard,),
+    )
+    database.execute(
+        "INSERT INTO certificate (id, project_id, reference, kind, sha256, announced_sha256, problem, checked_at,"
+        " next_check_at) VALUES ('c', 'p1', 'secret', 'certificate', 'a', 'a', '', 0, 9e9)"
+    )
+    database.execute(
+        "INSERT INTO certificate_use (owner_id, certificate_id, load_balancer_id) VALUES ('o', 'c', ?)", (lb,)
     )
     return {"lb": lb, "shard": shard}
 
