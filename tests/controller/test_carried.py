@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from evenkeel.controller.carried import CARRIED_BYTES_MAX, DEFINITION_BYTES_MAX, Passenger, carried, passenger_of
-from evenkeel.core.control import Change, Tenure
+from evenkeel.core.control import Change, OwnershipTerm
 from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.service import definition_of
 
-TENURE = Tenure(session_id="s", epoch=3, history="h")
+TERM = OwnershipTerm(session_id="s", epoch=3, history="h")
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 ROOT = LoadBalancer(id="lb", project_id="t", provider="lab", vip=VIP, revision=1)
 
@@ -19,10 +19,8 @@ def listener(number: int, **given: str) -> Listener:
     )
 
 
-def change(tree: LoadBalancerTree, tenure: Tenure | None = TENURE) -> Change:
-    return Change(
-        load_balancer_id="lb", revision=1, environment="lab", owner=None, placed=True, tree=tree, tenure=tenure
-    )
+def change(tree: LoadBalancerTree, term: OwnershipTerm | None = TERM) -> Change:
+    return Change(load_balancer_id="lb", revision=1, environment="lab", owner=None, placed=True, tree=tree, term=term)
 
 
 def passenger(tree: LoadBalancerTree) -> Passenger:
@@ -55,7 +53,7 @@ def test_a_large_one_stays_and_so_do_too_many() -> None:
 
 def test_of_two_owners_nothing_travels() -> None:
     one = passenger(LoadBalancerTree(load_balancer=ROOT))
-    later = replace(one, tenure=replace(TENURE, epoch=4))
+    later = replace(one, term=replace(TERM, epoch=4))
     assert carried({"a": one, "b": None}) is not None
     assert carried({"a": one, "b": later}) is None
     assert carried({"a": None}) is None

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.driver import Driver
-from evenkeel.core.control import Change, ShardOwner, Tenure
+from evenkeel.core.control import Change, OwnershipTerm, ShardOwner
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 
@@ -59,8 +59,8 @@ async def test_the_agent_that_serves_it_is_told() -> None:
 
 async def test_a_new_ones_definition_travels_with_the_hint() -> None:
     around = Neighbours()
-    tenure = Tenure(session_id="s", epoch=1, history="h")
-    await driver(around).accepted(change(owner=OWNER, tree=TREE, tenure=tenure))
+    term = OwnershipTerm(session_id="s", epoch=1, history="h")
+    await driver(around).accepted(change(owner=OWNER, tree=TREE, term=term))
     assert around.asked == [("work", "host-1", "lb", 1)]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evenkeel.controller.carried import Passenger
 from evenkeel.controller.hints import SENDS_AT_ONCE, Hints
-from evenkeel.core.control import Recheck, ShardOwner, Tenure
+from evenkeel.core.control import OwnershipTerm, Recheck, ShardOwner
 from evenkeel.core.errors import BusUnavailable
 from evenkeel.core.messages import Carried, WorkHint
 from evenkeel.core.model import Vip
@@ -20,7 +20,7 @@ OWNER = ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-
 def passenger(load_balancer_id: str) -> Passenger:
     vip = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
     service = ServiceDefinition(load_balancer_id=load_balancer_id, project_id="t", revision=1, vip=vip)
-    return Passenger(tenure=Tenure(session_id="s", epoch=3, history="h"), service=service, size_bytes=100)
+    return Passenger(term=OwnershipTerm(session_id="s", epoch=3, history="h"), service=service, size_bytes=100)
 
 
 class SlowBus:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.placements import JOINED_MAX, PLACED_AT_ONCE, Placements
-from evenkeel.core.control import Change, Joined, Room, ShardOwner, Tenure
+from evenkeel.core.control import Change, Joined, OwnershipTerm, Room, ShardOwner
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")
-ROOM = Room(shard_id="x", owner=OWNER, tenure=Tenure(session_id="s", epoch=1, history="h"))
+ROOM = Room(shard_id="x", owner=OWNER, term=OwnershipTerm(session_id="s", epoch=1, history="h"))
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
 

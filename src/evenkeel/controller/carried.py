@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
-from evenkeel.core.control import Change, Tenure
+from evenkeel.core.control import Change, OwnershipTerm
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.message_chunks import encoded_bytes
 from evenkeel.core.messages import Carried
@@ -24,7 +24,7 @@ CARRIED_BYTES_MAX = 64 * 1024
 class Passenger(Value):
     """A definition that may travel with a hint."""
 
-    tenure: Tenure
+    term: OwnershipTerm
     service: ServiceDefinition
     size_bytes: int
 
@@ -33,12 +33,12 @@ def passenger_of(change: Change) -> Passenger | None:
     """The definition of a load balancer that was just created; None: its agent has to request it. One that refers to
     certificates needs what only the database knows.
     """
-    tree, tenure = change.tree, change.tenure
-    if tree is None or tenure is None or tree.load_balancer.vip is None or refers_to_certificates(tree):
+    tree, term = change.tree, change.term
+    if tree is None or term is None or tree.load_balancer.vip is None or refers_to_certificates(tree):
         return None
     service = definition_of(_as_read(tree))
     size = encoded_bytes(service)
-    return Passenger(tenure=tenure, service=service, size_bytes=size) if size <= DEFINITION_BYTES_MAX else None
+    return Passenger(term=term, service=service, size_bytes=size) if size <= DEFINITION_BYTES_MAX else None
 
 
 def _as_read(tree: LoadBalancerTree) -> LoadBalancerTree:
@@ -58,12 +58,12 @@ _id = attrgetter("id")
 def carried(passengers: Mapping[LoadBalancerId, Passenger | None]) -> Carried | None:
     """What a hint for these load balancers brings; nothing if the shard's owner changed between their creations."""
     known = [each for each in passengers.values() if each is not None]
-    if not known or any(each.tenure != known[0].tenure for each in known):
+    if not known or any(each.term != known[0].term for each in known):
         return None
     services, left_bytes = [], CARRIED_BYTES_MAX
     for each in known:
         if each.size_bytes <= left_bytes:
             services.append(each.service)
             left_bytes -= each.size_bytes
-    tenure = known[0].tenure
-    return Carried(session_id=tenure.session_id, epoch=tenure.epoch, history=tenure.history, services=tuple(services))
+    term = known[0].term
+    return Carried(session_id=term.session_id, epoch=term.epoch, history=term.history, services=tuple(services))

@@ -116,11 +116,11 @@ class Placements:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
             joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, room)
-        tenure = room.tenure if room.tenure is not None and room.tenure.epoch == joined.epoch else None
+        term = room.term if room.term is not None and room.term.epoch == joined.epoch else None
         if joined.owner is not None:
             for id_, revision in joined.revisions.items():
                 # a definition of an earlier revision would hide the newer one until the agent's next sync
-                placed = replace(changes[id_], tenure=tenure if revision == changes[id_].revision else None)
+                placed = replace(changes[id_], term=term if revision == changes[id_].revision else None)
                 self._hints.notify_work(joined.owner, id_, passenger_of(placed))
         return set(joined.revisions)
 

@@ -196,7 +196,7 @@ class ShardOwner(Value):
     host: str
 
 
-class Tenure(Value):
+class OwnershipTerm(Value):
     """As what an agent acts for a shard."""
 
     session_id: SessionId
@@ -211,7 +211,7 @@ class Room(Value):
     shard_id: ShardId
     owner: ShardOwner | None = None
     """The acting agent; None: nobody."""
-    tenure: Tenure | None = None
+    term: OwnershipTerm | None = None
     """The owner's; None: its devices have to be attached to networks first."""
 
 
@@ -308,7 +308,7 @@ class Change(Value):
     """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
     """Only for the create of a load balancer."""
-    tenure: Tenure | None = None
+    term: OwnershipTerm | None = None
     """The owner's, if the tree is all that its devices need to know; only for the create of a load balancer."""
 
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from evenkeel.controller.carried import passenger_of
-from evenkeel.core.control import Tenure
+from evenkeel.core.control import OwnershipTerm
 from evenkeel.core.model import Listener
 from evenkeel.key_managers.parsing.facts import facts_of
 from evenkeel.store.records import schema
@@ -41,7 +41,7 @@ async def test_a_definition_that_travels_with_the_hint_equals_the_requested_one(
     wanted = with_policies(tree(listeners=3, members=4, project_id="p1", provider="east"), policies=3, rules=3)
     change = await world.store.tenants.create_load_balancer(wanted, vip())
     history = (await world.store.operators.history()).id
-    assert change.tenure == Tenure(session_id=SESSION, epoch=1, history=history)
+    assert change.term == OwnershipTerm(session_id=SESSION, epoch=1, history=history)
     found = await world.store.ownership.services(
         "a1", SESSION, shard_id, 1, load_balancer_ids=[change.load_balancer_id], after_id="", limit=1
     )
@@ -58,7 +58,7 @@ async def test_nothing_travels_to_devices_that_are_attached_to_networks(world: W
     )
     change = await world.store.tenants.create_load_balancer(tree(project_id="p1", provider="east"), vip())
     assert change.owner is not None
-    assert change.tenure is None
+    assert change.term is None
 
 
 async def test_all_of_a_shard_page_by_page(world: World) -> None:

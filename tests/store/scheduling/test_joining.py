@@ -27,7 +27,7 @@ async def test_there_is_room_where_the_tenant_has_a_shard(world: World) -> None:
     owner = await world.tenant()
     room = await room_of(world)
     assert (room.shard_id, room.owner) == (owner.shard_id, owner)
-    assert room.tenure is not None and (room.tenure.session_id, room.tenure.epoch) == ("session-of-a1", 1)
+    assert room.term is not None and (room.term.session_id, room.term.epoch) == ("session-of-a1", 1)
     assert await world.store.scheduling.room("east", "p2", None) is None
     assert await world.store.scheduling.room("east", "p1", 2) is None
     assert await world.store.scheduling.room("nowhere", "p1", None) is None

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_, bindparam, case, or_, select
 
-from evenkeel.core.control import Room, Tenure
+from evenkeel.core.control import OwnershipTerm, Room
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.store.networks.places import layout_of
@@ -56,13 +56,13 @@ def room_in(row: Any) -> Room | None:
         return None
     if row.host is None:
         return Room(shard_id=row.id)
-    return Room(shard_id=row.id, owner=owner_of(row, row.host), tenure=_tenure_of(row))
+    return Room(shard_id=row.id, owner=owner_of(row, row.host), term=_term_of(row))
 
 
-def _tenure_of(row: Any) -> Tenure | None:
+def _term_of(row: Any) -> OwnershipTerm | None:
     if not row.session_id or not row.history or layout_of(row.network_layout).adjacent:
         return None
-    return Tenure(session_id=row.session_id, epoch=row.epoch, history=row.history)
+    return OwnershipTerm(session_id=row.session_id, epoch=row.epoch, history=row.history)
 
 
 _ROOMS = rooms()

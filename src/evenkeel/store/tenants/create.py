@@ -97,7 +97,7 @@ def _create(
         resources=(stored.load_balancer,),
         tell_network=tell_network,
         tree=stored,
-        tenure=None if room is None else room.tenure,
+        term=None if room is None else room.term,
     )
 
 
