@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.placements import JOINED_MAX, PLACED_AT_ONCE, Placements
-from evenkeel.core.control import Change, Joined, OwnershipTerm, Room, ShardOwner
+from evenkeel.core.control import Change, OwnershipTerm, PlacedLoadBalancers, Room, ShardOwner
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.waiting import eventually
@@ -43,11 +43,13 @@ class Around:
             raise self.problem
         return self.rooms.get((environment, project_id, zone_group_number))
 
-    async def join(self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: Room) -> Joined:
+    async def join(
+        self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: Room
+    ) -> PlacedLoadBalancers:
         self.joined.append(list(load_balancer_ids))
         await self.go_on.wait()
         there = {id_: self.revisions.get(id_, 1) for id_ in load_balancer_ids if id_ not in self.lost}
-        return Joined(revisions=there, owner=self.owner, epoch=self.epoch)
+        return PlacedLoadBalancers(revisions=there, owner=self.owner, epoch=self.epoch)
 
     async def place(self, load_balancer_id: str, environment: str, project_id: str) -> None:
         self.busy += 1

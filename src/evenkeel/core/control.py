@@ -215,7 +215,7 @@ class Room(Value):
     """The owner's; None: its devices have to be attached to networks first."""
 
 
-class Joined(Value):
+class PlacedLoadBalancers(Value):
     """Load balancers that are in a shard with room now."""
 
     revisions: Mapping[LoadBalancerId, int]

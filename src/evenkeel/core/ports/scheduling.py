@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.control import DueWork, Event, Joined, Pulse, Room, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, Room, SessionRef, ShardOwner
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
 from evenkeel.core.own_certificates import OwnCertificate
@@ -55,7 +55,7 @@ class SchedulingStore(Protocol):
 
     async def join(
         self, load_balancer_ids: Sequence[LoadBalancerId], environment: str, project_id: ProjectId, room: Room
-    ) -> Joined:
+    ) -> PlacedLoadBalancers:
         """Assign load balancers of the tenant, of the zone for which the room was read, to it. Returns those that are
         there now; the others were placed elsewhere or removed meanwhile, or the shard is gone.
         """

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control import Joined, Room, ShardOwner
+from evenkeel.core.control import PlacedLoadBalancers, Room, ShardOwner
 from evenkeel.core.epochs import plausible
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
@@ -78,7 +78,7 @@ def join(
     project_id: ProjectId,
     room: Room,
     deadline_seconds: float,
-) -> Joined:
+) -> PlacedLoadBalancers:
     """Assign load balancers of the tenant to its shard. Two statements for any number, more for ports at a network
     service."""
     given = {
@@ -95,12 +95,12 @@ def join(
             bind(connection, row.id)
     revisions = {row.id: row.revision for row in rows}
     if not rows or rows[0].host is None:
-        return Joined(revisions=revisions)
+        return PlacedLoadBalancers(revisions=revisions)
     there = rows[0]
     owner = ShardOwner(
         shard_id=room.shard_id, environment=environment, group_number=there.group_number, host=there.host
     )
-    return Joined(revisions=revisions, owner=owner, epoch=there.epoch)
+    return PlacedLoadBalancers(revisions=revisions, owner=owner, epoch=there.epoch)
 
 
 # -- placing

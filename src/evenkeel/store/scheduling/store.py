@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import DueWork, Event, Joined, Pulse, Room, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, Room, SessionRef, ShardOwner
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
@@ -104,7 +104,7 @@ class SqlScheduling:
 
     async def join(
         self, load_balancer_ids: Sequence[LoadBalancerId], environment: str, project_id: ProjectId, room: Room
-    ) -> Joined:
+    ) -> PlacedLoadBalancers:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(
             lambda connection: placing.join(
