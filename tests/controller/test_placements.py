@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from evenkeel.controller.placements import JOINED_MAX, PLACED_AT_ONCE, Placements
-from evenkeel.core.control import Change, OwnershipTerm, PlacedLoadBalancers, Room, ShardOwner
+from evenkeel.core.control import Change, OwnershipTerm, PlacedLoadBalancers, ShardOwner, ShardWithCapacity
 from evenkeel.core.errors import StoreUnavailable
 from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")
-ROOM = Room(shard_id="x", owner=OWNER, term=OwnershipTerm(session_id="s", epoch=1, history="h"))
+ROOM = ShardWithCapacity(shard_id="x", owner=OWNER, term=OwnershipTerm(session_id="s", epoch=1, history="h"))
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
 
@@ -21,7 +21,7 @@ class Around:
     """Store, scheduler and hints. Tenants get a shard when one of theirs is placed by a decision."""
 
     def __init__(self) -> None:
-        self.rooms: dict[tuple[str, str, int | None], Room] = {}
+        self.rooms: dict[tuple[str, str, int | None], ShardWithCapacity] = {}
         self.decided: list[str] = []
         self.joined: list[list[str]] = []
         self.told: list[tuple[str, bool]] = []
@@ -37,14 +37,14 @@ class Around:
         self.go_on = asyncio.Event()
         self.go_on.set()
 
-    async def room(self, environment: str, project_id: str, zone_group_number: int | None) -> Room | None:
+    async def room(self, environment: str, project_id: str, zone_group_number: int | None) -> ShardWithCapacity | None:
         await asyncio.sleep(0)
         if self.problem is not None:
             raise self.problem
         return self.rooms.get((environment, project_id, zone_group_number))
 
     async def join(
-        self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: Room
+        self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: ShardWithCapacity
     ) -> PlacedLoadBalancers:
         self.joined.append(list(load_balancer_ids))
         await self.go_on.wait()
@@ -101,7 +101,7 @@ async def test_a_definition_that_has_changed_since_does_not_travel() -> None:
 
 async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_told() -> None:
     around = Around()
-    around.rooms["lab", "t", None] = Room(shard_id="x")
+    around.rooms["lab", "t", None] = ShardWithCapacity(shard_id="x")
     around.owner = None
     await placed(around, created("a"))
     assert (around.joined, around.told) == ([["a"]], [])

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from evenkeel.controller.answers import fail, give
 from evenkeel.controller.carried import passenger_of
 from evenkeel.controller.hints import Hints
-from evenkeel.core.control import Change, Room
+from evenkeel.core.control import Change, ShardWithCapacity
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancer
 from evenkeel.core.ports import SchedulingStore
@@ -108,11 +108,11 @@ class Placements:
                 left.append(each)
         await asyncio.gather(*(self._decide(tenant, each) for each in left))
 
-    async def _room(self, tenant: _Tenant) -> Room | None:
+    async def _room(self, tenant: _Tenant) -> ShardWithCapacity | None:
         async with self._turns:
             return await self._scheduling.room(*tenant)
 
-    async def _join(self, tenant: _Tenant, room: Room, taken: Sequence[_Waiting]) -> set[LoadBalancerId]:
+    async def _join(self, tenant: _Tenant, room: ShardWithCapacity, taken: Sequence[_Waiting]) -> set[LoadBalancerId]:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
             joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, room)

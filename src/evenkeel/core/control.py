@@ -205,7 +205,7 @@ class OwnershipTerm(Value):
     """Of the database."""
 
 
-class Room(Value):
+class ShardWithCapacity(Value):
     """A shard of a tenant that has room for a new load balancer of it."""
 
     shard_id: ShardId

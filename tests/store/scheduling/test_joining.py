@@ -2,7 +2,7 @@
 
 from sqlalchemy import insert
 
-from evenkeel.core.control import Room
+from evenkeel.core.control import ShardWithCapacity
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.store.records import schema
 from tests.store.ownership_world import World, applied, assign_one, statements, world_fixture
@@ -10,13 +10,15 @@ from tests.store.ownership_world import World, applied, assign_one, statements, 
 __all__ = ["world_fixture"]
 
 
-async def room_of(world: World, project_id: str = "p1", zone: int | None = None) -> Room:
+async def room_of(world: World, project_id: str = "p1", zone: int | None = None) -> ShardWithCapacity:
     found = await world.store.scheduling.room("east", project_id, zone)
     assert found is not None
     return found
 
 
-async def join(world: World, *ids: str, project_id: str = "p1", room: Room | None = None) -> dict[LoadBalancerId, int]:
+async def join(
+    world: World, *ids: str, project_id: str = "p1", room: ShardWithCapacity | None = None
+) -> dict[LoadBalancerId, int]:
     there = room or await room_of(world)
     return dict((await world.store.scheduling.join(ids, "east", project_id, there)).revisions)
 
@@ -72,7 +74,7 @@ async def test_one_that_is_there_already_keeps_its_status(world: World) -> None:
 async def test_a_shard_that_is_gone_takes_nothing(world: World) -> None:
     await world.agent("a1")
     waiting = await world.load_balancer()
-    assert await join(world, waiting.id, room=Room(shard_id="gone")) == {}
+    assert await join(world, waiting.id, room=ShardWithCapacity(shard_id="gone")) == {}
     assert (await world.load_balancer_row(waiting.id)).shard_id is None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, Room, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, SessionRef, ShardOwner, ShardWithCapacity
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
 from evenkeel.core.own_certificates import OwnCertificate
@@ -47,14 +47,20 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def room(self, environment: str, project_id: ProjectId, zone_group_number: int | None) -> Room | None:
+    async def room(
+        self, environment: str, project_id: ProjectId, zone_group_number: int | None
+    ) -> ShardWithCapacity | None:
         """The tenant's shard that takes a load balancer without a decision, in a group without a capacity policy.
         ``zone_group_number``: the group of its availability zone, if that names one. One statement.
         """
         ...
 
     async def join(
-        self, load_balancer_ids: Sequence[LoadBalancerId], environment: str, project_id: ProjectId, room: Room
+        self,
+        load_balancer_ids: Sequence[LoadBalancerId],
+        environment: str,
+        project_id: ProjectId,
+        room: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
         """Assign load balancers of the tenant, of the zone for which the room was read, to it. Returns those that are
         there now; the others were placed elsewhere or removed meanwhile, or the shard is gone.

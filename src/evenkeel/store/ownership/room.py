@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, Select, String, and_, bindparam, case, or_, select
 
-from evenkeel.core.control import OwnershipTerm, Room
+from evenkeel.core.control import OwnershipTerm, ShardWithCapacity
 from evenkeel.core.ids import ProjectId
 from evenkeel.core.placement import FULL_SCORE
 from evenkeel.store.networks.places import layout_of
@@ -50,13 +50,13 @@ def rooms(*more: ColumnElement[Any]) -> Select[Any]:
     )
 
 
-def room_in(row: Any) -> Room | None:
+def room_in(row: Any) -> ShardWithCapacity | None:
     """What a row of :func:`rooms` says; None: there is no such shard."""
     if row.id is None:
         return None
     if row.host is None:
-        return Room(shard_id=row.id)
-    return Room(shard_id=row.id, owner=owner_of(row, row.host), term=_term_of(row))
+        return ShardWithCapacity(shard_id=row.id)
+    return ShardWithCapacity(shard_id=row.id, owner=owner_of(row, row.host), term=_term_of(row))
 
 
 def _term_of(row: Any) -> OwnershipTerm | None:
@@ -70,7 +70,7 @@ _ROOMS = rooms()
 
 def read_room(
     connection: Connection, environment: str, project_id: ProjectId, zone_group_number: int | None
-) -> Room | None:
+) -> ShardWithCapacity | None:
     """One query."""
     bound = {"provider": environment, "project_id": project_id, "zone_group_number": zone_group_number}
     row = connection.execute(_ROOMS, bound).first()

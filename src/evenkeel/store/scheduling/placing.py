@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, Double, bindparam, exists, false, or_, select, update
 
-from evenkeel.core.control import PlacedLoadBalancers, Room, ShardOwner
+from evenkeel.core.control import PlacedLoadBalancers, ShardOwner, ShardWithCapacity
 from evenkeel.core.epochs import plausible
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import Assign
@@ -76,7 +76,7 @@ def join(
     load_balancer_ids: Sequence[LoadBalancerId],
     environment: str,
     project_id: ProjectId,
-    room: Room,
+    room: ShardWithCapacity,
     deadline_seconds: float,
 ) -> PlacedLoadBalancers:
     """Assign load balancers of the tenant to its shard. Two statements for any number, more for ports at a network

@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, Room, SessionRef, ShardOwner
+from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, SessionRef, ShardOwner, ShardWithCapacity
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
@@ -97,13 +97,19 @@ class SqlScheduling:
         except (Raced, IntegrityError):  # another transaction was faster, the agent was deleted, or the group is full
             return None
 
-    async def room(self, environment: str, project_id: ProjectId, zone_group_number: int | None) -> Room | None:
+    async def room(
+        self, environment: str, project_id: ProjectId, zone_group_number: int | None
+    ) -> ShardWithCapacity | None:
         return await self._db.query(
             lambda connection: read_room(connection, environment, project_id, zone_group_number)
         )
 
     async def join(
-        self, load_balancer_ids: Sequence[LoadBalancerId], environment: str, project_id: ProjectId, room: Room
+        self,
+        load_balancer_ids: Sequence[LoadBalancerId],
+        environment: str,
+        project_id: ProjectId,
+        room: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(

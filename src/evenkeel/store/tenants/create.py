@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, select
 
 from evenkeel.core.certificates import CheckedCertificate
-from evenkeel.core.control import Change, Room, VipPlan
+from evenkeel.core.control import Change, ShardWithCapacity, VipPlan
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import ShardId
 from evenkeel.core.limits import check_limits
@@ -133,7 +133,7 @@ class _Around(NamedTuple):
     """The state read before a load balancer is created."""
 
     now: float
-    room: Room | None
+    room: ShardWithCapacity | None
     """In the shard with room that the project has in this environment."""
     held: frozenset[str]
     """The addresses, of those looked up, that are taken."""
