@@ -13,7 +13,7 @@ from evenkeel.controller.failure_detector import (
     FailureDetector,
 )
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import Pulse, SessionRef
+from evenkeel.core.control import ChangeIndicator, SessionRef
 from evenkeel.core.messages import Departure, presence_name
 from tests.clock import HandClock
 
@@ -64,9 +64,11 @@ class Scheduler:
     def wake(self) -> None:
         self.woken.append("now")
 
-    async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
+    async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
         refs = self.store.refs
-        return Pulse(now_seconds=0.0, calm=True, marks=(float(len(refs)),), late=sum(ref.late for ref in refs))
+        return ChangeIndicator(
+            now_seconds=0.0, calm=True, marks=(float(len(refs)),), late=sum(ref.late for ref in refs)
+        )
 
 
 def suspicion(store: Any, bus: Any, woken: list[str], clock: HandClock | None = None) -> FailureDetector:

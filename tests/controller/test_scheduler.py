@@ -11,7 +11,7 @@ from evenkeel.controller import scheduler as room
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.scheduler import Scheduler, why_unserved
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import DueWork, Pulse, Recheck, Shard, ShardOwner
+from evenkeel.core.control import ChangeIndicator, DueWork, Recheck, Shard, ShardOwner
 from evenkeel.core.placement import AgentSnapshot, Assign, GroupSnapshot, GroupView, ShardSnapshot
 from evenkeel.metrics.controller import SHARD_TRANSITIONS
 from tests.clock import HandClock
@@ -56,10 +56,10 @@ class Store:
         self.marks = (1.0,)
         self.pulses = 0
 
-    async def pulse(self) -> Pulse:
+    async def pulse(self) -> ChangeIndicator:
         self.pulses += 1
         now = self.clock.now + self.database_ahead_seconds
-        return Pulse(now_seconds=now, calm=self.calm, marks=self.marks)
+        return ChangeIndicator(now_seconds=now, calm=self.calm, marks=self.marks)
 
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
         self.homes.append(homes)

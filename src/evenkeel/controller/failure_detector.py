@@ -18,7 +18,7 @@ from typing import Protocol
 import structlog
 
 from evenkeel.controller.settings import ControllerSettings
-from evenkeel.core.control import Pulse, SessionRef
+from evenkeel.core.control import ChangeIndicator, SessionRef
 from evenkeel.core.ids import SessionId
 from evenkeel.core.messages import Departure, presence_name
 from evenkeel.core.ports import Bus, Clock, SchedulingStore
@@ -48,7 +48,7 @@ class Scheduling(Protocol):
         """Sessions were ended."""
         ...
 
-    async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
+    async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
         """The newest, if it began to be read at most so long ago; else it is read."""
         ...
 
@@ -143,7 +143,7 @@ class FailureDetector:
             log.warning("agents disappeared from the message bus", agents=[session.agent_id for session in vanished])
             self._scheduler.wake()
 
-    async def _pulse(self) -> Pulse | None:
+    async def _pulse(self) -> ChangeIndicator | None:
         """None: the sessions have to be read, whatever it would say."""
         now, bus = self._clock.monotonic(), self._bus
         doubtful = self._departed or self._gone or self._connection_number != bus.connection_number

@@ -13,7 +13,7 @@ from evenkeel.controller.hints import Hints
 from evenkeel.controller.loops import InterruptibleSleep
 from evenkeel.controller.settings import ControllerSettings
 from evenkeel.core.backoff import spread
-from evenkeel.core.control import DueWork, Pulse, Recheck
+from evenkeel.core.control import ChangeIndicator, DueWork, Recheck
 from evenkeel.core.ids import LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.placement import (
     FULL_SCORE,
@@ -70,7 +70,7 @@ class Scheduler:
         self._look_at = 0.0
         """When to look again though the pulse says that nothing has changed."""
         self._pause = InterruptibleSleep()
-        self._pulse: Pulse | None = None
+        self._pulse: ChangeIndicator | None = None
         """The newest, which began to be read at ``_pulse_at``."""
         self._pulse_at = 0.0
 
@@ -171,14 +171,14 @@ class Scheduler:
         """Compare the database's clock with the local one: see :attr:`trusts_clock`."""
         await self._read_pulse()
 
-    async def recent_pulse(self, *, max_age_seconds: float) -> Pulse:
+    async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
         """One that began to be read at most so long ago."""
         pulse = self._pulse
         if pulse is None or self._clock.monotonic() - self._pulse_at > max_age_seconds:
             return await self._read_pulse()
         return pulse
 
-    async def _read_pulse(self) -> Pulse:
+    async def _read_pulse(self) -> ChangeIndicator:
         before = self._clock.monotonic()
         pulse = await self._scheduling.pulse()
         self._pulse, self._pulse_at = pulse, before

@@ -264,7 +264,7 @@ class SessionRef(Value):
     """Its agent has missed keepalives."""
 
 
-class Pulse(Value):
+class ChangeIndicator(Value):
     """What the scheduler's tick looks at first, in case that there is nothing else to look at."""
 
     now_seconds: float

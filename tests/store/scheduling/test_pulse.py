@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from evenkeel.core.control import Pulse
+from evenkeel.core.control import ChangeIndicator
 from evenkeel.core.messages import DeviceState, ReportState
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.records import schema
@@ -14,7 +14,7 @@ from tests.store.ownership_world import World, alive, applied, statements, world
 __all__ = ["world_fixture"]
 
 
-async def calm(world: World) -> Pulse:
+async def calm(world: World) -> ChangeIndicator:
     """An agent that has long been up, with a load balancer."""
     await world.agent("a1")
     report = ReportState(agent_id="a1", session_id="session-of-a1", devices=(DeviceState(name="d", reachable=True),))

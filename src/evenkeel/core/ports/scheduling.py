@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, SessionRef, ShardOwner, ShardWithCapacity
+from evenkeel.core.control import (
+    ChangeIndicator,
+    DueWork,
+    Event,
+    PlacedLoadBalancers,
+    SessionRef,
+    ShardOwner,
+    ShardWithCapacity,
+)
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
 from evenkeel.core.own_certificates import OwnCertificate
@@ -71,7 +79,7 @@ class SchedulingStore(Protocol):
         """Store the reason why they wait; no write if it is unchanged."""
         ...
 
-    async def pulse(self) -> Pulse:
+    async def pulse(self) -> ChangeIndicator:
         """Whether :meth:`read_due_work` and :meth:`unplaced` may find anything that they did not find before. One
         statement.
         """

@@ -2,7 +2,7 @@
 
 from sqlalchemy import ColumnElement, Connection, case, exists, false, func, or_, select
 
-from evenkeel.core.control import Pulse
+from evenkeel.core.control import ChangeIndicator
 from evenkeel.core.reach import UNWATCHED_SECONDS
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.sql import live
@@ -47,10 +47,10 @@ _PULSE = select(
 )
 
 
-def read_pulse(connection: Connection) -> Pulse:
+def read_pulse(connection: Connection) -> ChangeIndicator:
     """One statement: a scan of the agents, and three looks by index."""
     now, *rest = connection.execute(_PULSE).one()
     restless, late, marks = rest[:4], rest[4], rest[5:]
-    return Pulse(
+    return ChangeIndicator(
         now_seconds=float(now), calm=not any(restless), marks=tuple(float(mark) for mark in marks), late=int(late)
     )

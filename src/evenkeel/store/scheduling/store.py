@@ -6,7 +6,15 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from evenkeel.core.control import DueWork, Event, PlacedLoadBalancers, Pulse, SessionRef, ShardOwner, ShardWithCapacity
+from evenkeel.core.control import (
+    ChangeIndicator,
+    DueWork,
+    Event,
+    PlacedLoadBalancers,
+    SessionRef,
+    ShardOwner,
+    ShardWithCapacity,
+)
 from evenkeel.core.errors import Invalid
 from evenkeel.core.ids import AgentId, LoadBalancerId, ProjectId, ShardId
 from evenkeel.core.overview import SeenController
@@ -149,7 +157,7 @@ class SqlScheduling:
             lambda connection: placing.start_handover(connection, shard_id, seen_epoch, agent_id, rebind)
         )
 
-    async def pulse(self) -> Pulse:
+    async def pulse(self) -> ChangeIndicator:
         return await self._db.query(read_pulse)
 
     async def read_due_work(self, *, settle_seconds: float, breaker_window_seconds: float, homes: bool) -> DueWork:
