@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from evenkeel.core.agent_state import AgentState, agent_state, waiting_shards, why_away, why_waiting
 from evenkeel.core.control import Agent
-from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, Outlook, ShardSnapshot
+from evenkeel.core.placement import AgentSnapshot, GroupSnapshot, PlacementReasons, ShardSnapshot
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 
 
@@ -26,8 +26,8 @@ def agent(**values: Any) -> Agent:
         "successors": 1,
     }
     known = Agent(**usual | values)
-    outlook = Outlook(group_of(known))
-    return replace(known, waiting_obstacle=outlook.waiting("a"), away_obstacle=outlook.away("a"))
+    reasons = PlacementReasons(group_of(known))
+    return replace(known, waiting_blocker=reasons.waiting("a"), away_blocker=reasons.away("a"))
 
 
 def group_of(known: Agent) -> GroupSnapshot:

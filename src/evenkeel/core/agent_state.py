@@ -1,12 +1,12 @@
 """An agent's state, and why shards of it are not where they should be: the same for all APIs.
 
-The reasons are obstacles of placement (:class:`evenkeel.core.placement.Outlook`); this module formats them.
+The reasons are placement blockers (:class:`evenkeel.core.placement.PlacementReasons`); this module formats them.
 """
 
 from enum import StrEnum
 
 from evenkeel.core.control import Agent
-from evenkeel.core.placement import Obstacle
+from evenkeel.core.placement import PlacementBlocker
 
 
 class AgentState(StrEnum):
@@ -42,17 +42,17 @@ def why_waiting(agent: Agent) -> str:
     """Why they cannot move (human-readable); empty if none waits, or they will move."""
     if not waiting_shards(agent):
         return ""
-    match agent.waiting_obstacle:
-        case Obstacle.HALTED:
+    match agent.waiting_blocker:
+        case PlacementBlocker.HALTED:
             return _halted(agent)
-        case Obstacle.BOUND:
+        case PlacementBlocker.BOUND:
             return f"load balancers of device driver {agent.device_driver} are bound to their host (mode never)"
-        case Obstacle.BOUND_UNTIL_FORCED_DOWN:
+        case PlacementBlocker.BOUND_UNTIL_FORCED_DOWN:
             return (
                 f"load balancers of device driver {agent.device_driver} are bound to their host until that is declared"
                 " dead (mode relocate)"
             )
-        case Obstacle.NO_SUCCESSOR:
+        case PlacementBlocker.NO_SUCCESSOR:
             return (
                 f"no other agent of device group {agent.environment}/{agent.group_number} can take them: each is down,"
                 " drained, or reaches fewer devices than another"
@@ -67,20 +67,20 @@ def why_away(agent: Agent) -> str:
     """
     if not agent.away_shards:
         return ""
-    match agent.away_obstacle:
-        case Obstacle.HOME_NOT_UP:
+    match agent.away_blocker:
+        case PlacementBlocker.HOME_NOT_UP:
             return f"the agent is {agent_state(agent).value}"
-        case Obstacle.HALTED:
+        case PlacementBlocker.HALTED:
             return _halted(agent)
-        case Obstacle.BOUND | Obstacle.BOUND_UNTIL_FORCED_DOWN:
+        case PlacementBlocker.BOUND | PlacementBlocker.BOUND_UNTIL_FORCED_DOWN:
             return (
                 f"load balancers of device driver {agent.device_driver} stay where they are (mode {agent.reschedule})"
             )
-        case Obstacle.FAILBACK_NEVER:
+        case PlacementBlocker.FAILBACK_NEVER:
             return f"failback of environment {agent.environment} is never"
-        case Obstacle.FAILBACK_NOT_ASKED:
+        case PlacementBlocker.FAILBACK_NOT_ASKED:
             return f"failback of environment {agent.environment} is manual and was not asked for"
-        case Obstacle.HOME_REACHES_FEWER:
+        case PlacementBlocker.HOME_REACHES_FEWER:
             return "it reaches fewer devices than another agent of its device group"
         case _:
             return ""

@@ -9,7 +9,7 @@ from evenkeel.core.messages import CapacityFigure, DeviceState, ShardEpoch
 from evenkeel.core.model import LoadBalancerTree, Resource
 from evenkeel.core.names import titled
 from evenkeel.core.network import PortClaim
-from evenkeel.core.placement import Obstacle
+from evenkeel.core.placement import PlacementBlocker
 from evenkeel.core.reach import Reach
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.core.values import Value
@@ -93,10 +93,10 @@ class Agent(Value):
     """Shards may be assigned to it now."""
     successors: int = 0
     """Number of other agents of its group to which shards may be assigned now."""
-    waiting_obstacle: Obstacle | None = None
-    """Why shards that it should not serve do not go to other agents: see :class:`evenkeel.core.placement.Outlook`."""
-    away_obstacle: Obstacle | None = None
-    """Why shards whose home it is and for which others act do not come home."""
+    waiting_blocker: PlacementBlocker | None = None
+    """Why shards that the agent should not serve stay with it (:class:`evenkeel.core.placement.PlacementReasons`)."""
+    away_blocker: PlacementBlocker | None = None
+    """Why shards whose home is the agent and that other agents serve do not return to it."""
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     """How shards of its device group may move."""
     failback: FailbackMode = FailbackMode.AUTO

@@ -5,7 +5,7 @@ Two levels: a tenant is placed on a device group and stays there, because its co
 (:mod:`.groups`); a shard is assigned to an agent of that group (:mod:`.shards`), and homes are evened out
 (:mod:`.balance`). :mod:`.records` makes snapshots from
 stored rows. The other modules derive from these rules: :mod:`.candidates` says which shards may need a step,
-:mod:`.guards` what must still hold when a step is committed, :mod:`.outlook` why there is no step, for operators.
+:mod:`.guards` what must still hold when a step is committed, :mod:`.reasons` why there is no step, for operators.
 
 ``tie`` chooses among equals and is injected, so that tests and the simulation are deterministic.
 """
@@ -15,7 +15,7 @@ from evenkeel.core.placement.balance import plan_balance, skewed_homes
 from evenkeel.core.placement.candidates import Candidates, candidates
 from evenkeel.core.placement.groups import choose_group, choose_home
 from evenkeel.core.placement.guards import may_assign, may_receive, may_start_handover
-from evenkeel.core.placement.outlook import Outlook
+from evenkeel.core.placement.reasons import PlacementReasons
 from evenkeel.core.placement.records import (
     HANDOVER_PATIENCE_SECONDS,
     SESSIONS_AHEAD_MAX,
@@ -25,7 +25,7 @@ from evenkeel.core.placement.records import (
     is_live,
 )
 from evenkeel.core.placement.shards import (
-    Obstacle,
+    PlacementBlocker,
     assign_unserved,
     ended_handovers,
     plan_failover,
@@ -54,8 +54,8 @@ __all__ = [
     "GroupSnapshot",
     "GroupView",
     "Handover",
-    "Obstacle",
-    "Outlook",
+    "PlacementBlocker",
+    "PlacementReasons",
     "ShardSnapshot",
     "Tie",
     "agent_view",

@@ -1,8 +1,8 @@
 """The second level: from a shard to an agent of its device group.
 
-Each decision on one shard is a function that returns the id of the agent to get the shard, an :class:`Obstacle` (the
-shard should move and cannot), or None (nothing to do). The plans make steps of the first kind; operators see the second
-(:mod:`evenkeel.core.placement.outlook`).
+Each decision on one shard is a function that returns the id of the agent to get the shard, a :class:`PlacementBlocker`
+(the shard should move and cannot), or None (nothing to do). The plans make steps of the first kind; operators see the
+second (:mod:`evenkeel.core.placement.reasons`).
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from evenkeel.core.placement.views import AgentSnapshot, Assign, GroupSnapshot, 
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 
 
-class Obstacle(Enum):
+class PlacementBlocker(Enum):
     """Why a shard stays where it should not be. Of several, operators see the first one in this order."""
 
     HOME_NOT_UP = "home_not_up"  # its home is down or drained
@@ -39,7 +39,7 @@ class Rule:
         self.agents = {agent.id: agent for agent in group.agents}
         self.loads = Loads(group.agents, tie)
 
-    def taker(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
+    def taker(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """The agent to take a shard that no agent serves, or that its owner does not release."""
         acting = self._acting(shard)
         home = self.agents.get(shard.home)
@@ -51,19 +51,19 @@ class Rule:
         if tied is not None:
             return _home_only(home, silent, tied)
         if not self.loads.fit:
-            return shard.home if home is not None and home.acts else Obstacle.NO_SUCCESSOR
-        return self.loads.choose(shard.home, silent=silent) or Obstacle.MAY_COME_BACK
+            return shard.home if home is not None and home.acts else PlacementBlocker.NO_SUCCESSOR
+        return self.loads.choose(shard.home, silent=silent) or PlacementBlocker.MAY_COME_BACK
 
-    def successor(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
+    def successor(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """The agent to which a live agent that should not serve (drained, or reaching fewer devices than another) has
         to release the shard.
         """
         acting = self._acting(shard)
         if acting is None or not acting.acts or shard.handover_to is not None or acting.id in self.loads.fit:
             return None
-        return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or Obstacle.NO_SUCCESSOR
+        return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
 
-    def returns_to(self, shard: ShardSnapshot) -> AgentId | Obstacle | None:
+    def returns_to(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """Its home, if another agent serves it and it has to go back."""
         if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
             return None
@@ -74,47 +74,49 @@ class Rule:
     def _acting(self, shard: ShardSnapshot) -> AgentSnapshot | None:
         return None if shard.acting is None else self.agents.get(shard.acting)
 
-    def fixed(self) -> Obstacle | None:
+    def fixed(self) -> PlacementBlocker | None:
         """Why served shards of the group may not move; None: they may."""
         if self.group.halted:
-            return Obstacle.HALTED
+            return PlacementBlocker.HALTED
         match self.group.reschedule:
             case RescheduleMode.CONTROL:
                 return None
             case RescheduleMode.RELOCATE:
-                return Obstacle.BOUND_UNTIL_FORCED_DOWN
+                return PlacementBlocker.BOUND_UNTIL_FORCED_DOWN
             case RescheduleMode.NEVER:
-                return Obstacle.BOUND
+                return PlacementBlocker.BOUND
 
-    def tied_to_home(self, home: AgentSnapshot | None) -> Obstacle | None:
+    def tied_to_home(self, home: AgentSnapshot | None) -> PlacementBlocker | None:
         """Why only its home may take an unserved shard; None: others may, too."""
         if self.group.halted:
-            return Obstacle.HALTED
+            return PlacementBlocker.HALTED
         bound = self.fixed()
         if bound is None or home is None:
             return None
-        return None if bound is Obstacle.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
+        return None if bound is PlacementBlocker.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
 
-    def keeps_from_home(self, home_id: AgentId) -> Obstacle | None:
+    def keeps_from_home(self, home_id: AgentId) -> PlacementBlocker | None:
         """Why shards served elsewhere do not go back to their home; None: they do."""
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
-            return Obstacle.HOME_NOT_UP
+            return PlacementBlocker.HOME_NOT_UP
         if (fixed := self.fixed()) is not None:
             return fixed
         if self.group.failback is FailbackMode.NEVER:
-            return Obstacle.FAILBACK_NEVER
+            return PlacementBlocker.FAILBACK_NEVER
         if self.group.failback is FailbackMode.MANUAL and not home.failback_asked:
-            return Obstacle.FAILBACK_NOT_ASKED
+            return PlacementBlocker.FAILBACK_NOT_ASKED
         if home_id not in self.loads.fit:
-            return Obstacle.HOME_REACHES_FEWER
-        return None if home.settled else Obstacle.SETTLING
+            return PlacementBlocker.HOME_REACHES_FEWER
+        return None if home.settled else PlacementBlocker.SETTLING
 
 
-def _home_only(home: AgentSnapshot | None, silent: AgentSnapshot | None, tied: Obstacle) -> AgentId | Obstacle:
+def _home_only(
+    home: AgentSnapshot | None, silent: AgentSnapshot | None, tied: PlacementBlocker
+) -> AgentId | PlacementBlocker:
     if home is None or not home.acts:
         return tied
-    return Obstacle.MAY_COME_BACK if silent is not None and back_first(home, silent) else home.id
+    return PlacementBlocker.MAY_COME_BACK if silent is not None and back_first(home, silent) else home.id
 
 
 # -- plans

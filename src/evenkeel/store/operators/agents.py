@@ -11,7 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, and_, func, sel
 from evenkeel.core.control import Agent, AgentLife
 from evenkeel.core.errors import Conflict, NotFound
 from evenkeel.core.ids import AgentId, ShardId
-from evenkeel.core.placement import GroupSnapshot, Outlook, ShardSnapshot
+from evenkeel.core.placement import GroupSnapshot, PlacementReasons, ShardSnapshot
 from evenkeel.core.statuses import FailbackMode, RescheduleMode
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership.agent_views import read_agents as read_seen
@@ -81,8 +81,8 @@ def ask_failback(connection: Connection, agent_id: AgentId) -> Agent:
 
 
 def read_agent(connection: Connection, agent_id: AgentId) -> Agent:
-    """One agent, with its load balancers counted now. Reads the agents of its whole group, because the outlook of its
-    shards depends on them. Five queries.
+    """One agent, with its load balancers counted now. Reads the agents of its whole group, because the reasons
+    for its shards depend on them. Five queries.
 
     Raises :class:`NotFound`.
     """
@@ -105,10 +105,10 @@ def read_agents(
     queries. ``bound``: load balancers by home agent."""
     rows = _agent_rows(connection, environment, group_number)
     shards = _alike_shards(connection, environment, group_number)
-    outlooks = _outlooks(rows, shards)
+    reasons = _reasons_of_groups(rows, shards)
     loads = _loads(shards)
     return tuple(
-        _agent_of(row, outlooks[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
+        _agent_of(row, reasons[row.environment, row.group_number], loads.get(row.id, {}), bound.get(row.id, 0))
         for row in rows
     )
 
@@ -168,8 +168,8 @@ def _alike_shards(connection: Connection, environment: str | None, group_number:
     return connection.execute(select(*kind, func.count().label("shards")).where(*within).group_by(*kind)).fetchall()
 
 
-def _outlooks(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, Outlook]:
-    """The outlook of each device group and its shards. An agent without environment or group has no shards."""
+def _reasons_of_groups(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, PlacementReasons]:
+    """The reasons of each device group and its shards. An agent without environment or group has no shards."""
     alike: dict[Place, list[ShardSnapshot]] = {}
     for shard in shards:
         alike.setdefault((shard.environment, shard.group_number), []).append(_shard_view(shard))
@@ -177,7 +177,7 @@ def _outlooks(rows: Sequence[Any], shards: Iterable[Any]) -> dict[Place, Outlook
     for row in rows:
         members.setdefault((row.environment, row.group_number), []).append(row)
     return {
-        place: Outlook(
+        place: PlacementReasons(
             GroupSnapshot(
                 shards=tuple(alike.get(place, ())),
                 agents=tuple(view_of(row) for row in group),
@@ -204,14 +204,14 @@ def _failback(row: Any) -> FailbackMode:
     return FailbackMode(row.failback or FailbackMode.AUTO)
 
 
-def _agent_of(row: Any, outlook: Outlook, load: Mapping[str, int], load_balancers: int) -> Agent:
+def _agent_of(row: Any, reasons: PlacementReasons, load: Mapping[str, int], load_balancers: int) -> Agent:
     return agent_of(
         row[: len(AGENT_COLUMNS)],
         alive=view_of(row).live,
-        fit=outlook.is_fit(row.id),
-        successors=outlook.successors(row.id),
-        waiting_obstacle=outlook.waiting(row.id),
-        away_obstacle=outlook.away(row.id),
+        fit=reasons.is_fit(row.id),
+        successors=reasons.successors(row.id),
+        waiting_blocker=reasons.waiting(row.id),
+        away_blocker=reasons.away(row.id),
         reschedule=_reschedule(row),
         failback=_failback(row),
         halted_reason="" if row.halted_at is None else row.halted_reason or "it was opened",

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from evenkeel.core.ids import AgentId
-from evenkeel.core.placement.shards import Obstacle, Rule, min_id
+from evenkeel.core.placement.shards import PlacementBlocker, Rule, min_id
 from evenkeel.core.placement.views import AgentSnapshot, GroupSnapshot, ShardSnapshot
 
-_ORDER = {obstacle: position for position, obstacle in enumerate(Obstacle)}
+_ORDER = {blocker: position for position, blocker in enumerate(PlacementBlocker)}
 
 
-class Outlook:
-    """The obstacles of one device group. One shard stands for all with the same home, acting agent and handover."""
+class PlacementReasons:
+    """The placement blockers of one device group. Shards with equal home, acting agent and handover count as one."""
 
     def __init__(self, group: GroupSnapshot) -> None:
         self._rule = Rule(in_time(group), min_id)
@@ -34,7 +34,7 @@ class Outlook:
         """The number of other agents to which shards may be assigned."""
         return len(self._rule.loads.fit.keys() - {agent_id})
 
-    def waiting(self, agent_id: AgentId) -> Obstacle | None:
+    def waiting(self, agent_id: AgentId) -> PlacementBlocker | None:
         """Why shards that an agent should not serve do not go to others; None: none waits, or the rule has a step.
 
         Those are the shards it acts for, and the unserved ones whose home it is, unless it is eligible.
@@ -44,15 +44,15 @@ class Outlook:
             return None
         return min(self._waiting(agent), key=_ORDER.__getitem__, default=None)
 
-    def _waiting(self, agent: AgentSnapshot) -> Iterator[Obstacle]:
+    def _waiting(self, agent: AgentSnapshot) -> Iterator[PlacementBlocker]:
         unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]
         for shard in (*self._acted.get(agent.id, ()), *unserved):
-            # a shard that is being handed over has no obstacle: neither decision applies to it
+            # a shard that is being handed over has no blocker: neither decision applies to it
             decided = self._rule.taker(shard) or self._rule.successor(shard)
-            if isinstance(decided, Obstacle):
+            if isinstance(decided, PlacementBlocker):
                 yield decided
 
-    def away(self, agent_id: AgentId) -> Obstacle | None:
+    def away(self, agent_id: AgentId) -> PlacementBlocker | None:
         """Why shards whose home is the agent and for which others act do not come home; None: there are none, or they
         do.
         """

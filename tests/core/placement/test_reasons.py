@@ -1,6 +1,6 @@
 """What the rule says to operators of shards that are like these."""
 
-from evenkeel.core.placement import GroupSnapshot, Obstacle, Outlook
+from evenkeel.core.placement import GroupSnapshot, PlacementBlocker, PlacementReasons
 from evenkeel.core.statuses import RescheduleMode
 from tests.core.placement.test_shards import agent, shard
 
@@ -11,11 +11,11 @@ def test_shards_of_a_dead_agent_that_go_to_their_living_home_do_not_wait() -> No
     """Though the circuit breaker is open, or they are bound to their host."""
     moving, alone = shard(home="h", acting="x"), shard(home="x", acting="x")
     for settings in ({"halted": True}, {"reschedule": RescheduleMode.NEVER}):
-        outlook = Outlook(GroupSnapshot(shards=(moving,), agents=(SILENT, agent("h")), **settings))
-        assert outlook.waiting("x") is None
-        assert outlook.away("h") is None
-    halted = Outlook(GroupSnapshot(shards=(moving, alone), agents=(SILENT, agent("h")), halted=True))
-    assert halted.waiting("x") is Obstacle.HALTED
+        reasons = PlacementReasons(GroupSnapshot(shards=(moving,), agents=(SILENT, agent("h")), **settings))
+        assert reasons.waiting("x") is None
+        assert reasons.away("h") is None
+    halted = PlacementReasons(GroupSnapshot(shards=(moving, alone), agents=(SILENT, agent("h")), halted=True))
+    assert halted.waiting("x") is PlacementBlocker.HALTED
 
 
 def test_what_is_bound_to_a_silent_home_waits_for_it_also_when_its_agent_was_declared_dead() -> None:
@@ -25,24 +25,24 @@ def test_what_is_bound_to_a_silent_home_waits_for_it_also_when_its_agent_was_dec
         agents=(dead, agent("s", live=False), agent("b")),
         reschedule=RescheduleMode.RELOCATE,
     )
-    assert Outlook(group).waiting("x") is Obstacle.BOUND_UNTIL_FORCED_DOWN
+    assert PlacementReasons(group).waiting("x") is PlacementBlocker.BOUND_UNTIL_FORCED_DOWN
 
 
 def test_a_drained_agent_gets_its_own_unserved_shards_where_nobody_else_can_take_them() -> None:
     drained = agent("h", up=False)
-    assert Outlook(GroupSnapshot(shards=(shard(),), agents=(drained,))).waiting("h") is None
+    assert PlacementReasons(GroupSnapshot(shards=(shard(),), agents=(drained,))).waiting("h") is None
     served = GroupSnapshot(shards=(shard(acting="h"),), agents=(drained,))
-    assert Outlook(served).waiting("h") is Obstacle.NO_SUCCESSOR
+    assert PlacementReasons(served).waiting("h") is PlacementBlocker.NO_SUCCESSOR
 
 
 def test_a_handover_under_way_is_no_obstacle_unless_its_receiver_is_gone() -> None:
     drained = agent("h", up=False)
     under_way = shard(acting="h", to="b")
-    assert Outlook(GroupSnapshot(shards=(under_way,), agents=(drained, agent("b")))).waiting("h") is None
+    assert PlacementReasons(GroupSnapshot(shards=(under_way,), agents=(drained, agent("b")))).waiting("h") is None
     gone = GroupSnapshot(shards=(under_way,), agents=(drained, agent("b", live=False)))
-    assert Outlook(gone).waiting("h") is Obstacle.NO_SUCCESSOR
+    assert PlacementReasons(gone).waiting("h") is PlacementBlocker.NO_SUCCESSOR
 
 
 def test_what_time_alone_mends_is_not_told() -> None:
     group = GroupSnapshot(shards=(shard(acting="a"),), agents=(agent("h", settled=False), agent("a")))
-    assert Outlook(group).away("h") is None
+    assert PlacementReasons(group).away("h") is None
