@@ -28,8 +28,8 @@ def test_every_step_of_the_rule_may_be_committed(group: GroupSnapshot) -> None:
     shards = {each.id: each for each in group.shards}
     for step in assign_unserved(group, first):
         view = shards[step.shard_id]
-        taker, acting = named(group, step.agent_id), named(group, view.acting)
-        assert may_assign(step, view, taker=taker, acting=acting, halted=group.halted)
+        assignee, acting = named(group, step.agent_id), named(group, view.acting)
+        assert may_assign(step, view, assignee=assignee, acting=acting, halted=group.halted)
     moves: list[Handover | None] = [plan_failover(group, each, first) for each in group.shards]
     for move in [*plan_leaving(group, first, at_once=99), *plan_handback(group, at_once=99), *moves]:
         if move is not None:
@@ -42,16 +42,16 @@ def test_a_drained_agent_receives_nothing_and_is_assigned_its_own_shards_only() 
     drained, dead = agent("h", up=False), agent("a", live=False)
     assert not may_receive(drained) and not may_receive(None)
     (step,) = assign_unserved(GroupSnapshot(shards=(shard(),), agents=(drained, dead)), first)
-    assert may_assign(step, shard(), taker=drained, acting=None, halted=True)
-    assert not may_assign(replace(step, to_home=False), shard(), taker=drained, acting=None, halted=False)
-    assert not may_assign(step, shard(home="a"), taker=drained, acting=None, halted=False)
+    assert may_assign(step, shard(), assignee=drained, acting=None, halted=True)
+    assert not may_assign(replace(step, to_home=False), shard(), assignee=drained, acting=None, halted=False)
+    assert not may_assign(step, shard(home="a"), assignee=drained, acting=None, halted=False)
 
 
 def test_nothing_is_committed_on_what_has_changed() -> None:
     (step,) = assign_unserved(GroupSnapshot(shards=(shard(),), agents=(agent("h"),)), first)
     newer = ShardSnapshot(id="s", home="h", acting=None, epoch=5)
-    assert not may_assign(step, newer, taker=agent("h"), acting=None, halted=False)
-    assert not may_assign(step, shard(acting="a"), taker=agent("h"), acting=agent("a"), halted=False)
+    assert not may_assign(step, newer, assignee=agent("h"), acting=None, halted=False)
+    assert not may_assign(step, shard(acting="a"), assignee=agent("h"), acting=agent("a"), halted=False)
     move = Handover(shard_id="s", seen_epoch=4, agent_id="h")
     served = shard(acting="a")
     assert may_start_handover(move, served, receiver=agent("h"), acting=agent("a"))

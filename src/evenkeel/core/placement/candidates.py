@@ -35,7 +35,7 @@ def candidates(group: GroupSnapshot) -> Candidates:
         not_acting=tuple(agent.id for agent in agents if not agent.acts),
         takeable=tuple(agent.id for agent in agents if agent.acts or (fit and rule.tied_to_home(agent) is None)),
         leaving=tuple(agent.id for agent in agents if movable and agent.acts and agent.id not in fit),
-        returning=tuple(agent.id for agent in agents if rule.keeps_from_home(agent.id) is None),
+        returning=tuple(agent.id for agent in agents if rule.failback_blocker(agent.id) is None),
         movable=tuple(agent.id for agent in agents if movable),
         not_receiving=tuple(agent.id for agent in agents if not agent.eligible),
     )

@@ -13,17 +13,17 @@ def may_receive(agent: AgentSnapshot | None) -> bool:
 
 
 def may_assign(
-    step: Assign, shard: ShardSnapshot, *, taker: AgentSnapshot | None, acting: AgentSnapshot | None, halted: bool
+    step: Assign, shard: ShardSnapshot, *, assignee: AgentSnapshot | None, acting: AgentSnapshot | None, halted: bool
 ) -> bool:
-    """Whether the shard is unchanged since the plan, and unserved or its handover overdue; and ``taker`` may take it:
-    while the circuit breaker is open only the home may, and a drained agent only as the home.
+    """Whether the shard is unchanged since the plan, and unserved or its handover overdue; and ``assignee`` may take
+    it: while the circuit breaker is open only the home may, and a drained agent only as the home.
 
-    ``taker``, ``acting``: None if there is no such agent in the device group.
+    ``assignee``, ``acting``: None if there is no such agent in the device group.
     """
-    if shard.epoch != step.seen_epoch or taker is None or not taker.acts:
+    if shard.epoch != step.seen_epoch or assignee is None or not assignee.acts:
         return False
-    at_home = taker.id == shard.home
-    allowed = (taker.eligible or (step.to_home and at_home)) and (at_home or not halted)
+    at_home = assignee.id == shard.home
+    allowed = (assignee.eligible or (step.to_home and at_home)) and (at_home or not halted)
     return allowed and (acting is None or not acting.acts or shard.overdue)
 
 

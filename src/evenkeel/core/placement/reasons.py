@@ -48,7 +48,7 @@ class PlacementReasons:
         unserved = [shard for shard in self._homed.get(agent.id, ()) if shard.acting is None]
         for shard in (*self._acted.get(agent.id, ()), *unserved):
             # a shard that is being handed over has no blocker: neither decision applies to it
-            decided = self._rule.taker(shard) or self._rule.successor(shard)
+            decided = self._rule.assignee(shard) or self._rule.handover_target(shard)
             if isinstance(decided, PlacementBlocker):
                 yield decided
 
@@ -59,7 +59,7 @@ class PlacementReasons:
         away = (shard for shard in self._homed.get(agent_id, ()) if shard.acting not in (None, agent_id))
         if all(self._comes_home(shard) for shard in away):
             return None
-        return self._rule.keeps_from_home(agent_id)
+        return self._rule.failback_blocker(agent_id)
 
     def _comes_home(self, shard: ShardSnapshot) -> bool:
         """Whether a step of the rule brings it home, now or after a handover to another agent has ended."""
@@ -68,7 +68,7 @@ class PlacementReasons:
             return True
         alone = replace(shard, handover_to=None, overdue=False)
         rule = self._rule
-        return (rule.taker(alone) or rule.successor(alone) or rule.returns_to(alone)) == shard.home
+        return (rule.assignee(alone) or rule.handover_target(alone) or rule.failback_target(alone)) == shard.home
 
 
 def in_time(group: GroupSnapshot) -> GroupSnapshot:

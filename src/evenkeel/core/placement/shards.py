@@ -39,7 +39,7 @@ class Rule:
         self.agents = {agent.id: agent for agent in group.agents}
         self.loads = Loads(group.agents, tie)
 
-    def taker(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
+    def assignee(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """The agent to take a shard that no agent serves, or that its owner does not release."""
         acting = self._acting(shard)
         home = self.agents.get(shard.home)
@@ -54,7 +54,7 @@ class Rule:
             return shard.home if home is not None and home.acts else PlacementBlocker.NO_SUCCESSOR
         return self.loads.choose(shard.home, silent=silent) or PlacementBlocker.MAY_COME_BACK
 
-    def successor(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
+    def handover_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """The agent to which a live agent that should not serve (drained, or reaching fewer devices than another) has
         to release the shard.
         """
@@ -63,11 +63,11 @@ class Rule:
             return None
         return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
 
-    def returns_to(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
+    def failback_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
         """Its home, if another agent serves it and it has to go back."""
         if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
             return None
-        return self.keeps_from_home(shard.home) or shard.home
+        return self.failback_blocker(shard.home) or shard.home
 
     # -- parts of these decisions
 
@@ -95,7 +95,7 @@ class Rule:
             return None
         return None if bound is PlacementBlocker.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
 
-    def keeps_from_home(self, home_id: AgentId) -> PlacementBlocker | None:
+    def failback_blocker(self, home_id: AgentId) -> PlacementBlocker | None:
         """Why shards served elsewhere do not go back to their home; None: they do."""
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
@@ -131,7 +131,7 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
     rule = Rule(group, tie)
     plan: list[Assign] = []
     for shard in group.shards:
-        chosen = rule.taker(shard)
+        chosen = rule.assignee(shard)
         if not isinstance(chosen, str):
             continue
         rule.loads.give(chosen)
@@ -145,12 +145,12 @@ def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assig
 def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int) -> list[Handover]:
     """Planned handovers away from live agents that should not serve. At most ``at_once`` in progress in the group."""
     rule = Rule(group, tie)
-    room = _room(group, at_once)
+    free = _free_slots(group, at_once)
     plan: list[Handover] = []
     for shard in group.shards:
-        if len(plan) >= room:
+        if len(plan) >= free:
             break
-        chosen = rule.successor(shard)
+        chosen = rule.handover_target(shard)
         if isinstance(chosen, str):
             rule.loads.give(chosen)
             plan.append(moved(shard, chosen))
@@ -163,8 +163,8 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     Shards bound to their host are at home already, or were rebuilt elsewhere for good.
     """
     rule = Rule(group, min_id)
-    going = [moved(shard, shard.home) for shard in group.shards if isinstance(rule.returns_to(shard), str)]
-    return going[: max(0, _room(group, at_once))]
+    going = [moved(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
+    return going[: max(0, _free_slots(group, at_once))]
 
 
 def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnapshot]) -> Handover | None:
@@ -190,7 +190,7 @@ def min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
     return min(equals, key=lambda agent: agent.id)
 
 
-def _room(group: GroupSnapshot, at_once: int) -> int:
+def _free_slots(group: GroupSnapshot, at_once: int) -> int:
     return at_once - sum(shard.handover_to is not None for shard in group.shards)
 
 
