@@ -18,7 +18,7 @@ from evenkeel.api.identity.caller import PEER, Peer
 from evenkeel.serving.connections import Connection
 from evenkeel.serving.http_limits import HttpLimits
 from evenkeel.serving.refusal_log import RefusalLog
-from evenkeel.serving.stalled_writes import StalledWrites
+from evenkeel.serving.write_timeout import WriteTimeout
 
 CONNECTION = "connection"
 """Where the :class:`Connection` of a request is in the scope's ``state``."""
@@ -53,7 +53,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """Set after a response that did not wait for the end of its request."""
     _header_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
-    _writing: StalledWrites
+    _writing: WriteTimeout
 
     # -- the connection
 
@@ -61,7 +61,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Start: read the peer, and wait for a request."""
         super().connection_made(transport)
         self._peer = peer_of(transport)
-        self._writing = StalledWrites(transport, self.limits.write_seconds, self._is_stalled)
+        self._writing = WriteTimeout(transport, self.limits.write_seconds, self._is_stalled)
         self.connection.close = self._abort
         self._expect_header()
 

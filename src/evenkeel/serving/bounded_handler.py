@@ -14,7 +14,7 @@ from aiohttp import web
 
 from evenkeel.serving.connections import Connection
 from evenkeel.serving.refusal_log import RefusalLog
-from evenkeel.serving.stalled_writes import StalledWrites
+from evenkeel.serving.write_timeout import WriteTimeout
 
 
 class HandlerLimits(Protocol):
@@ -77,13 +77,13 @@ class BoundedHandler(web.RequestHandler):
         self._bad_request = bad_request
         self._header_timer: asyncio.TimerHandle | None = None
         self._login_timer: asyncio.TimerHandle | None = None
-        self._writing: StalledWrites | None = None
+        self._writing: WriteTimeout | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeouts."""
         super().connection_made(transport)
         self.stranger.close = transport.abort
-        self._writing = StalledWrites(
+        self._writing = WriteTimeout(
             transport, self._settings.write_seconds, lambda: self._count("its answer is not taken")
         )
         if self._settings.login_seconds:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from evenkeel.serving.stalled_writes import StalledWrites
+from evenkeel.serving.write_timeout import WriteTimeout
 from tests.waiting import eventually
 
 
@@ -23,9 +23,9 @@ class Transport:
         self.aborted = True
 
 
-def watched(transport: Any) -> tuple[StalledWrites, list[str]]:
+def watched(transport: Any) -> tuple[WriteTimeout, list[str]]:
     stalled: list[str] = []
-    return StalledWrites(transport, 0.01, lambda: stalled.append("stalled")), stalled
+    return WriteTimeout(transport, 0.01, lambda: stalled.append("stalled")), stalled
 
 
 async def test_who_reads_nothing_is_cut_off_and_counted_once() -> None:

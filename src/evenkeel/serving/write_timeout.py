@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 
-class StalledWrites:
+class WriteTimeout:
     """Closes a connection whose peer reads nothing of the buffered data. Call :meth:`watch` when data may be buffered,
     and :meth:`stop` when the connection is lost.
     """
