@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from litestar.types import Receive, Scope, Send
 
-from evenkeel.api.phrases import phrase_of
+from evenkeel.api.http_reasons import reason_phrase
 from evenkeel.core.values import Value
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder().encode
@@ -132,10 +132,10 @@ def fault(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = 
 
 def problem(status: int, text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """An error of routing, method, Accept header or list parameters."""
-    return Answer(status, encode(Problem(code=status, title=phrase_of(status), description=text)), headers)
+    return Answer(status, encode(Problem(code=status, title=reason_phrase(status), description=text)), headers)
 
 
 def unauthenticated(text: str, *, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
     """The 401; ``headers`` contain the challenge."""
-    body = Unauthorized(error=LoginNeeded(code=401, title=phrase_of(401), message=text))
+    body = Unauthorized(error=LoginNeeded(code=401, title=reason_phrase(401), message=text))
     return Answer(401, encode(body), headers)

@@ -4,7 +4,7 @@ import structlog
 from litestar.exceptions import HTTPException, MethodNotAllowedException
 
 from evenkeel.api.answers import Answer, fault, problem, unauthenticated
-from evenkeel.api.phrases import phrase_of
+from evenkeel.api.http_reasons import reason_phrase
 from evenkeel.core.errors import Conflict, Invalid, NotFound, QuotaMet, RequestError, Unavailable, Unsupported
 
 log = structlog.get_logger(__name__)
@@ -86,7 +86,7 @@ def _routing(error: HTTPException) -> Answer:
         return not_allowed()
     if error.status_code == 404:
         return problem(404, "The resource could not be found.")
-    return problem(error.status_code, phrase_of(error.status_code))
+    return problem(error.status_code, reason_phrase(error.status_code))
 
 
 def not_allowed(allow: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:

@@ -11,7 +11,7 @@ from litestar.exceptions import HTTPException
 
 from evenkeel.api.answers import Answer, encode, unauthenticated
 from evenkeel.api.errors import RETRY_AFTER_SECONDS, STATUS_OF, BadList, Forbidden, Refusal
-from evenkeel.api.phrases import phrase_of
+from evenkeel.api.http_reasons import reason_phrase
 from evenkeel.core.errors import NotFound, QuotaMet, RequestError, Unavailable
 from evenkeel.core.values import Value
 
@@ -76,7 +76,7 @@ def told(status: int, kind: str, text: str, headers: Headers = ()) -> Answer:
 
 def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
     """An error without a type of its own: named after its status."""
-    phrase = phrase_of(status)
+    phrase = reason_phrase(status)
     kind = f"HTTP{''.join(word.capitalize() for word in phrase.replace('-', ' ').split())}"
     return told(status, kind, text or _PLAIN.get(status, phrase), headers)
 

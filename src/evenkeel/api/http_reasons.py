@@ -12,6 +12,6 @@ _OF_RFC_7231 = {
 }
 
 
-def phrase_of(status: int) -> str:
+def reason_phrase(status: int) -> str:
     """As ``Request Entity Too Large`` for 413."""
     return _OF_RFC_7231.get(status) or HTTPStatus(status).phrase
