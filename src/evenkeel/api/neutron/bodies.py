@@ -13,7 +13,7 @@ from evenkeel.api.flags import LaxDecoder
 from evenkeel.api.lists import is_integer
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.fields import UUID_PATTERN
-from evenkeel.api.octavia.places import HasProject
+from evenkeel.api.octavia.parents import HasProject
 from evenkeel.core.errors import Invalid
 
 T = TypeVar("T")

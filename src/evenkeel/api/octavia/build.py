@@ -8,7 +8,7 @@ from evenkeel.api.octavia import requests
 from evenkeel.api.octavia.given import asked
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
-from evenkeel.api.octavia.places import NewId, Place, check_project, vnic_type_of
+from evenkeel.api.octavia.parents import NewId, Place, check_project, vnic_type_of
 from evenkeel.api.octavia.rules import (
     check_listener,
     check_listener_ports,

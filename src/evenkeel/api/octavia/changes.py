@@ -7,7 +7,7 @@ from msgspec import UNSET, structs
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import persistence_from, persistence_of
 from evenkeel.api.octavia.given import Attributes, given
-from evenkeel.api.octavia.places import NewId, Place, check_project, vnic_type_of
+from evenkeel.api.octavia.parents import NewId, Place, check_project, vnic_type_of
 from evenkeel.api.octavia.rules import (
     HTTP_ATTRIBUTES,
     HTTP_MONITORS,

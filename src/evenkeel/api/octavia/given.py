@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType, inspect
 
-from evenkeel.api.octavia.places import each_once
+from evenkeel.api.octavia.parents import each_once
 from evenkeel.core.attributes import CHANGEABLE, LINKS, defaults_of, fields_of, shape_of
 from evenkeel.core.certificate_references import REFERENCES
 from evenkeel.core.model import L7Policy, L7Rule

@@ -9,7 +9,7 @@ from evenkeel.api.octavia import l7_requests
 from evenkeel.api.octavia.enhanced_services import refuse_rules
 from evenkeel.api.octavia.given import asked
 from evenkeel.api.octavia.l7_rules import check_policy, check_rule, settled
-from evenkeel.api.octavia.places import NewId, Place, check_project
+from evenkeel.api.octavia.parents import NewId, Place, check_project
 from evenkeel.core.model import L7Policy, L7Rule
 
 Settle = Callable[[L7Policy], L7Policy]

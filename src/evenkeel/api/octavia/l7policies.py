@@ -13,7 +13,7 @@ from evenkeel.api.octavia.l7_build import PolicyRows, Settle, rule_row
 from evenkeel.api.octavia.l7_changes import policy_changes, rule_changes
 from evenkeel.api.octavia.l7_rules import settled
 from evenkeel.api.octavia.listeners import check_policy_possible, new_policy
-from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.parents import Place
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import L7POLICIES, L7RULES, changed, object_id, one, written
 from evenkeel.core.capabilities import l7rule_problems

@@ -12,7 +12,7 @@ from evenkeel.api.octavia.changes import Changes, listener_changes
 from evenkeel.api.octavia.enhanced_services import offered_services
 from evenkeel.api.octavia.l7_build import PolicyRows, Settle, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target, settled
-from evenkeel.api.octavia.places import NewId, Place
+from evenkeel.api.octavia.parents import NewId, Place
 from evenkeel.api.octavia.pools import check_new_pool
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import LISTENERS, changed, object_id, one, written

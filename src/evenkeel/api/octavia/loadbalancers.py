@@ -10,7 +10,7 @@ from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import tree_of
 from evenkeel.api.octavia.changes import load_balancer_changes
 from evenkeel.api.octavia.enhanced_services import offered_services
-from evenkeel.api.octavia.places import Place, project_of
+from evenkeel.api.octavia.parents import Place, project_of
 from evenkeel.api.octavia.provider_choice import chosen_place
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import LOAD_BALANCERS, object_id, one, written

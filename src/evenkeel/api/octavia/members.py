@@ -10,7 +10,7 @@ from evenkeel.api.member_subnets import check_subnets
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import member_row
 from evenkeel.api.octavia.changes import batch_rows, member_changes
-from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.parents import Place
 from evenkeel.api.octavia.resources import MEMBERS, POOLS, changed, everything, object_id, one, written
 from evenkeel.core.capabilities import member_problems, needs_check
 from evenkeel.core.catalogue import Flavor, metadata

@@ -12,7 +12,7 @@ from evenkeel.api.member_subnets import check_subnets
 from evenkeel.api.octavia import change_requests, requests
 from evenkeel.api.octavia.build import monitor_row, pool_rows
 from evenkeel.api.octavia.changes import Changes, changed_persistence, monitor_changes, pool_changes
-from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.parents import Place
 from evenkeel.api.octavia.references import ChangedUser
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, POOLS, changed, object_id, one, written
 from evenkeel.api.octavia.rules import check_monitored, check_pair, check_pool

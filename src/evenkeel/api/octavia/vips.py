@@ -5,7 +5,7 @@ from typing import Any
 
 from evenkeel.api.context import Services
 from evenkeel.api.errors import unknown_input
-from evenkeel.api.octavia.places import Place, each_once
+from evenkeel.api.octavia.parents import Place, each_once
 from evenkeel.api.octavia.requests import AdditionalVip, LoadBalancerNew
 from evenkeel.api.octavia.rules import wanted_vip
 from evenkeel.core.addresses import AddressRules

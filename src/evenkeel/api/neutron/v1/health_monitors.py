@@ -17,7 +17,7 @@ from evenkeel.api.neutron.v1.requests import (
     V1HealthMonitorNewBody,
 )
 from evenkeel.api.octavia.change_requests import HealthMonitorChange
-from evenkeel.api.octavia.places import is_up, project_of
+from evenkeel.api.octavia.parents import is_up, project_of
 from evenkeel.api.octavia.pools import change_health_monitor
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitor, http_defaults

@@ -17,7 +17,7 @@ from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1Pool
 from evenkeel.api.neutron.v1.showing import statistics_view
 from evenkeel.api.octavia.change_requests import PoolChange
 from evenkeel.api.octavia.given import asked
-from evenkeel.api.octavia.places import project_of
+from evenkeel.api.octavia.parents import project_of
 from evenkeel.api.octavia.pools import change_pool, checked_changes
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_monitored

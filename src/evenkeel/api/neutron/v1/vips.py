@@ -9,7 +9,7 @@ from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import VIPS, one
 from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChangeBody, V1VipNew, V1VipNewBody
 from evenkeel.api.octavia.given import asked, given
-from evenkeel.api.octavia.places import project_of
+from evenkeel.api.octavia.parents import project_of
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_pool, wanted_vip
 from evenkeel.api.octavia.vips import checked_plan

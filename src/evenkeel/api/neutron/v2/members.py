@@ -15,7 +15,7 @@ from evenkeel.api.octavia import change_requests as octavia_changes
 from evenkeel.api.octavia import requests as octavia
 from evenkeel.api.octavia.build import member_row
 from evenkeel.api.octavia.members import change_member
-from evenkeel.api.octavia.places import Place
+from evenkeel.api.octavia.parents import Place
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.core.capabilities import member_problems
 from evenkeel.core.model import LoadBalancer, Member, Pool
