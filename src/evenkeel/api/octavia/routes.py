@@ -21,11 +21,11 @@ from evenkeel.api.octavia import (
 )
 from evenkeel.api.octavia.amphorae import AMPHORA_ROUTES
 from evenkeel.api.octavia.catalogue_routes import CATALOGUE_ROUTES, QUOTA_ROUTES
+from evenkeel.api.octavia.foreign_objects import refusing_foreign_objects
 from evenkeel.api.octavia.l7_routes import L7_ROUTES
 from evenkeel.api.octavia.linking import Link, wrapped
 from evenkeel.api.octavia.resources import HEALTH_MONITORS, LISTENERS, LOAD_BALANCERS, MEMBERS, POOLS
 from evenkeel.api.octavia.route_parts import OPTION_ERRORS, WRITE_ERRORS, reading, removing
-from evenkeel.api.octavia.strangers import refusing_strangers
 from evenkeel.api.policy.names import octavia, own
 from evenkeel.api.routing import Operation, Parameter, RouteMap
 from evenkeel.core.errors import Invalid
@@ -311,7 +311,7 @@ OCTAVIA_ROUTES = (
         tag="Octavia v2",
         prefixes=("/v2/lbaas", "/v2.0/lbaas", "/v2", "/v2.0"),  # Octavia serves all of them at each
         operations=(
-            *map(refusing_strangers, _TENANTS),
+            *map(refusing_foreign_objects, _TENANTS),
             *_without_id(_TENANTS),
             *PROVIDER_ROUTES,
             *QUOTA_ROUTES,

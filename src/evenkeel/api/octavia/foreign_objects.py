@@ -21,7 +21,7 @@ _PARENTS = ("loadbalancer_id", "listener_id", "pool_id")
 """Of a new object, in its body. Other ids in a body name objects of the same load balancer: they are never told of."""
 
 
-def refusing_strangers(operation: Operation) -> Operation:
+def refusing_foreign_objects(operation: Operation) -> Operation:
     """The operation, with 403 for what is another project's."""
     return replace(operation, handle=_refusing(operation.handle))
 
