@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from evenkeel.api.errors import shorten, unknown_input
-from evenkeel.api.octavia.rules import childless
+from evenkeel.api.octavia.rules import listener_takes_no_children
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import CHILDLESS_PROTOCOL, L7_PROTOCOLS, L7_TARGETS, L7Policy, L7Rule
 from evenkeel.core.patterns import ALLOWED_WORDS, PatternRefused, check_pattern
@@ -28,7 +28,7 @@ _DN_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 def check_l7_listener(protocol: str) -> None:
     """Only a listener that parses requests can have policies."""
     if protocol == CHILDLESS_PROTOCOL:
-        raise childless()
+        raise listener_takes_no_children()
     if protocol not in L7_PROTOCOLS:
         allowed = ", ".join(sorted(L7_PROTOCOLS))
         raise Invalid(

@@ -153,7 +153,7 @@ def _is_netmask(text: str) -> bool:
     return zeros & (zeros + 1) == 0
 
 
-def childless() -> Invalid:
+def listener_takes_no_children() -> Invalid:
     """A pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
@@ -161,7 +161,7 @@ def childless() -> Invalid:
 def check_pair(listener_protocol: str, pool_protocol: str) -> None:
     """Check that a listener of one protocol may have a default pool of the other."""
     if listener_protocol == CHILDLESS_PROTOCOL:
-        raise childless()
+        raise listener_takes_no_children()
     allowed = POOL_PROTOCOLS_OF_LISTENER[listener_protocol]
     if pool_protocol not in allowed:
         raise Invalid(
