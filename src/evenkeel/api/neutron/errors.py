@@ -68,7 +68,7 @@ def bad_request(text: str, kind: str = "HTTPBadRequest") -> NeutronRefusal:
     return NeutronRefusal(400, kind, text)
 
 
-def told(status: int, kind: str, text: str, headers: Headers = ()) -> Answer:
+def error_answer(status: int, kind: str, text: str, headers: Headers = ()) -> Answer:
     """The response with an error."""
     body = NeutronErrorAnswer(error=NeutronErrorView(type=kind, message=text, detail=""))
     return Answer(status, encode(body), headers)
@@ -78,7 +78,7 @@ def plain(status: int, text: str = "", headers: Headers = ()) -> Answer:
     """An error without a type of its own: named after its status."""
     phrase = reason_phrase(status)
     kind = f"HTTP{''.join(word.capitalize() for word in phrase.replace('-', ' ').split())}"
-    return told(status, kind, text or _PLAIN.get(status, phrase), headers)
+    return error_answer(status, kind, text or _PLAIN.get(status, phrase), headers)
 
 
 def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
@@ -94,7 +94,7 @@ def answer_to(error: Exception, names: ErrorNames, request_id: str) -> Answer:
     if isinstance(error, HTTPException) and error.status_code < 500:
         return plain(error.status_code)
     log.error("request failed", request_id=request_id, exc_info=error)
-    return told(
+    return error_answer(
         500,
         "HTTPInternalServerError",
         f"Request Failed: internal server error while processing your request. The request id is {request_id}.",
@@ -105,20 +105,20 @@ def _refused(error: Refusal) -> Answer:
     if error.status == 401:
         return unauthenticated(str(error), headers=error.headers)
     if isinstance(error, NeutronRefusal):
-        return told(error.status, error.kind, str(error))
+        return error_answer(error.status, error.kind, str(error))
     if isinstance(error, Forbidden):
-        return told(403, "PolicyNotAuthorized", str(error))
+        return error_answer(403, "PolicyNotAuthorized", str(error))
     return plain(error.status, str(error), error.headers)
 
 
 def _requested(error: RequestError, names: ErrorNames) -> Answer:
     if isinstance(error, NotFound):
         kind, called = names.missing.get(error.kind, ("HTTPNotFound", error.kind))
-        return told(404, kind, f"{called} {error.object_id} could not be found")
+        return error_answer(404, kind, f"{called} {error.object_id} could not be found")
     if isinstance(error, QuotaMet):
-        return told(409, "OverQuota", f"Quota exceeded for resources: {', '.join(error.resources)}.")
+        return error_answer(409, "OverQuota", f"Quota exceeded for resources: {', '.join(error.resources)}.")
     status = next((code for kind, code in STATUS_OF.items() if isinstance(error, kind)), 400)
     named = names.by_code.get(error.code)
     if isinstance(error, BadList) or named is None:
         return plain(status, str(error))
-    return told(named.status or status, named.type, str(error))
+    return error_answer(named.status or status, named.type, str(error))

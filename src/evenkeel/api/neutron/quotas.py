@@ -10,7 +10,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.errors import Forbidden
 from evenkeel.api.lists import Filters
 from evenkeel.api.neutron.bodies import NeutronChange, invalid
-from evenkeel.api.neutron.errors import NeutronRefusal, told
+from evenkeel.api.neutron.errors import NeutronRefusal, error_answer
 from evenkeel.api.neutron.fields import QuotaLimit
 from evenkeel.api.neutron.lists import listed, page_of, parse_list, shown
 from evenkeel.api.octavia.quotas import project_of
@@ -91,7 +91,7 @@ def quota_view(quotas: Quotas) -> NeutronQuotaView:
 
 def refused() -> Answer:
     """403, as Neutron says it of quotas."""
-    return told(403, "AdminRequired", _REFUSED)
+    return error_answer(403, "AdminRequired", _REFUSED)
 
 
 def _project(call: Call) -> ProjectId:
