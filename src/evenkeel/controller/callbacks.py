@@ -23,7 +23,7 @@ from evenkeel.core.errors import CallRefused, RequestError, SessionLost
 from evenkeel.core.message_chunks import MESSAGE_OVERHEAD_BYTES, encoded_bytes, portions
 from evenkeel.core.messages import LARGEST_ANSWER_BYTES
 from evenkeel.core.ports import OwnershipStore, ReportStore
-from evenkeel.core.service import ServiceDefinition, stand_in
+from evenkeel.core.service import ServiceDefinition, rejected_definition
 from evenkeel.metrics.controller import MESSAGE_DURATION, MESSAGES_REFUSED
 
 log = structlog.get_logger(__name__)
@@ -199,7 +199,7 @@ def transportable(service: ServiceDefinition, largest_bytes: int) -> ServiceDefi
     if size <= largest_bytes:
         return service
     log.error("load balancer is too large", load_balancer=service.load_balancer_id, size_bytes=size)
-    return stand_in(service, f"its definition has {size} bytes; its agent accepts at most {largest_bytes}")
+    return rejected_definition(service, f"its definition has {size} bytes; its agent accepts at most {largest_bytes}")
 
 
 def check_epochs(message: m.AnyMessage) -> None:

@@ -5,7 +5,7 @@ They do not send ``takes_parts``. They may have BIG-IPs, for which the API now a
 
 from collections.abc import Iterator
 
-from evenkeel.core.service import ServiceDefinition, stand_in
+from evenkeel.core.service import ServiceDefinition, rejected_definition
 
 NEW_WORDS: dict[str, frozenset[str]] = {
     "ServiceListener.protocol": frozenset({"TERMINATED_HTTPS", "UDP", "SCTP", "PROMETHEUS"}),
@@ -22,7 +22,7 @@ def readable_by_former(service: ServiceDefinition) -> ServiceDefinition:
     found = next((word for field, word in _words(service) if word in NEW_WORDS[field]), "")
     if not found:
         return service
-    return stand_in(service, f"its agent is of a version that does not know {found}; upgrade the agent")
+    return rejected_definition(service, f"its agent is of a version that does not know {found}; upgrade the agent")
 
 
 def _words(service: ServiceDefinition) -> Iterator[tuple[str, str]]:

@@ -109,7 +109,9 @@ class ServiceDefinition(Wire):
     (:attr:`NetworkLayout.adjacent`).
     """
     problem: str = ""
-    """Why this is not the real definition: the load balancer must not change on a device. See :func:`stand_in`."""
+    """Why drivers must leave the load balancer unchanged on its devices; empty for a real definition. Set by
+    :func:`rejected_definition`.
+    """
     waiting: bool = False
     """The problem is one that passes: the load balancer stays PENDING with it."""
 
@@ -118,7 +120,7 @@ NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
 """In definitions of load balancers that the device must not hold."""
 
 
-def stand_in(service: ServiceDefinition, problem: str, *, waiting: bool = False) -> ServiceDefinition:
+def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bool = False) -> ServiceDefinition:
     """A replacement for a definition that cannot be sent: every device driver refuses it with the problem and keeps
     what it holds of the load balancer. Agents that do not know ``problem`` refuse its invalid address and show it in
     the error.

@@ -30,7 +30,7 @@ from evenkeel.core.service import (
     ServiceDefinition,
     definition_of,
     refers_to_certificates,
-    stand_in,
+    rejected_definition,
 )
 from evenkeel.store.engine.in_list import in_bound_list
 from evenkeel.store.engine.statements import batches
@@ -208,13 +208,13 @@ def _add_networks(
         except NotAttachable as error:
             # why the network service does not know a subnet says more than that it does not
             reason = unattachable.get(id_) if unknown[id_] else None
-            services[id_] = stand_in(services[id_], reason or str(error))
+            services[id_] = rejected_definition(services[id_], reason or str(error))
         except NotReady as error:
-            services[id_] = stand_in(services[id_], str(error), waiting=True)
+            services[id_] = rejected_definition(services[id_], str(error), waiting=True)
             awaited |= attached.common.keys()
         except NotAllocated:
             if id_ in unattachable:
-                services[id_] = stand_in(services[id_], unattachable[id_])
+                services[id_] = rejected_definition(services[id_], unattachable[id_])
             else:
                 unallocated[id_] = each
                 del services[id_]
