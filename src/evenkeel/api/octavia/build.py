@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from evenkeel.api.errors import unknown_input
 from evenkeel.api.octavia import requests
-from evenkeel.api.octavia.given import asked
+from evenkeel.api.octavia.attribute_values import create_values
 from evenkeel.api.octavia.l7_build import PolicyRows, in_order, policy_rows
 from evenkeel.api.octavia.l7_rules import check_l7_listener, check_new_target
 from evenkeel.api.octavia.parents import NewId, Place, check_project, vnic_type_of
@@ -86,7 +86,7 @@ def listener_row(
         default_pool_id=default_pool_id,
         insert_headers=body.insert_headers.as_dict() if body.insert_headers else {},
         allowed_cidrs=checked_cidrs(body.allowed_cidrs or (), vip_address),
-        **asked(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
+        **create_values(body, Listener, "default_pool_id", "insert_headers", "allowed_cidrs"),
     )
     refuse_empty_lists(body, wanted)
     row = settled_tls(wanted, place.tls)
@@ -114,7 +114,7 @@ def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: 
         given_monitor_address=given_form(body.monitor_address, monitored_at),
         vnic_type=vnic_type_of(body.request_sriov),
         operating_status=OperatingStatus.OFFLINE if monitored else OperatingStatus.NO_MONITOR,
-        **asked(body, Member, "monitor_address"),
+        **create_values(body, Member, "monitor_address"),
     )
 
 
@@ -129,7 +129,7 @@ def monitor_row(body: requests.NestedHealthMonitor, place: Place, *, pool_id: st
         project_id=place.project_id,
         type=body.type,
         **{name: getattr(body, name) or default for name, default in http.items()},
-        **asked(body, HealthMonitor, *http),
+        **create_values(body, HealthMonitor, *http),
     )
     check_monitor(row)
     return row
@@ -153,7 +153,7 @@ def pool_rows(
         protocol=protocol,
         lb_algorithm=lb_algorithm,
         session_persistence=persistence_of(body.session_persistence),
-        **asked(body, Pool, "lb_algorithm", "session_persistence"),
+        **create_values(body, Pool, "lb_algorithm", "session_persistence"),
     )
     refuse_empty_lists(body, new)
     pool = settled_tls(new, place.tls)
@@ -201,7 +201,7 @@ def tree_of(
             )
             for more in vip.additional
         ),
-        **asked(body, LoadBalancer, "additional_vips"),
+        **create_values(body, LoadBalancer, "additional_vips"),
     )
     return LoadBalancerTree(
         load_balancer=root,

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from evenkeel.api.bodies import Request
 from evenkeel.api.fields import MAX_MEMBERS, Address, CookieName, PersistenceSeconds, Port, ProjectId, Uuid
-from evenkeel.api.octavia.given import changes_of
+from evenkeel.api.octavia.attribute_values import changes_of
 from evenkeel.api.octavia.requests import (
     HealthMonitorNew,
     ListenerNew,

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from msgspec import UNSET, structs
 
 from evenkeel.api.octavia import change_requests, requests
+from evenkeel.api.octavia.attribute_values import Attributes, change_values
 from evenkeel.api.octavia.build import persistence_from, persistence_of
-from evenkeel.api.octavia.given import Attributes, given
 from evenkeel.api.octavia.parents import NewId, Place, check_project, vnic_type_of
 from evenkeel.api.octavia.rules import (
     HTTP_ATTRIBUTES,
@@ -34,12 +34,12 @@ Changes = Attributes
 
 def load_balancer_changes(body: change_requests.LoadBalancerChange) -> Changes:
     """The changes of a load balancer."""
-    return given(body, LoadBalancer)
+    return change_values(body, LoadBalancer)
 
 
 def listener_changes(body: change_requests.ListenerChange) -> Changes:
     """The changes of a listener; ``allowed_cidrs`` unchecked, because the check needs the VIP."""
-    changes = given(body, Listener)
+    changes = change_values(body, Listener)
     if isinstance(headers := changes.get("insert_headers"), requests.InsertHeaders):
         changes["insert_headers"] = headers.as_dict()
     return changes
@@ -47,7 +47,7 @@ def listener_changes(body: change_requests.ListenerChange) -> Changes:
 
 def pool_changes(body: change_requests.PoolChange) -> Changes:
     """The changes of a pool."""
-    changes = given(body, Pool)
+    changes = change_values(body, Pool)
     persistence = changes.get("session_persistence")
     if persistence == change_requests.PersistenceChange():
         del changes["session_persistence"]
@@ -75,7 +75,7 @@ def member_changes(
     body: change_requests.MemberChange | change_requests.MemberBatchItem, addresses: AddressRules
 ) -> Changes:
     """The changes of a member."""
-    changes = given(body, Member)
+    changes = change_values(body, Member)
     if "monitor_address" in changes:
         wanted = changes["monitor_address"]
         normal = None if wanted is None else member_address("monitor_address", wanted, addresses)
@@ -85,7 +85,7 @@ def member_changes(
 
 def monitor_changes(body: change_requests.HealthMonitorChange, current: HealthMonitor) -> Changes:
     """The changes of a health monitor; the result is checked as a whole."""
-    changes = given(body, HealthMonitor)
+    changes = change_values(body, HealthMonitor)
     if current.type in HTTP_MONITORS:
         for name in HTTP_ATTRIBUTES:
             if name in changes and changes[name] is None:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from evenkeel.api.octavia import l7_requests
+from evenkeel.api.octavia.attribute_values import create_values
 from evenkeel.api.octavia.enhanced_services import refuse_rules
-from evenkeel.api.octavia.given import asked
 from evenkeel.api.octavia.l7_rules import check_policy, check_rule, settled
 from evenkeel.api.octavia.parents import NewId, Place, check_project
 from evenkeel.core.model import L7Policy, L7Rule
@@ -46,7 +46,7 @@ def policy_rows(
             action=body.action,
             redirect_pool_id=redirect_pool_id,
             enhanced_service=enhanced_service,
-            **asked(body, L7Policy, "action", "redirect_pool_id"),
+            **create_values(body, L7Policy, "action", "redirect_pool_id"),
         )
     )
     check_policy(policy)
@@ -63,7 +63,7 @@ def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_i
         load_balancer_id=place.load_balancer_id,
         project_id=place.project_id,
         key=body.key or None,
-        **asked(body, L7Rule, "key"),
+        **create_values(body, L7Rule, "key"),
     )
     check_rule(rule)
     return rule

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from evenkeel.api.octavia import l7_requests
+from evenkeel.api.octavia.attribute_values import change_values
 from evenkeel.api.octavia.changes import Changes
-from evenkeel.api.octavia.given import given
 from evenkeel.api.octavia.l7_rules import KEYED, check_policy, check_rule, kept, settled
 from evenkeel.core.errors import Invalid
 from evenkeel.core.model import L7_TARGETS, L7Policy, L7Rule
@@ -23,7 +23,7 @@ completely.
 
 def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
     """The changes of a policy; the result is checked as a whole. A target without an action implies its action."""
-    changes = given(body, L7Policy)
+    changes = change_values(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
     changes.setdefault("action", _meant(changes) or current.action)
@@ -35,7 +35,7 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
 
 def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
     """The same in LBaaS v2, where a target is stored whatever the action is, which only the request changes."""
-    changes = given(body, L7Policy)
+    changes = change_values(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes
     return _whole(changes, _DECIDING, kept(replace(current, **changes)), check_policy)
@@ -50,7 +50,7 @@ def _meant(changes: Changes) -> Any:
 
 def rule_changes(body: l7_requests.L7RuleChange, current: L7Rule) -> Changes:
     """The changes of a rule; the result is checked as a whole."""
-    changes = given(body, L7Rule)
+    changes = change_values(body, L7Rule)
     if not changes.keys() & set(_COMPARING):
         return changes
     if "key" in changes:

@@ -7,7 +7,7 @@ from msgspec import Meta
 from evenkeel.api.bodies import Request
 from evenkeel.api.decode_errors import REFUSAL
 from evenkeel.api.fields import END, HTTP_NAME_CHARACTERS, ProjectId, Tags, Text, Uuid
-from evenkeel.api.octavia.given import changes_of
+from evenkeel.api.octavia.attribute_values import changes_of
 from evenkeel.api.octavia.pool_requests import NestedPool
 from evenkeel.core.model import (
     L7_POSITION_MAX,

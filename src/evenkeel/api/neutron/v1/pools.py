@@ -15,8 +15,8 @@ from evenkeel.api.neutron.v1.associations import check_fit, usable
 from evenkeel.api.neutron.v1.lists import POOLS, found, one
 from evenkeel.api.neutron.v1.requests import V1PoolChangeBody, V1PoolNew, V1PoolNewBody
 from evenkeel.api.neutron.v1.showing import statistics_view
+from evenkeel.api.octavia.attribute_values import create_values
 from evenkeel.api.octavia.change_requests import PoolChange
-from evenkeel.api.octavia.given import asked
 from evenkeel.api.octavia.parents import project_of
 from evenkeel.api.octavia.pools import change_pool, checked_changes
 from evenkeel.api.octavia.resources import object_id
@@ -66,7 +66,7 @@ def _tree(wanted: V1PoolNew, project_id: ProjectId, provider: str, root_id: str,
         project_id=project_id,
         protocol=wanted.protocol,
         lb_algorithm=wanted.lb_method,
-        **asked(wanted, Pool),
+        **create_values(wanted, Pool),
     )
     return LoadBalancerTree(load_balancer=root, pools=(pool,))
 

@@ -8,7 +8,7 @@ from evenkeel.api.context import Call, Services
 from evenkeel.api.neutron.errors import NeutronRefusal, bad_request
 from evenkeel.api.neutron.v1.lists import VIPS, one
 from evenkeel.api.neutron.v1.requests import V1Persistence, V1VipChangeBody, V1VipNew, V1VipNewBody
-from evenkeel.api.octavia.given import asked, given
+from evenkeel.api.octavia.attribute_values import change_values, create_values
 from evenkeel.api.octavia.parents import project_of
 from evenkeel.api.octavia.resources import object_id
 from evenkeel.api.octavia.rules import check_pool, wanted_vip
@@ -66,7 +66,7 @@ def _row(wanted: V1VipNew, pool: Pool, vip_id: str) -> Listener:
         protocol=wanted.protocol,
         protocol_port=wanted.protocol_port,
         default_pool_id=pool.id,
-        **asked(wanted, Listener),
+        **create_values(wanted, Listener),
     )
 
 
@@ -120,7 +120,7 @@ async def change(services: Services, call: Call, body: V1VipChangeBody) -> Answe
     if wanted.pool_id not in (UNSET, pool.id):
         pool = await _other_pool(services, call, row, wanted.pool_id)
     persistence = persistence_of(wanted.session_persistence)
-    changes = given(wanted, Listener)
+    changes = change_values(wanted, Listener)
     served = await services.providers.of(LoadBalancer, row.load_balancer_id, scope)
     served.refuse(listener_problems(served.table, changes))
     _check_persistence(served, row, pool, persistence)

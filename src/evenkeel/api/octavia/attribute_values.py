@@ -40,7 +40,7 @@ def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[typ
     return derived
 
 
-def asked(body: Any, kind: type[Any], *besides: str) -> Attributes:
+def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
     """The attributes in a create request, without those left to the value class's defaults, and without ``besides``,
     which the caller converts.
     """
@@ -51,7 +51,7 @@ def asked(body: Any, kind: type[Any], *besides: str) -> Attributes:
     }
 
 
-def given(body: Any, kind: type[Any]) -> Attributes:
+def change_values(body: Any, kind: type[Any]) -> Attributes:
     """The attributes in a change request, null replaced by the default."""
     changes: Attributes = {}
     for name, attribute in _plain(type(body), kind).items():
