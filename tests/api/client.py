@@ -31,7 +31,7 @@ class Sink:
     async def failed_over(self, change: Change) -> None:
         await self.accepted(change)
 
-    async def look_again(self, owners: Any) -> None:
+    async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
     async def asked(self, owner: ShardOwner, load_balancer_id: str, inquiry_id: str, *, adopt: bool = False) -> None:

@@ -61,7 +61,7 @@ class InstantAgent:
     async def failed_over(self, change: Change) -> None:
         await self.accepted(change)
 
-    async def look_again(self, owners: Any) -> None:
+    async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
     async def asked(

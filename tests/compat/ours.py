@@ -45,7 +45,7 @@ class InstantDevice:
         """The same."""
         await self.accepted(change)
 
-    async def look_again(self, owners: Any) -> None:
+    async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
     async def asked(self, *_: Any, **__: Any) -> None:

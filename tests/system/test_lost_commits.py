@@ -168,7 +168,7 @@ async def test_load_balancers_newer_than_the_copy_stay_for_the_grace_time_and_go
     assert (await kinds(world)).count("orphan_removed") == 2  # settled: agents are answered after it is written
     (last,) = world.on_device("a").keys() - {kept}
     owners = await world.store.operators.remove_orphan(LoadBalancerId(last))
-    await world.controllers["c0"].driver.look_again(owners)
+    await world.controllers["c0"].driver.request_full_resync(owners)
     await eventually(lambda: world.on_device("a").keys() == {kept})
 
 

@@ -96,7 +96,7 @@ async def test_operator_may_remove_a_single_orphan_of_a_replaced_database(world:
 
     async def removal_asked() -> bool:
         try:
-            await world.controllers["c0"].driver.look_again(
+            await world.controllers["c0"].driver.request_full_resync(
                 await world.store.operators.remove_orphan(LoadBalancerId(before["a"]))
             )
         except NotFound:  # not found on the device yet

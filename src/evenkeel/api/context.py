@@ -121,9 +121,9 @@ class Services:
         """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
         await self._driver.asked(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
-    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+    async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Have these agents make a complete pass over their shards."""
-        await self._driver.look_again(owners)
+        await self._driver.request_full_resync(owners)
 
     async def _tell(self, tell: Callable[[Change], Awaitable[None]], change: Change) -> None:
         try:

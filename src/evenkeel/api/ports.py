@@ -32,7 +32,7 @@ class ChangeSink(Protocol):
         """
         ...
 
-    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+    async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Have these agents make a complete pass over their shards."""
         ...
 

@@ -78,9 +78,9 @@ class ThreadedChangeSink:
         """Send a question to an agent in the controller's event loop."""
         await self._tell(self._sink.asked(owner, load_balancer_id, inquiry_id, adopt=adopt))
 
-    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+    async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Tell agents to look in the controller's event loop."""
-        await self._tell(self._sink.look_again(owners))
+        await self._tell(self._sink.request_full_resync(owners))
 
     async def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(telling, self._loop))

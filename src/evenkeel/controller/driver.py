@@ -48,7 +48,7 @@ class Driver:
         """Send an operator's question to the agent. Raises :class:`BusUnavailable`."""
         await self._hints.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
-    async def look_again(self, owners: Sequence[ShardOwner]) -> None:
+    async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """These agents are to make a complete pass over their shards."""
         for owner in owners:
             self._hints.notify_recheck(Recheck(owner=owner, complete=True))

@@ -150,7 +150,9 @@ def _orphan_view(name: str, devices: str, seconds: float, recorded: OrphanedLoad
 
 async def remove_orphan(services: Services, call: Call) -> Answer:
     """Have it removed with the next complete pass, without waiting for the grace time."""
-    await services.look_again(await services.operators.remove_orphan(LoadBalancerId(object_id(call, "Orphan"))))
+    await services.request_full_resync(
+        await services.operators.remove_orphan(LoadBalancerId(object_id(call, "Orphan")))
+    )
     return NO_CONTENT
 
 
