@@ -34,7 +34,9 @@ class Sink:
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
-    async def asked(self, owner: ShardOwner, load_balancer_id: str, inquiry_id: str, *, adopt: bool = False) -> None:
+    async def send_inquiry(
+        self, owner: ShardOwner, load_balancer_id: str, inquiry_id: str, *, adopt: bool = False
+    ) -> None:
         self.adopted.append(adopt)
         if self.on_question is None:
             raise BusUnavailable("no agent is within reach")

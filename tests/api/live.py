@@ -64,7 +64,7 @@ class InstantAgent:
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
-    async def asked(
+    async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Nothing differs on any device."""

@@ -48,7 +48,7 @@ class InstantDevice:
     async def request_full_resync(self, owners: Any) -> None:
         """Nobody looks."""
 
-    async def asked(self, *_: Any, **__: Any) -> None:
+    async def send_inquiry(self, *_: Any, **__: Any) -> None:
         """Nobody asks here."""
 
     async def settle(self) -> None:

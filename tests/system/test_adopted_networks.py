@@ -106,7 +106,7 @@ async def ask(world: World, load_balancer_id: str, *, adopt: bool) -> PlanAnswer
     owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
     inquiry_id = str(uuid.uuid4())
     await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, "")
-    await world.controllers["c1"].driver.asked(owner, "", inquiry_id, adopt=adopt)
+    await world.controllers["c1"].driver.send_inquiry(owner, "", inquiry_id, adopt=adopt)
     found: list[PlanAnswer] = []
 
     async def answered() -> bool:

@@ -31,7 +31,7 @@ async def test_a_question_is_answered_by_whoever_serves_the_load_balancer(world:
         host = await world.acting(lb)
         owner = ShardOwner(shard_id=shard.id, environment=ENVIRONMENT, group_number=1, host=host)
         await world.store.operators.add_plan_inquiry(inquiry_id, shard.id, lb)
-        await world.controllers["c1"].driver.asked(owner, lb, inquiry_id)
+        await world.controllers["c1"].driver.send_inquiry(owner, lb, inquiry_id)
 
         async def answered(inquiry_id: str = inquiry_id) -> bool:
             return await world.store.operators.plan_answer(inquiry_id) is not None
@@ -65,7 +65,7 @@ async def test_what_devices_hold_and_no_database_knows_is_found_by_the_observer(
     async def found() -> bool:
         inquiry_id = f"q{next(numbers)}"
         await world.store.operators.add_plan_inquiry(inquiry_id, common.id, "")
-        await world.controllers["c0"].driver.asked(owner, "", inquiry_id)
+        await world.controllers["c0"].driver.send_inquiry(owner, "", inquiry_id)
 
         async def answered() -> bool:
             return await world.store.operators.plan_answer(inquiry_id) is not None

@@ -115,11 +115,11 @@ class Services:
         """The same for a failover."""
         await self._tell(self._driver.failed_over, change)
 
-    async def ask(
+    async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send an operator's question to an agent. Raises :class:`BusUnavailable`."""
-        await self._driver.asked(owner, load_balancer_id, inquiry_id, adopt=adopt)
+        await self._driver.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Have these agents make a complete pass over their shards."""

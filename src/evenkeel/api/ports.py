@@ -24,7 +24,7 @@ class ChangeSink(Protocol):
         """Move it to another agent, if there is one; else send a hint."""
         ...
 
-    async def asked(
+    async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send an operator's question to the agent, which answers into the database. Raises

@@ -72,11 +72,11 @@ class ThreadedChangeSink:
         """Notify the driver of a failover in the controller's event loop."""
         await self._tell(self._in_turn(change))
 
-    async def asked(
+    async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send a question to an agent in the controller's event loop."""
-        await self._tell(self._sink.asked(owner, load_balancer_id, inquiry_id, adopt=adopt))
+        await self._tell(self._sink.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt))
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
         """Tell agents to look in the controller's event loop."""

@@ -42,7 +42,7 @@ class Driver:
             except Exception as error:  # the write is committed; the tenant must not get an error
                 log.warning("placement left to the scheduler", load_balancer=root.id, error=repr(error))
 
-    async def asked(
+    async def send_inquiry(
         self, owner: ShardOwner, load_balancer_id: LoadBalancerId, inquiry_id: str, *, adopt: bool = False
     ) -> None:
         """Send an operator's question to the agent. Raises :class:`BusUnavailable`."""

@@ -187,7 +187,7 @@ async def _answer(
     """The agent's answer. Raises :class:`AgentSilent` after :data:`LOOKS`, or :data:`ADOPTION_LOOKS`."""
     inquiry_id = services.new_id()
     await services.operators.add_plan_inquiry(inquiry_id, owner.shard_id, load_balancer_id)
-    await services.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
+    await services.send_inquiry(owner, load_balancer_id, inquiry_id, adopt=adopt)
     looks = ADOPTION_LOOKS if adopt else LOOKS
     for _ in range(looks):
         if (answer := await services.operators.plan_answer(inquiry_id)) is not None:
