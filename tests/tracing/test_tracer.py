@@ -77,7 +77,7 @@ def test_the_id_of_a_request_is_that_of_its_trace(traced: Traced) -> None:
 
 def test_another_process_continues_the_trace_by_the_change_alone(traced: Traced) -> None:
     made = change()
-    with traced.tracer.work("reconcile") as work:
+    with traced.tracer.deferred_span("reconcile") as work:
         with traced.tracer.span("pull") as pull:
             pull.set("pages", 2)
         work.concerns({made: "lb"})
@@ -94,7 +94,7 @@ def test_another_process_continues_the_trace_by_the_change_alone(traced: Traced)
 
 
 def test_work_without_changes_leaves_no_span(traced: Traced) -> None:
-    with traced.tracer.work("reconcile") as work:
+    with traced.tracer.deferred_span("reconcile") as work:
         with traced.tracer.span("pull"):
             pass
         work.concerns({})
@@ -107,7 +107,7 @@ def test_work_without_changes_leaves_no_span(traced: Traced) -> None:
 
 def test_work_on_several_changes_is_in_each_trace_with_links_to_the_first(traced: Traced) -> None:
     first, second = change(), change()
-    with traced.tracer.work("reconcile") as work:
+    with traced.tracer.deferred_span("reconcile") as work:
         work.concerns({first: "a", second: "b", "not an id": "c"})
     found = {trace_of(span): span for span in traced._exporter.get_finished_spans()}
     assert set(found) == {first.replace("-", ""), second.replace("-", "")}
@@ -116,7 +116,7 @@ def test_work_on_several_changes_is_in_each_trace_with_links_to_the_first(traced
 
 
 def test_an_error_is_noted_by_its_type_only(traced: Traced) -> None:
-    with pytest.raises(ValueError), traced.tracer.work("reconcile") as work:
+    with pytest.raises(ValueError), traced.tracer.deferred_span("reconcile") as work:
         with pytest.raises(KeyError), traced.tracer.span("pull"):
             raise KeyError("secret")
         work.concerns({change(): "lb"})
@@ -136,7 +136,7 @@ async def test_a_task_that_outlives_its_step_adds_nothing(traced: Traced) -> Non
 
     with traced.tracer.request(change(), "POST /x"):
         one = asyncio.create_task(later())
-    with traced.tracer.work("reconcile") as work:
+    with traced.tracer.deferred_span("reconcile") as work:
         two = asyncio.create_task(later())
         work.concerns({})
     ended.set()
@@ -145,7 +145,7 @@ async def test_a_task_that_outlives_its_step_adds_nothing(traced: Traced) -> Non
 
 
 def test_steps_before_the_changes_are_known_are_bounded(traced: Traced) -> None:
-    with traced.tracer.work("reconcile") as work:
+    with traced.tracer.deferred_span("reconcile") as work:
         for _ in range(3 * STEPS_MAX):
             with traced.tracer.span("step"):
                 pass
@@ -207,7 +207,7 @@ def test_processes_with_the_same_share_keep_the_same_traces() -> None:
         for each in changes:
             with traced.tracer.request(each, "POST /x"), traced.tracer.span("inside"):
                 pass
-            with traced.tracer.work("reconcile") as work:
+            with traced.tracer.deferred_span("reconcile") as work:
                 work.concerns({each: "lb"})
         kept.append({trace_of(span) for span in traced._exporter.get_finished_spans()})
         assert traced.count == 3 * len(kept[-1])

@@ -42,7 +42,7 @@ from evenkeel.core.ids import COMMON_PROJECT, LoadBalancerId
 from evenkeel.core.ports import Clock, Device
 from evenkeel.core.request_context import request_ids, writing
 from evenkeel.core.service import ServiceDefinition, removal
-from evenkeel.core.tracing import Attributes, Work, tracer
+from evenkeel.core.tracing import Attributes, DeferredSpan, tracer
 from evenkeel.metrics.agent import APPLIED, FENCED, PASS_DURATION, REPAIRED
 
 log = structlog.get_logger(__name__)
@@ -267,7 +267,7 @@ class ShardWorker:
             self._device.forget(self.project_id)
         begun, result = self._clock.monotonic(), "error"
         try:
-            with tracer().work("reconcile", attributes=self._traced) as work:
+            with tracer().deferred_span("reconcile", attributes=self._traced) as work:
                 async with self._pass_limit.of(self.shard_id, changed=bool(self._unconfirmed)):
                     left = await self._reconcile(complete, taken, work)
                 if left.services and not self._stopping:
@@ -336,7 +336,7 @@ class ShardWorker:
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
 
-    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...], work: Work) -> Lacking:
+    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...], work: DeferredSpan) -> Lacking:
         """Returns what was left because devices lack something that it refers to."""
         services = await self._prepare(complete, taken)
         if self._stopping:

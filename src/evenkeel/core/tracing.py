@@ -33,7 +33,7 @@ class Span(Protocol):
         ...
 
 
-class Work(Protocol):
+class DeferredSpan(Protocol):
     """A step of which the changes, and so the traces, turn out after its begin. It is dropped if none do."""
 
     def concerns(self, changes: Changes) -> None:
@@ -70,7 +70,9 @@ class Tracer(Protocol):
         """A step within the current one; nothing if there is none. ``remote``: another program does it."""
         ...
 
-    def work(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> AbstractContextManager[Work]:
+    def deferred_span(
+        self, name: str, *, attributes: Attributes = NO_ATTRIBUTES
+    ) -> AbstractContextManager[DeferredSpan]:
         """Work on changes that are not known yet."""
         ...
 
@@ -136,7 +138,7 @@ class NoTracer:
         """Nothing."""
         return NOTHING
 
-    def work(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
+    def deferred_span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
         """Nothing."""
         return NOTHING
 

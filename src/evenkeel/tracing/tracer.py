@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 
 from evenkeel.core.request_context import NAMED_MAX, PREFIX
-from evenkeel.core.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, Origin, Span, Work
+from evenkeel.core.tracing import HEADER, NO_ATTRIBUTES, NOTHING, Attributes, Changes, DeferredSpan, Origin, Span
 from evenkeel.tracing.ids import FirstIds, ShareOfTraces, context_of, first_ids, next_ids, parsed, written
 
 STEPS_MAX = 200
@@ -72,7 +72,7 @@ class _Waiting:
         self.failed = reason
 
 
-class OpenWork:
+class OpenDeferredSpan:
     """Work: its span is started when its changes are known, with the steps that ended until then."""
 
     def __init__(self, tracer: trace.Tracer, share: ShareOfTraces, name: str, attributes: Attributes) -> None:
@@ -144,7 +144,7 @@ class OpenWork:
             span.end()
 
 
-_work: ContextVar[OpenWork | None] = ContextVar("traced_work", default=None)
+_deferred: ContextVar[OpenDeferredSpan | None] = ContextVar("traced_work", default=None)
 
 
 class OpenTelemetryTracer:
@@ -178,13 +178,13 @@ class OpenTelemetryTracer:
         kind = SpanKind.CLIENT if remote else SpanKind.INTERNAL
         if trace.get_current_span().is_recording():
             return self._inside(self._tracer.start_span(name, kind=kind, attributes=attributes))
-        work = _work.get()
+        work = _deferred.get()
         return NOTHING if work is None or work.known else work.step(name, kind, attributes)
 
     @contextmanager
-    def work(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> Iterator[Work]:
-        work = OpenWork(self._tracer, self._share, name, attributes)
-        token = _work.set(work)
+    def deferred_span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> Iterator[DeferredSpan]:
+        work = OpenDeferredSpan(self._tracer, self._share, name, attributes)
+        token = _deferred.set(work)
         try:
             yield work
         except BaseException as error:
@@ -194,7 +194,7 @@ class OpenTelemetryTracer:
             work.end()
         finally:
             work.known = True  # for tasks that outlive it
-            _work.reset(token)
+            _deferred.reset(token)
 
     def origin(self) -> Origin | None:
         current = trace.get_current_span()

@@ -28,7 +28,7 @@ class SqlReports:
     async def record_applied(
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
     ) -> ReportReceipt:
-        with tracer().work("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
+        with tracer().deferred_span("record report", attributes={"evenkeel.agent.id": report.agent_id}) as work:
             (recorded,) = await self._db.write(lambda connection: applied.record_applied(connection, [report]))
             work.concerns(recorded.settled)
         return await self._follow(report, recorded, tell)
@@ -36,7 +36,7 @@ class SqlReports:
     async def record_all_applied(
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
     ) -> list[ReportReceipt]:
-        with tracer().work("record reports", attributes={"evenkeel.reports": len(sent)}) as work:
+        with tracer().deferred_span("record reports", attributes={"evenkeel.reports": len(sent)}) as work:
             recorded = await self._db.write(lambda connection: applied.record_applied(connection, sent))
             work.concerns({change_id: id_ for each in recorded for change_id, id_ in each.settled.items()})
         return [await self._follow(report, each, tell) for report, each in zip(sent, recorded, strict=True)]
