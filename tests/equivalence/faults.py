@@ -11,6 +11,7 @@ from unittest.mock import patch
 from evenkeel.core import health
 from evenkeel.core.statuses import OperatingStatus
 from evenkeel.haproxyd.haproxy import reloader
+from evenkeel.haproxyd.haproxy.config import server_arguments
 from evenkeel.haproxyd.haproxy.config.bindability import with_bindable_peer
 from evenkeel.haproxyd.haproxy.config.compose import HaproxyConfig
 from evenkeel.haproxyd.haproxy.runner import HaproxyRunner
@@ -86,6 +87,11 @@ def _unknown_is_not_checked() -> AbstractContextManager[Any]:
     return patch.object(HaproxyRunner, "_bindable", bindable)
 
 
+def _added_members_are_checked_in_clear_text() -> AbstractContextManager[Any]:
+    """Checks of a member added at runtime speak neither TLS nor the PROXY protocol."""
+    return patch.object(server_arguments, "_implied_in_checks", lambda _: ())
+
+
 FAULTS: Mapping[str, Fault] = {
     "old_states": Fault("what a worker was told before wins over its configuration", _old_states_win, "3028", 6),
     "down_for_ever": Fault(
@@ -97,5 +103,8 @@ FAULTS: Mapping[str, Fault] = {
         _unknown_is_not_checked,
         "1011",
         6,
+    ),
+    "added_checks": Fault(
+        "members added at runtime are checked in clear text", _added_members_are_checked_in_clear_text, "182", 10
     ),
 }

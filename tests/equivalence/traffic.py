@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import math
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -22,6 +23,8 @@ AGREE_SECONDS, LOOK_SECONDS = 15.0, 0.05
 CHECK_WINDOW_SECONDS = 0.5
 """Twice as long as between two checks of one member, at least: they are ten times as often as monitors say."""
 REPEATS = 8
+RANDOM_HASH = "SOURCE_IP_PORT"
+HASHES = ("SOURCE_IP", RANDOM_HASH)
 SHARE_TOLERANCE = 0.1
 """Of requests: how far shares of members may differ, for both devices begin their turns elsewhere."""
 
@@ -55,14 +58,15 @@ async def traffic_differences(
         requests += requests_to(tree, one, spread=max(SPREAD_MIN, REQUESTS // len(listeners)))
     clients = [Clients(site, folder / name) for site, name in ((old, "old"), (new, "new"))]
     answers = await asyncio.gather(*(each.ask_all(requests) for each in clients))
-    shared = [one for tree, one in listeners if not (hashes_members and _is_bound(tree, one))]
+    shared = {one.id: _algorithm(tree, one) for tree, one in listeners}
+    if hashes_members:
+        shared = {name: algorithm for name, algorithm in shared.items() if algorithm not in HASHES}
     return [*await _answer_differences(requests, answers, clients), *_share_differences(requests, answers, shared)]
 
 
-def _is_bound(tree: ServiceDefinition, listener: ServiceListener) -> bool:
-    """Whether a client's address decides which member serves it."""
-    pool = next((one for one in tree.pools if one.id == listener.default_pool_id), None)
-    return pool is not None and pool.lb_algorithm in ("SOURCE_IP", "SOURCE_IP_PORT")
+def _algorithm(tree: ServiceDefinition, listener: ServiceListener) -> str:
+    """By which the listener's default pool chooses members; empty without one."""
+    return next((one.lb_algorithm for one in tree.pools if one.id == listener.default_pool_id), "")
 
 
 async def _answer_differences(
@@ -104,13 +108,14 @@ def told(difference: str) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _share_differences(
-    requests: Sequence[Request], answers: Sequence[Sequence[Answer]], listeners: Iterable[ServiceListener]
+    requests: Sequence[Request], answers: Sequence[Sequence[Answer]], listeners: Mapping[str, str]
 ) -> list[str]:
+    """Listeners whose members get notably other shares of plain requests. ``listeners``: id -> algorithm."""
     found = []
-    for name in dict.fromkeys(one.id for one in listeners):
+    for name, algorithm in listeners.items():
         places = [place for place, one in enumerate(requests) if one.listener == name and _is_plain(one)]
         old, new = (Counter(_short(each[place]) for place in places) for each in answers)
-        if _far(old, new, len(places)):
+        if _far(old, new, _tolerance(algorithm, len(places))):
             found.append(f"{name}: of {len(places)} requests: {dict(old)}, the new one: {dict(new)}")
     return found
 
@@ -124,8 +129,14 @@ def _is_plain(one: Request) -> bool:
     return one._replace(source="") == Request(one.listener, one.address, one.port, one.over_tls, source="")
 
 
-def _far(old: Counter[str], new: Counter[str], total: int) -> bool:
-    return any(abs(old[name] - new[name]) > max(3, SHARE_TOLERANCE * total) for name in old | new)
+def _tolerance(algorithm: str, total: int) -> float:
+    """Number of requests by which two shares may differ. Of a hash over clients' ports, which are random, four standard
+    deviations of the difference."""
+    return 4 * math.sqrt(total / 2) if algorithm == RANDOM_HASH else max(3, SHARE_TOLERANCE * total)
+
+
+def _far(old: Counter[str], new: Counter[str], tolerance: float) -> bool:
+    return any(abs(old[name] - new[name]) > tolerance for name in old | new)
 
 
 def _group(name: str) -> str:
