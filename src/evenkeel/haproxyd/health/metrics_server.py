@@ -46,7 +46,7 @@ class _Statistics:
         return time.monotonic() - self._since >= KEPT_SECONDS
 
 
-class AskingPartitions(ObservedPartitions, Protocol):
+class PartitionSource(ObservedPartitions, Protocol):
     """What the server needs of partitions, and to identify the connecting worker."""
 
     def is_worker(self, name: str, pid: int) -> bool:
@@ -57,7 +57,7 @@ class AskingPartitions(ObservedPartitions, Protocol):
 class MetricsServer:
     """The listening socket, in an existing directory. ``others_connect``: workers run as other users."""
 
-    def __init__(self, path: Path, partitions: AskingPartitions, *, others_connect: bool = False) -> None:
+    def __init__(self, path: Path, partitions: PartitionSource, *, others_connect: bool = False) -> None:
         self._path = path
         self._partitions = partitions
         self._others_connect = others_connect
