@@ -12,7 +12,7 @@ from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk.storage import GuardFile, PartitionStorage
 from evenkeel.haproxyd.errors import InvalidChange
 from evenkeel.haproxyd.network.peer_ports import PeerPorts
-from evenkeel.haproxyd.partition.guard import UNGUARDED, EpochJumpTooLarge, NotGuarded, OtherOwner, PartitionGuard
+from evenkeel.haproxyd.partition.guard import UNGUARDED, EpochJumpTooLarge, ForeignPartition, NotGuarded, PartitionGuard
 from evenkeel.haproxyd.partition.manager import PartitionManager
 from evenkeel.haproxyd.partition.owners import remove_owner
 from evenkeel.haproxyd.settings import DaemonSettings
@@ -116,7 +116,7 @@ async def test_an_impossible_epoch_on_disk_is_told_and_locks_nobody_out(storage:
 async def test_another_device_group_is_refused(storage: PartitionStorage) -> None:
     guard = opened(storage)
     await guard.move(guard_of(1, owner="dev/1"))
-    with pytest.raises(OtherOwner, match="belong to dev/1, not dev/2"):
+    with pytest.raises(ForeignPartition, match="belong to dev/1, not dev/2"):
         await guard.move(guard_of(9, owner="dev/2"))
     assert guard.epoch == 1
 
@@ -153,7 +153,7 @@ async def test_an_impossible_epoch_is_refused_by_name_and_nothing_changes(daemon
 async def test_partitions_of_one_prefix_belong_to_one_device_group(daemon: PartitionManager) -> None:
     await daemon.guard("dev_a", guard_of(1, owner="dev/1"))
     for name in ("dev_a", "dev_b"):
-        with pytest.raises(OtherOwner):
+        with pytest.raises(ForeignPartition):
             await daemon.guard(name, guard_of(2, "second", owner="dev/2"))
     assert daemon.names() == ("dev_a",)
     await daemon.guard("prod_a", guard_of(1, owner="prod/1"))

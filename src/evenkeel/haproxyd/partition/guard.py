@@ -40,7 +40,7 @@ class EpochJumpTooLarge(EvenKeelError):
         self.seen_epoch = seen_epoch
 
 
-class OtherOwner(EvenKeelError):
+class ForeignPartition(EvenKeelError):
     """The partition, or others with the same prefix, belong to another device group."""
 
     def __init__(self, partition: str, owner: str, wanted: str) -> None:
@@ -136,11 +136,11 @@ class PartitionGuard:
             raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:
-        """Move the guard to this owner. Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`OtherOwner`."""
+        """Move the guard to this owner. Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`ForeignPartition`."""
         async with self._writing:
             held = self._file
             if held.owner and wanted.owner not in ("", held.owner):
-                raise OtherOwner(self._partition, held.owner, wanted.owner)
+                raise ForeignPartition(self._partition, held.owner, wanted.owner)
             self.refuse_stale(wanted.epoch, wanted.session_id)
             seen_epoch = max(0, held.epoch)  # a first epoch near the maximum would lock out all later owners
             if not reachable(seen_epoch, wanted.epoch):

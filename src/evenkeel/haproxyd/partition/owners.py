@@ -6,7 +6,7 @@ import msgspec
 
 from evenkeel.haproxyd.disk.keys_dir import keys_dir_of
 from evenkeel.haproxyd.disk.storage import PartitionStorage, partition_names
-from evenkeel.haproxyd.partition.guard import OtherOwner
+from evenkeel.haproxyd.partition.guard import ForeignPartition
 from evenkeel.haproxyd.settings import DaemonSettings
 
 
@@ -32,10 +32,10 @@ class PrefixOwners:
             self._by_prefix.setdefault(prefix_of(partition), owner)
 
     def check(self, partition: str, wanted: str) -> None:
-        """Raises :class:`OtherOwner` if another group owns the prefix. ``wanted`` empty: the agent sent no owner."""
+        """Raises :class:`ForeignPartition` if another group owns the prefix. ``wanted`` empty: the agent sent no owner."""
         owner = self._by_prefix.get(prefix_of(partition), "")
         if owner and wanted not in ("", owner):
-            raise OtherOwner(partition, owner, wanted)
+            raise ForeignPartition(partition, owner, wanted)
 
     def set(self, partition: str, owner: str) -> None:
         """Record that this group guards a partition of the prefix."""
