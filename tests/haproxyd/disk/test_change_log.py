@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from evenkeel.haproxyd import wire
 from evenkeel.haproxyd.disk import change_log
+from evenkeel.haproxyd.disk.certificate_contents import CertificateContents
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.files import StorageBroken
-from evenkeel.haproxyd.disk.kept_contents import KeptContents
 
 
 def lb(number, revision=1):
@@ -19,7 +19,7 @@ def lb(number, revision=1):
 
 
 def change_log_in(folder):
-    contents = KeptContents(folder / "keys")
+    contents = CertificateContents(folder / "keys")
     contents.folder.mkdir(exist_ok=True)
     return ChangeLog(folder, contents)
 

@@ -3,7 +3,7 @@
 A change is one append with fsync, which costs the disk one flush; replacing a file costs three. When the log is larger
 than the snapshot, both are compacted into a new snapshot, after the response. Replaying a log over a snapshot that
 already includes it gives the same result, so a crash between the two steps does no harm. Contents of certificates are
-stored separately (:mod:`disk.kept_contents`). Every function may block.
+stored separately (:mod:`disk.certificate_contents`). Every function may block.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ import msgspec
 
 from evenkeel.core.values import Wire
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.certificate_contents import CertificateContents, holds_keys
 from evenkeel.haproxyd.disk.files import StorageBroken, overwrite, read_value, sync_folder, wipe, write_file
-from evenkeel.haproxyd.disk.kept_contents import KeptContents, holds_keys
 
 LOG_BYTES_MIN = 1024 * 1024
 """A shorter log is not compacted, however small the snapshot is."""
@@ -40,7 +40,7 @@ class ChangeLog:
     """``held.json`` and ``held.log`` in one partition's directory. ``contents``: where contents of certificates are
     stored."""
 
-    def __init__(self, directory: Path, contents: KeptContents) -> None:
+    def __init__(self, directory: Path, contents: CertificateContents) -> None:
         self._snapshot = directory / "held.json"
         self._old_snapshot = directory / "held.json.old"
         """A snapshot that contains keys, while it is being overwritten."""

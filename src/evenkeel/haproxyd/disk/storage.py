@@ -36,6 +36,7 @@ import msgspec
 
 from evenkeel.core.values import Wire
 from evenkeel.haproxyd import wire
+from evenkeel.haproxyd.disk.certificate_contents import CertificateContents
 from evenkeel.haproxyd.disk.change_log import ChangeLog
 from evenkeel.haproxyd.disk.files import (
     StorageBroken,
@@ -46,7 +47,6 @@ from evenkeel.haproxyd.disk.files import (
     wipe,
     write_file,
 )
-from evenkeel.haproxyd.disk.kept_contents import KeptContents
 from evenkeel.haproxyd.network.binds import BindAddress
 from evenkeel.haproxyd.network.peer_keys import certificate_of
 
@@ -102,7 +102,7 @@ class PartitionStorage:
     def __init__(self, directory: Path, keys_dir: Path) -> None:
         self.directory = directory
         self.keys_dir = keys_dir
-        self._contents = KeptContents(keys_dir / "held")
+        self._contents = CertificateContents(keys_dir / "held")
         self.change_log = ChangeLog(directory, self._contents)
         self.config_dir = directory / "conf"
         self.files_dir = keys_dir / "files"

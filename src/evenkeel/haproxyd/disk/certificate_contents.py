@@ -27,7 +27,7 @@ _WORD = re.compile(rf"[0-9a-f]{{{_WORD_DIGITS}}}")
 _SALT_DIGITS = 16
 
 
-class KeptContents:
+class CertificateContents:
     """The certificate contents of one partition."""
 
     def __init__(self, folder: Path) -> None:

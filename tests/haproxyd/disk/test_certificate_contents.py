@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evenkeel.haproxyd import wire
-from evenkeel.haproxyd.disk.kept_contents import KeptContents, holds_keys
+from evenkeel.haproxyd.disk.certificate_contents import CertificateContents, holds_keys
 
 
 def balancer(*contents: str, kind: str = "certificate") -> wire.LoadBalancerConfig:
@@ -16,60 +16,60 @@ def balancer(*contents: str, kind: str = "certificate") -> wire.LoadBalancerConf
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> KeptContents:
-    return KeptContents(tmp_path)
+def kept(tmp_path: Path) -> CertificateContents:
+    return CertificateContents(tmp_path)
 
 
-def test_what_is_written_has_no_content_and_is_read_again_by_the_next_daemon(kept: KeptContents) -> None:
+def test_what_is_written_has_no_content_and_is_read_again_by_the_next_daemon(kept: CertificateContents) -> None:
     one = balancer("SECRET", "OTHER", "SECRET")
     written = kept.keep(one)
     assert {len(file.content) for file in written.files} == {37} and not holds_keys(written)
     assert "SECRET" not in str([file.content for file in written.files])
     assert kept.keep(one) == written
-    later = KeptContents(kept.folder)
+    later = CertificateContents(kept.folder)
     assert later.restore(written) == one
     assert later.keep(one) == written
     assert len(list(kept.folder.iterdir())) == 2
     assert {path.stat().st_mode & 0o777 for path in kept.folder.iterdir()} == {0o600}
 
 
-def test_line_ends_stay_as_they_are(kept: KeptContents) -> None:
+def test_line_ends_stay_as_they_are(kept: CertificateContents) -> None:
     one = balancer("SEC\r\nRET\r\n")
-    assert KeptContents(kept.folder).restore(kept.keep(one)) == one
+    assert CertificateContents(kept.folder).restore(kept.keep(one)) == one
 
 
-def test_what_is_no_certificates_stays_as_it_is(kept: KeptContents) -> None:
+def test_what_is_no_certificates_stays_as_it_is(kept: CertificateContents) -> None:
     one = balancer("everybody may see it", kind="ca")
     assert kept.keep(one) == one == kept.restore(one)
 
 
-def test_what_was_lost_is_empty(kept: KeptContents) -> None:
+def test_what_was_lost_is_empty(kept: CertificateContents) -> None:
     written = kept.keep(balancer("SECRET"))
     for path in kept.folder.iterdir():
         path.unlink()
-    assert KeptContents(kept.folder).restore(written) == balancer("")
+    assert CertificateContents(kept.folder).restore(written) == balancer("")
     assert kept.keep(balancer("")) == balancer("")
 
 
-def test_what_was_damaged_is_lost(kept: KeptContents) -> None:
+def test_what_was_damaged_is_lost(kept: CertificateContents) -> None:
     written = kept.keep(balancer("SECRET", "OTHER"))
     for path in kept.folder.iterdir():
         path.write_text(path.read_text().replace("SECRET", "SECRE"))
-    assert KeptContents(kept.folder).restore(written) == balancer("", "OTHER")
+    assert CertificateContents(kept.folder).restore(written) == balancer("", "OTHER")
 
 
-def test_a_word_that_is_none_of_ours_leads_to_no_file(kept: KeptContents) -> None:
+def test_a_word_that_is_none_of_ours_leads_to_no_file(kept: CertificateContents) -> None:
     (kept.folder.parent / "secret").write_text("SECRET")
     for word in ("../secret", "/etc/passwd", "", "0" * 32):
         assert kept.restore(balancer(f"kept:{word}")) == balancer("")
 
 
-def test_a_content_that_looks_like_a_word_is_a_content(kept: KeptContents) -> None:
+def test_a_content_that_looks_like_a_word_is_a_content(kept: CertificateContents) -> None:
     one = balancer("kept:../secret")
-    assert KeptContents(kept.folder).restore(kept.keep(one)) == one
+    assert CertificateContents(kept.folder).restore(kept.keep(one)) == one
 
 
-def test_what_nobody_names_any_more_is_removed_and_only_that(kept: KeptContents) -> None:
+def test_what_nobody_names_any_more_is_removed_and_only_that(kept: CertificateContents) -> None:
     kept.keep(balancer("SECRET", "OTHER"))
     (kept.folder / ".half.new").write_text("SECRET")
     kept.remove_others([balancer("OTHER")])
@@ -77,13 +77,13 @@ def test_what_nobody_names_any_more_is_removed_and_only_that(kept: KeptContents)
     assert kept.restore(kept.keep(balancer("SECRET"))) == balancer("SECRET")
 
 
-def test_after_its_folder_was_taken_away_all_is_written_again(kept: KeptContents) -> None:
+def test_after_its_folder_was_taken_away_all_is_written_again(kept: CertificateContents) -> None:
     one = balancer("SECRET")
     kept.keep(one)
     for path in kept.folder.iterdir():
         path.unlink()
     kept.rewrite()
-    assert KeptContents(kept.folder).restore(kept.keep(one)) == one
+    assert CertificateContents(kept.folder).restore(kept.keep(one)) == one
 
 
 def test_what_the_version_before_wrote_is_known() -> None:
