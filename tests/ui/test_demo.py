@@ -10,20 +10,20 @@ from playwright.sync_api import expect
 
 from evenkeel.demo.cluster import agent_name
 from evenkeel.demo.controls import Controls
-from evenkeel.demo.front import Front
+from evenkeel.demo.dashboard_proxy import DashboardProxy
 from tests.ui.conftest import Open
 from tests.ui.world import HOSTS, World
 
 
 @pytest.fixture
-def front(world: World) -> Iterator[Front]:
+def proxy(world: World) -> Iterator[DashboardProxy]:
     """In a thread of its own, before the system's controllers; its controls are offered."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     controls = Controls(world.cluster, HOSTS, lambda text: None)
     controls.offered = True
-    made = Front(lambda: world.cluster.controllers, controls)
+    made = DashboardProxy(lambda: world.cluster.controllers, controls)
     asyncio.run_coroutine_threadsafe(made.start(), loop).result()
     yield made
     asyncio.run_coroutine_threadsafe(made.close(), loop).result()
@@ -33,12 +33,12 @@ def front(world: World) -> Iterator[Front]:
 
 
 @pytest.mark.timeout(600)
-def test_freezing_an_agent_cutting_the_device_and_healing(world: World, front: Front, open_page: Open) -> None:
-    parts = urlsplit(front.url)
+def test_freezing_an_agent_cutting_the_device_and_healing(world: World, proxy: DashboardProxy, open_page: Open) -> None:
+    parts = urlsplit(proxy.url)
     host = world.acting_host()
     window = open_page(world, url=f"{parts.scheme}://{parts.netloc}", height=480)
     page = window.page
-    page.goto(f"{front.url}#/topology")
+    page.goto(f"{proxy.url}#/topology")
     window.log_in()
     window.loaded()
     line = page.locator("text.shard")
@@ -57,8 +57,8 @@ def test_freezing_an_agent_cutting_the_device_and_healing(world: World, front: F
     expect(line).to_have_attribute("data-agent", host)
 
 
-def test_a_wrong_token_shows_no_buttons(world: World, front: Front, open_page: Open) -> None:
-    parts = urlsplit(front.url)
+def test_a_wrong_token_shows_no_buttons(world: World, proxy: DashboardProxy, open_page: Open) -> None:
+    parts = urlsplit(proxy.url)
     window = open_page(world, url=f"{parts.scheme}://{parts.netloc}")
     window.page.goto(f"{window.url}/ui/?demo=wrong")
     window.log_in()

@@ -16,7 +16,7 @@ from evenkeel.demo.addresses import choose_place
 from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections
 from evenkeel.demo.controls import Controls
-from evenkeel.demo.front import Front
+from evenkeel.demo.dashboard_proxy import DashboardProxy
 from evenkeel.demo.home import HomeTaken, fresh_home
 from evenkeel.demo.narration import Narrator, open_narrator
 from evenkeel.demo.outcome import DemoResult
@@ -70,9 +70,9 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
     cluster = Cluster(directory, device=device, controller_options=CONTROLLER_OPTIONS, agent_options=AGENT_OPTIONS)
     story = Scenario(cluster, choose_place(random.SystemRandom()), narrator)
     controls = Controls(cluster, HOSTS, narrator.say)
-    front = Front(lambda: cluster.controllers, controls)
-    await front.start()
-    narrator.say(f"watch it in a browser: {front.url}")
+    proxy = DashboardProxy(lambda: cluster.controllers, controls)
+    await proxy.start()
+    narrator.say(f"watch it in a browser: {proxy.url}")
     watching = asyncio.create_task(watch(cluster, narrator))
     narrator.say(f"logs are in {cluster.directory / 'logs'}")
     try:
@@ -92,7 +92,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
         watching.cancel()
         narrator.close()
         story.close()
-        await front.close()
+        await proxy.close()
         cluster.close()
 
 

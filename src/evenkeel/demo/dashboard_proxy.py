@@ -25,7 +25,7 @@ _STARTING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title
 # not by meta refresh, which takes an address with a fragment for a place in the same page
 
 
-class Front:
+class DashboardProxy:
     """``controllers``: their root URLs, of those that have been started."""
 
     def __init__(self, controllers: Callable[[], Sequence[str]], controls: Controls) -> None:

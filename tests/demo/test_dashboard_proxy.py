@@ -1,4 +1,4 @@
-"""The demo's front: who may use its controls, and which controller it shows."""
+"""The demo's proxy: who may use its controls, and which controller it shows."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,19 +10,19 @@ from aiohttp import ClientSession, web
 
 from evenkeel.demo.cluster import Cluster
 from evenkeel.demo.controls import Controls
-from evenkeel.demo.front import TOKEN_HEADER, Front
+from evenkeel.demo.dashboard_proxy import TOKEN_HEADER, DashboardProxy
 
 HOSTS = ("host-1", "host-2")
 
 
 class Stage:
-    """A front before ``controllers``, and a client of it."""
+    """A proxy before ``controllers``, and a client of it."""
 
-    def __init__(self, front: Front, controls: Controls, session: ClientSession) -> None:
-        self.front = front
+    def __init__(self, proxy: DashboardProxy, controls: Controls, session: ClientSession) -> None:
+        self.proxy = proxy
         self.controls = controls
         self.session = session
-        parts = urlsplit(front.url)
+        parts = urlsplit(proxy.url)
         self.root = f"{parts.scheme}://{parts.netloc}"
         self.token = parse_qs(parts.query)["demo"][0]
 
@@ -44,16 +44,16 @@ def controllers() -> list[str]:
 async def stage(tmp_path: Path, controllers: list[str]) -> AsyncIterator[Stage]:
     cluster = Cluster(tmp_path)
     controls = Controls(cluster, HOSTS, lambda text: None)
-    front = Front(lambda: controllers, controls)
-    await front.start()
+    proxy = DashboardProxy(lambda: controllers, controls)
+    await proxy.start()
     async with ClientSession() as session:
-        yield Stage(front, controls, session)
-    await front.close()
+        yield Stage(proxy, controls, session)
+    await proxy.close()
     cluster.close()
 
 
 async def test_it_answers_before_there_is_a_controller(stage: Stage) -> None:
-    assert urlsplit(stage.front.url).hostname == "127.0.0.1"
+    assert urlsplit(stage.proxy.url).hostname == "127.0.0.1"
     status, text = await stage.ask("/ui/")
     assert (status, "starting" in text) == (503, True)
     assert (await stage.ask("/evenkeel/v1/status"))[0] == 503
