@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.demo.home import HomeTaken, fresh_home
+from evenkeel.demo.home import DirectoryInUse, fresh_home
 
 
 def test_the_directory_is_emptied_at_every_start(tmp_path: Path) -> None:
@@ -20,12 +20,12 @@ def test_the_directory_is_emptied_at_every_start(tmp_path: Path) -> None:
 
 def test_a_second_demo_is_refused_while_the_first_runs(tmp_path: Path) -> None:
     home = tmp_path / "demo"
-    with fresh_home(home), pytest.raises(HomeTaken, match="another demo is running"), fresh_home(home):
+    with fresh_home(home), pytest.raises(DirectoryInUse, match="another demo is running"), fresh_home(home):
         pass
 
 
 def test_somebody_elses_directory_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
-    with pytest.raises(HomeTaken, match="not made by the demo"), fresh_home(tmp_path):
+    with pytest.raises(DirectoryInUse, match="not made by the demo"), fresh_home(tmp_path):
         pass
     assert (tmp_path / "thesis.txt").exists()

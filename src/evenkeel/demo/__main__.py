@@ -17,7 +17,7 @@ from evenkeel.demo.cluster import DEVICES, Cluster, agent_name
 from evenkeel.demo.configuration import Sections
 from evenkeel.demo.controls import Controls
 from evenkeel.demo.dashboard_proxy import DashboardProxy
-from evenkeel.demo.home import HomeTaken, fresh_home
+from evenkeel.demo.home import DirectoryInUse, fresh_home
 from evenkeel.demo.narration import Narrator, open_narrator
 from evenkeel.demo.outcome import DemoResult
 from evenkeel.demo.processes import ProcessFailed
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with fresh_home(options.directory) as directory:
             return asyncio.run(run(directory, device=options.device, once=options.once))
-    except HomeTaken as error:
+    except DirectoryInUse as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -9,7 +9,7 @@ from pathlib import Path
 MARK = "lock"
 
 
-class HomeTaken(Exception):
+class DirectoryInUse(Exception):
     """The directory cannot be used for the demo."""
 
 
@@ -17,16 +17,18 @@ class HomeTaken(Exception):
 def fresh_home(directory: Path) -> Iterator[Path]:
     """The emptied directory, locked until the block ends. Its content stays afterwards.
 
-    Raises :class:`HomeTaken` if another demo runs there, or if the directory contains other files.
+    Raises :class:`DirectoryInUse` if another demo runs there, or if the directory contains other files.
     """
     if directory.exists() and not (directory / MARK).exists() and any(directory.iterdir()):
-        raise HomeTaken(f"{directory} exists and was not made by the demo; name another with --directory")
+        raise DirectoryInUse(f"{directory} exists and was not made by the demo; name another with --directory")
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / MARK).open("a") as mark:
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise HomeTaken(f"another demo is running in {directory}; stop it, or name another --directory") from error
+            raise DirectoryInUse(
+                f"another demo is running in {directory}; stop it, or name another --directory"
+            ) from error
         for item in directory.iterdir():
             if item.is_dir():
                 shutil.rmtree(item)
