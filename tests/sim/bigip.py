@@ -28,7 +28,7 @@ from evenkeel.devices.bigip.driver import BigIpGroup
 from evenkeel.devices.bigip.icontrol.client import IControl
 from evenkeel.devices.bigip.naming import BigIpNames, Guard, parse_guard, parse_mark
 from evenkeel.devices.bigip.options import BigIpOptions, parse_options
-from evenkeel.devices.bigip.ownership.floor import NONE
+from evenkeel.devices.bigip.ownership.minimum_epoch import NONE
 from evenkeel.devices.errors import NotSent
 from evenkeel.devices.https import HttpsTransport
 from icontrol_emulator import Emulator

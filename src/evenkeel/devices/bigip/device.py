@@ -28,7 +28,7 @@ from evenkeel.devices.bigip.observe.partition_reads import read_guards, read_par
 from evenkeel.devices.bigip.observe.tunnels import read_vtep
 from evenkeel.devices.bigip.options import BigIpOptions, SyncMode
 from evenkeel.devices.bigip.ownership import adoption, claim, guard
-from evenkeel.devices.bigip.ownership.floor import Floor
+from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.bigip.reconcile.description import describe
 from evenkeel.devices.bigip.reconcile.files import with_files
 from evenkeel.devices.bigip.reconcile.partition_pass import Change, PartitionPass, PartitionView, PassOutcome
@@ -73,7 +73,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
         """By partition: uploads that were not removed yet."""
-        self._floor = Floor(self.icontrol, names)
+        self._minimum_epoch = MinimumEpoch(self.icontrol, names)
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
         self._claimed = False
@@ -240,7 +240,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return view.observed == {}
         return not any(self._names.owns(seen.mark) for seen in view.observed.values())
 
-    async def raise_floor(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
+    async def raise_minimum_epoch(self, project_id: ProjectId, epoch: int, session_id: SessionId) -> bool:
         """Raise the floor as :meth:`retire` does, before the guard is removed. False: the partition is not empty, or
         its guard not this owner's. Raises :class:`DeviceUnavailable`."""
         mine = guard_of(epoch, session_id)
@@ -273,7 +273,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
                 self.icontrol,
                 partition,
                 mine,
-                self._floor,
+                self._minimum_epoch,
                 owner=self._options.agent_host,
                 pending=self._pending_of(partition),
                 timeout_seconds=self._options.commit_timeout_seconds,
@@ -334,7 +334,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         if state.problem or self._folder:  # config-sync would have to bring the floor to the others
             return state
         try:
-            await self._floor.prepare()
+            await self._minimum_epoch.prepare()
         except DeviceRejected as error:
             return replace(state, problem=f"refuses what is to be made in /Common: {error.reason}")
         return state
@@ -429,7 +429,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             partition,
             mine,
             self._names,
-            self._floor,
+            self._minimum_epoch,
             owner=self._options.agent_host,
             pending=self._pending_of(partition),
             timeout_seconds=self._options.commit_timeout_seconds,
@@ -455,7 +455,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     def forget_everything(self) -> None:
         """Discard the cached state of all partitions."""
         self._views.clear()
-        self._floor.forget()
+        self._minimum_epoch.forget()
 
     def _busy(self, partition: str) -> bool:
         lock = self._locks.get(partition)

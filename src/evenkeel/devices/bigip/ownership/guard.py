@@ -4,8 +4,9 @@ A guard is a data group named after its epoch and its owner's session. A takeove
 creates its own in one transaction. If another agent was faster, one of those deletions names an absent object and the
 device refuses the whole transaction: the takeover is a compare-and-set. The first owner has no guard to delete, so it
 also creates a sentinel of fixed name: of two first owners, the second finds that it exists; and it must be above the
-floor (:mod:`.floor`), which shows the newest guard that was removed. Each batch of a stale owner refers to a guard that
-is gone, and each batch of a session with the epoch of another one refers to a guard that never existed.
+minimum epoch (:mod:`.minimum_epoch`), which shows the newest guard that was removed. Each batch of a stale owner refers
+to a guard that is gone, and each batch of a session with the epoch of another session refers to a guard that never
+existed.
 
 Guards in the earlier form, without a session, are replaced like older ones. A guard with an epoch out of range
 (:mod:`evenkeel.core.epochs`) has no owner; the next takeover removes it.
@@ -27,7 +28,7 @@ from evenkeel.devices.bigip.icontrol.transaction import Command, OutcomeUnknown,
 from evenkeel.devices.bigip.naming import GUARD, BigIpNames, Guard, Mark, parse_mark, segment
 from evenkeel.devices.bigip.objects import DATA_GROUP, POOL, ROUTE_DOMAIN, VIRTUAL, VIRTUAL_ADDRESS
 from evenkeel.devices.bigip.observe.partition_reads import Guards, read_guards
-from evenkeel.devices.bigip.ownership.floor import Floor
+from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from evenkeel.devices.errors import PartitionUnavailable
 from evenkeel.devices.waiting import together
 
@@ -52,7 +53,7 @@ async def take_over(
     partition: str,
     mine: Guard,
     names: BigIpNames,
-    floor: Floor,
+    minimum_epoch: MinimumEpoch,
     *,
     owner: str,
     pending: set[str],
@@ -83,17 +84,17 @@ async def take_over(
                 partition=partition,
                 guards=[guard.name for guard in guards.absurd],
             )
-        above_floor = [] if guards.held else await floor.admit(partition, mine)
-        commands = [*takeover_commands(guards, partition, mine, names, owner), *above_floor]
+        above_minimum = [] if guards.held else await minimum_epoch.admit(partition, mine)
+        commands = [*takeover_commands(guards, partition, mine, names, owner), *above_minimum]
         try:
             await commit(device, commands, pending=pending, timeout_seconds=timeout_seconds)
         except OutcomeUnknown:
             reason = "no answer"
             log.info("takeover without an answer; looking", device=device.host, partition=partition)
             await drop_pending(device, pending)
-            floor.forget()
+            minimum_epoch.forget()
         except DeviceRejected as error:
-            floor.forget()
+            minimum_epoch.forget()
             reason = error.reason
             log.info("takeover refused; looking", device=device.host, partition=partition, reason=reason)
             new = False  # another owner was here before
@@ -161,7 +162,7 @@ async def retire(
     device: IControl,
     partition: str,
     mine: Guard,
-    floor: Floor,
+    minimum_epoch: MinimumEpoch,
     *,
     owner: str,
     pending: set[str],
@@ -178,7 +179,7 @@ async def retire(
         commands = [
             touch(partition, mine, owner),
             *([] if keep else removals),
-            *await floor.raising(mine),
+            *await minimum_epoch.raising(mine),
             *also,
         ]
         try:
@@ -187,7 +188,7 @@ async def retire(
             await drop_pending(device, pending)
             raise
         except DeviceRejected:
-            floor.forget()  # another tenant's partition may have been removed meanwhile
+            minimum_epoch.forget()  # another tenant's partition may have been removed meanwhile
             if attempt == ATTEMPTS_MAX or (await read_guards(device, partition)).held != (mine,):
                 raise
         else:

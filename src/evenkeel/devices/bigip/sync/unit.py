@@ -105,7 +105,7 @@ class SyncUnit:
             return Retirement() if await writer.retire(*owner) else Retirement(left=everyone)
         guarded = await writer.is_guarded(*owner)
         if guarded:
-            if not await writer.raise_floor(*owner):
+            if not await writer.raise_minimum_epoch(*owner):
                 return Retirement(left=everyone)
             if missing := await self._spread(writer, batch):
                 log.info("empty partition kept: not in sync", project=batch.project_id, missing=missing)

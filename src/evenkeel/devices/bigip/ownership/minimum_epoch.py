@@ -30,7 +30,7 @@ NONE = Guard(epoch=0)
 """Before any guard was removed."""
 
 
-class Floor:
+class MinimumEpoch:
     """One device's floor, as it was read last."""
 
     def __init__(self, device: IControl, names: BigIpNames) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from evenkeel.core.errors import StaleOwner
 from evenkeel.devices.bigip.icontrol.answers import failure
 from evenkeel.devices.bigip.icontrol.client import IControl
-from evenkeel.devices.bigip.ownership.floor import Floor
+from evenkeel.devices.bigip.ownership.minimum_epoch import MinimumEpoch
 from tests.devices.bigip.rig import BigIpRig
 from tests.devices.owner import Owner
 from tests.devices.services import PROJECT, batch, gone, service, session_of
@@ -64,16 +64,16 @@ async def test_a_first_guard_decided_before_the_floor_was_raised_is_refused(
     late, agent = rig.owner(), rig.owner()
     await late.check()
     admitted, resume = asyncio.Event(), asyncio.Event()
-    real = Floor.admit
+    real = MinimumEpoch.admit
 
-    async def admit(self: Floor, *args: Any) -> Any:
+    async def admit(self: MinimumEpoch, *args: Any) -> Any:
         commands = await real(self, *args)
         if not admitted.is_set():
             admitted.set()
             await resume.wait()
         return commands
 
-    monkeypatch.setattr(Floor, "admit", admit)
+    monkeypatch.setattr(MinimumEpoch, "admit", admit)
     task = asyncio.create_task(late.take_over(PROJECT, 1, session_of(1)))
     await admitted.wait()
     await served_and_removed(agent, 2)
