@@ -59,7 +59,7 @@ class Guards(Value):
         return tuple(guard for guard in self.held if plausible(guard.epoch))
 
     @property
-    def absurd(self) -> tuple[Guard, ...]:
+    def impossible_guards(self) -> tuple[Guard, ...]:
         """The other guards, which have no owner."""
         return tuple(guard for guard in self.held if not plausible(guard.epoch))
 

@@ -77,12 +77,12 @@ async def take_over(
             new = await ensure_partition(device, partition, names)
             if not new and not guards.sentinel:
                 await _refuse_strangers_partition(device, partition, names)
-        if guards.absurd:
+        if guards.impossible_guards:
             log.error(
                 "removing guards of epochs that nobody can have",
                 device=device.host,
                 partition=partition,
-                guards=[guard.name for guard in guards.absurd],
+                guards=[guard.name for guard in guards.impossible_guards],
             )
         above_minimum = [] if guards.held else await minimum_epoch.admit(partition, mine)
         commands = [*takeover_commands(guards, partition, mine, names, owner), *above_minimum]

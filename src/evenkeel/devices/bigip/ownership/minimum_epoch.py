@@ -92,9 +92,9 @@ class MinimumEpoch:
             names = [str(item.get("name")) for item in ours]
             self._sentinel = self._names.floor_sentinel in names
             self._found = tuple(guard for name in names if (guard := self._names.floor_of(name)) is not None)
-            if absurd := [guard.name for guard in self._found if not plausible(guard.epoch)]:
+            if impossible := [guard.name for guard in self._found if not plausible(guard.epoch)]:
                 log.error(
-                    "floor of an epoch that nobody can have; ignoring it", device=self._device.host, guards=absurd
+                    "floor of an epoch that nobody can have; ignoring it", device=self._device.host, guards=impossible
                 )
         return self._found
 
