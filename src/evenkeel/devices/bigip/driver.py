@@ -127,7 +127,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         found = {host: one for host, one in done.items() if one is not None}
         if lost and layout.adjacent:
             raise next(iter(lost.values()))
-        return adoption.together(", ".join(self.facts.endpoints), found)
+        return adoption.combined_findings(", ".join(self.facts.endpoints), found)
 
     async def _on_reachable(self, work: Callable[[BigIpDevice], Coroutine[Any, Any, None]]) -> None:
         """Write to each reachable device itself; in sync mode last to the one that the others get it from."""

@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
         return ""
 
 
-def together(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
+def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
     """What all devices of a group have, by host. Raises :class:`DeviceRejected` if their route domains differ."""
     if not found:
         return None
