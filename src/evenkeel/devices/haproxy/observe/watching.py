@@ -18,14 +18,14 @@ RETRY = Backoff(initial_seconds=1.0, max_seconds=15.0)
 
 async def changed(devices: Sequence[HaproxyDevice], names: HaproxyNames) -> None:
     """Return when a daemon reports an event that its last observation does not include."""
-    tasks = [asyncio.create_task(_told(device, names)) for device in devices]
+    tasks = [asyncio.create_task(_wait_for_notification(device, names)) for device in devices]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await ended(*tasks)
 
 
-async def _told(device: HaproxyDevice, names: HaproxyNames) -> None:
+async def _wait_for_notification(device: HaproxyDevice, names: HaproxyNames) -> None:
     """Return when the daemon has an event, or when it responds again after polls or the last observation failed: it may
     have missed changes to report."""
     after, tries = device.seen_event, 1
