@@ -31,17 +31,17 @@ class DaemonIdentity:
     def __init__(self, state_dir: Path) -> None:
         self._path = state_dir / "identity.json"
         self._written = False
-        self._told = IdentityFile(installation_id=secrets.token_hex(16), state_id=secrets.token_hex(16))
+        self._identity = IdentityFile(installation_id=secrets.token_hex(16), state_id=secrets.token_hex(16))
 
     @property
     def installation_id(self) -> str:
         """Identifies the state directory."""
-        return self._told.installation_id
+        return self._identity.installation_id
 
     @property
     def state_id(self) -> str:
         """Identifies this run."""
-        return self._told.state_id
+        return self._identity.state_id
 
     def begin(self) -> None:
         """Start a new run of the installation."""
@@ -51,7 +51,7 @@ class DaemonIdentity:
             log.error("identity file not readable; starting with a new identity", reason=str(error))
             found = None
         if found is not None:
-            self._told = msgspec.structs.replace(self._told, installation_id=found.installation_id)
+            self._identity = msgspec.structs.replace(self._identity, installation_id=found.installation_id)
         self._write()
 
     def is_current(self) -> bool:
@@ -60,18 +60,18 @@ class DaemonIdentity:
             self._write()
             return True
         try:
-            return read_value(self._path, IdentityFile) == self._told
+            return read_value(self._path, IdentityFile) == self._identity
         except StorageBroken:
             return False
 
     def renew(self) -> None:
         """Make a new ``state_id``, so that agents compare everything again."""
-        self._told = msgspec.structs.replace(self._told, state_id=secrets.token_hex(16))
+        self._identity = msgspec.structs.replace(self._identity, state_id=secrets.token_hex(16))
         self._write()
 
     def _write(self) -> None:
         try:
-            write_file(self._path, msgspec.json.encode(self._told), sync=True)
+            write_file(self._path, msgspec.json.encode(self._identity), sync=True)
             self._written = True
         except OSError as error:
             self._written = False
