@@ -82,7 +82,7 @@ class NeutronAgent:
         listens = False
         next_report_seconds = 0.0
         while not self._stopped.is_set():
-            listens = listens or self._bus_work(lambda: self._bus.listen(self._heard))
+            listens = listens or self._bus_work(lambda: self._bus.listen(self._report_networks))
             if time.monotonic() >= next_report_seconds:
                 self._bus_work(self._report)
                 next_report_seconds = time.monotonic() + self._settings.report_interval_seconds
@@ -139,7 +139,7 @@ class NeutronAgent:
             return False
         return True
 
-    def _heard(self, networks: frozenset[str]) -> None:
+    def _report_networks(self, networks: frozenset[str]) -> None:
         if networks and self._loop is not None and not self._stopped.is_set():
             self._loop.call_soon_threadsafe(self._on_networks, networks)
 
