@@ -72,7 +72,7 @@ class VaultKeyManager:
         if name in fields:
             return fields[name].encode()
         if VALUE in fields:
-            return _unhexed(reference, fields[VALUE], unreadable)
+            return _from_hex(reference, fields[VALUE], unreadable)
         raise unreadable(reference, f"It has no field {name} or {VALUE}.")
 
 
@@ -87,20 +87,20 @@ def _bundle(reference: str, fields: Mapping[str, str]) -> CertificateBundle:
             passphrase=passphrase,
         )
     if PKCS12 in fields:
-        return any_bundle(reference, Secret(_unbased(reference, fields[PKCS12])), passphrase)
+        return any_bundle(reference, Secret(_from_base64(reference, fields[PKCS12])), passphrase)
     if VALUE in fields:
-        return any_bundle(reference, Secret(_unhexed(reference, fields[VALUE], CertificateUnreadable)), passphrase)
+        return any_bundle(reference, Secret(_from_hex(reference, fields[VALUE], CertificateUnreadable)), passphrase)
     raise CertificateUnreadable(reference, f"It has no field {CERTIFICATE}, {PKCS12} or {VALUE}.")
 
 
-def _unbased(reference: str, text: str) -> bytes:
+def _from_base64(reference: str, text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except ValueError:
         raise Pkcs12Unreadable(reference, f"{PKCS12} must be in base64.") from None
 
 
-def _unhexed(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
+def _from_hex(reference: str, text: str, unreadable: type[CertificateError]) -> bytes:
     try:
         return binascii.unhexlify(text)
     except ValueError:
