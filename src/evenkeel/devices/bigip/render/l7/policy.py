@@ -1,6 +1,6 @@
 """L7 policies as one LTM policy of the listener. Pure.
 
-Only where an LTM policy means exactly what the API does (:func:`can_say`): redirects to pools and, with code 302, to
+Only where an LTM policy means exactly what the API does (:func:`expressible_as_policy`): redirects to pools and, with code 302, to
 URLs, by host name, path and file type. Not: REJECT (a policy can only reset the connection), other codes (not before
 all releases that we support), prefixes, expressions, certificates; headers and cookies (a policy compares a whole
 header, and what ``not`` means without one is not documented, which concerns the Host header too); pools of which some
@@ -34,18 +34,18 @@ _PLAIN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
 """Without characters that are special to tmsh or Tcl."""
 
 
-def can_say(routing: Routing) -> bool:
+def expressible_as_policy(routing: Routing) -> bool:
     """Whether an LTM policy means exactly what these L7 policies do. Raises :class:`Unrenderable`."""
     return (
         routing.default is not None
         and same_persistence(routing.pools)
         and shares_connections(routing)
         and not routing.uses_tls
-        and all(_sayable(each) for each in routing.policies)
+        and all(_expressible_as_policy(each) for each in routing.policies)
     )
 
 
-def _sayable(each: EffectivePolicy) -> bool:
+def _expressible_as_policy(each: EffectivePolicy) -> bool:
     if not all(_comparable(comparison(rule)) for rule in each.rules):
         return False
     if each.policy.action == "REDIRECT_TO_URL":

@@ -6,7 +6,7 @@ from evenkeel.devices.bigip.naming import BigIpNames
 from evenkeel.devices.bigip.objects import WantedObject
 from evenkeel.devices.bigip.render.l7.code import program_parts
 from evenkeel.devices.bigip.render.l7.effective import Routing
-from evenkeel.devices.bigip.render.l7.policy import can_say, policy_object
+from evenkeel.devices.bigip.render.l7.policy import expressible_as_policy, policy_object
 from evenkeel.devices.bigip.render.l7.records import l7_data_group
 from evenkeel.devices.bigip.render.rule_parts import RulePart
 from evenkeel.devices.bigip.render.transport import sends_proxy_header
@@ -26,7 +26,7 @@ def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames) -
         return RenderedL7()
     _refuse_different_proxies(routing)
     _refuse_different_tls(routing)
-    if can_say(routing):
+    if expressible_as_policy(routing):
         return RenderedL7(objects=(policy_object(service, routing, names),))
     parts = tuple(program_parts(service, routing, names))
     return RenderedL7(objects=(l7_data_group(service, routing, names),), parts=parts)
