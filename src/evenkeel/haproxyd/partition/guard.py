@@ -136,7 +136,11 @@ class PartitionGuard:
             raise NotGuarded(self._partition, seen, "the daemon has begun anew since its owner took it over")
 
     async def move(self, wanted: wire.GuardState) -> None:
-        """Move the guard to this owner. Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`ForeignPartition`."""
+        """Move the guard to this owner.
+
+        Raises :class:`StaleOwner`, :class:`EpochJumpTooLarge`, :class:`ForeignPartition`; :class:`OSError` if the guard
+        file cannot be written.
+        """
         async with self._writing:
             held = self._file
             if held.owner and wanted.owner not in ("", held.owner):

@@ -32,7 +32,10 @@ class PrefixOwners:
             self._by_prefix.setdefault(prefix_of(partition), owner)
 
     def check(self, partition: str, wanted: str) -> None:
-        """Raises :class:`ForeignPartition` if another group owns the prefix. ``wanted`` empty: the agent sent no owner."""
+        """Raise :class:`ForeignPartition` if another device group owns the partition's prefix.
+
+        An empty ``wanted`` passes: the agent sent no owner.
+        """
         owner = self._by_prefix.get(prefix_of(partition), "")
         if owner and wanted not in ("", owner):
             raise ForeignPartition(partition, owner, wanted)

@@ -1,11 +1,12 @@
 """L7 policies as one LTM policy of the listener. Pure.
 
-Only where an LTM policy means exactly what the API does (:func:`expressible_as_policy`): redirects to pools and, with code 302, to
-URLs, by host name, path and file type. Not: REJECT (a policy can only reset the connection), other codes (not before
-all releases that we support), prefixes, expressions, certificates; headers and cookies (a policy compares a whole
-header, and what ``not`` means without one is not documented, which concerns the Host header too); pools of which some
-use TLS, another session persistence, or connections of their own. If one policy needs more, the iRule decides about all
-(:mod:`evenkeel.devices.bigip.render.l7.code`), so that they stay in one order.
+An LTM policy is used only where it means exactly what the API does (:func:`expressible_as_policy`): redirects to pools
+and, with code 302, to URLs, by host name, path and file type. Not expressible: REJECT (a policy can only reset the
+connection), other codes (not before all releases that we support), prefixes, expressions, certificates; headers and
+cookies (a policy compares a whole header, and the meaning of ``not`` without the header is not documented, which
+concerns the Host header too); pools of which some use TLS, another session persistence, or connections of their own. If
+one L7 policy needs more, an iRule implements all of them (:mod:`evenkeel.devices.bigip.render.l7.code`), so that they
+stay in one order.
 
 Each L7 policy is a rule; the strategy is first-match. The last rule, without a condition, is the default pool: a pool
 once chosen may otherwise stay for later requests of a connection.
