@@ -49,7 +49,7 @@ from evenkeel.store.records import schema
 from evenkeel.store.reports.orphaned_load_balancers import note_removed
 from evenkeel.store.vips.leaving import free_vips
 from evenkeel.store.writing.events import EventRow, event_row, record_events
-from evenkeel.store.writing.revisions import Bringer, outcomes
+from evenkeel.store.writing.revisions import AppliedBy, outcomes
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -102,9 +102,9 @@ class _Taken:
     settled: dict[str, str] = field(default_factory=dict)
 
     @property
-    def bringer(self) -> Bringer:
+    def applied_by(self) -> AppliedBy:
         """Who brought the revisions to the device."""
-        return Bringer(self.report.agent_id, self.shard.host or "", self.report.epoch)
+        return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
     def recorded(self) -> Recorded:
         """The answer."""
@@ -188,7 +188,7 @@ def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Ta
             connection,
             [each for each, _ in alike],
             carries_traffic=carries_traffic,
-            bringers=[taken.bringer for _, taken in alike],
+            applied_by=[taken.applied_by for _, taken in alike],
         )
         for each, taken in alike:
             taken.left = taken.left or members_left or each.removed or each.vip_left
@@ -337,9 +337,9 @@ def write_status_changes(
     changes: Sequence[StatusChange],
     *,
     carries_traffic: bool = True,
-    bringers: Sequence[Bringer] = (),
+    applied_by: Sequence[AppliedBy] = (),
 ) -> bool:
-    """Write the new states of locked load balancers: at most 28 statements for any number. ``bringers``: who brought
+    """Write the new states of locked load balancers: at most 28 statements for any number. ``applied_by``: who brought
     each to the device, if anybody did. Returns whether members were removed from load balancers that are left."""
     kept = [each for each in changes if not each.removed]
     confirmed = [
@@ -353,7 +353,7 @@ def write_status_changes(
     roots = (
         Run(_REMOVE, [{"id": id_} for id_ in removed]),
         Run(_CHANGE, [_change(each.now) for each in kept]),
-        outcomes(zip(changes, bringers, strict=True) if bringers else ()),
+        outcomes(zip(changes, applied_by, strict=True) if applied_by else ()),
     )
     unwatched = not carries_traffic and (schema.health_monitor.name, True) in unconfirmed
     settling = [

@@ -97,7 +97,7 @@ def _asked(load_balancer_id: LoadBalancerId, revision: int, at: float) -> dict[s
     }
 
 
-class Bringer(NamedTuple):
+class AppliedBy(NamedTuple):
     """Who brought a revision to its device."""
 
     agent_id: AgentId
@@ -105,7 +105,7 @@ class Bringer(NamedTuple):
     epoch: int
 
 
-def outcomes(changes: Iterable[tuple[StatusChange, Bringer]]) -> Run:
+def outcomes(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run:
     """What stores by whom revisions were brought to the device, or why not."""
     rows = [
         {
