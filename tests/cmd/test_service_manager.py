@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evenkeel.cmd.service_manager import Heart, ServiceManager
+from evenkeel.cmd.service_manager import EventLoopWatchdog, ServiceManager
 from tests.cmd.small_controller import small_controller
 from tests.cmd.systemd import Systemd
 from tests.waiting import eventually
@@ -72,7 +72,7 @@ async def test_the_watchdog_is_fed_until_another_loop_hangs(systemd: Systemd) ->
 
 
 async def test_a_heart_beats_as_long_as_its_loop_runs() -> None:
-    heart = Heart()
+    heart = EventLoopWatchdog()
     beating = asyncio.create_task(heart.beat(0.001))
     await asyncio.sleep(0)
     assert not heart.stopped(60.0)

@@ -18,7 +18,7 @@ from evenkeel.cmd.network_options import open_network
 from evenkeel.cmd.reloading import Action
 from evenkeel.cmd.runtime import tune_collector
 from evenkeel.cmd.server_tls import API_CERTIFICATE_OPTIONS, api_tls
-from evenkeel.cmd.service_manager import Heart
+from evenkeel.cmd.service_manager import EventLoopWatchdog
 from evenkeel.cmd.serving import Server, server_of
 from evenkeel.cmd.surroundings import Surroundings
 from evenkeel.controller.service import Controller
@@ -35,7 +35,12 @@ class ApiServer:
     ``controller``, :meth:`run` it in another. ``heart``: beats while that one runs."""
 
     def __init__(
-        self, conf: cfg.ConfigOpts, parts: ControllerParts, around: Surroundings, controller: Controller, heart: Heart
+        self,
+        conf: cfg.ConfigOpts,
+        parts: ControllerParts,
+        around: Surroundings,
+        controller: Controller,
+        heart: EventLoopWatchdog,
     ) -> None:
         self._conf = conf
         self._parts = parts

@@ -21,7 +21,7 @@ from evenkeel.cmd.own_certificates import ShownCertificates
 from evenkeel.cmd.reloading import Action, Reloading
 from evenkeel.cmd.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
 from evenkeel.cmd.series_options import traffic_settings
-from evenkeel.cmd.service_manager import Heart, ServiceManager
+from evenkeel.cmd.service_manager import EventLoopWatchdog, ServiceManager
 from evenkeel.cmd.serving import run_serving
 from evenkeel.cmd.surroundings import Surroundings
 from evenkeel.controller.presence import Presence
@@ -86,7 +86,7 @@ async def serve(
     await start_store(parts.store, parts.environments, conf)
     log.info("database ready", schema=parts.store.schema_revision)
     await start_bus(parts.bus)
-    heart = Heart()
+    heart = EventLoopWatchdog()
     async with AsyncExitStack() as ending:
         watching = asyncio.create_task(systemd.watch(hangs=heart.stopped))
         ending.callback(watching.cancel)  # last: stopping takes some seconds

@@ -22,7 +22,7 @@ BEATS_PER_TIMEOUT = 3
 """One of them may be lost or late."""
 
 
-class Heart:
+class EventLoopWatchdog:
     """Tells other threads whether an event loop still runs its tasks."""
 
     def __init__(self) -> None:
