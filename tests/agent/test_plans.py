@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.agent.plans import WAITING_MAX, PlanDesk
+from evenkeel.agent.plans import WAITING_MAX, PlanService
 from evenkeel.core import messages as m
 from evenkeel.core.adoption import FoundNetworks
 from evenkeel.core.device import PartitionBatch
@@ -59,18 +59,18 @@ class Controllers:
 
 
 @pytest.fixture
-def scene() -> tuple[PlanDesk, Device, Controllers]:
+def scene() -> tuple[PlanService, Device, Controllers]:
     device, controllers = Device(), Controllers()
     given: Any = {"controllers": controllers, "device": device, "settings": SETTINGS}
     session: Any = FakeSession()
-    return PlanDesk(session, **given), device, controllers
+    return PlanService(session, **given), device, controllers
 
 
 def question(number: int = 1, load_balancer_id: str = "lb-1") -> m.PlanHint:
     return m.PlanHint(shard_id="shard-1", load_balancer_id=load_balancer_id, inquiry_id=f"q{number}")
 
 
-async def test_the_devices_plans_are_reported_for_the_shard(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+async def test_the_devices_plans_are_reported_for_the_shard(scene: tuple[PlanService, Device, Controllers]) -> None:
     desk, device, controllers = scene
     device.free.set()
     desk.ask(question(), SHARD)
@@ -81,7 +81,7 @@ async def test_the_devices_plans_are_reported_for_the_shard(scene: tuple[PlanDes
     assert not device.batches[0].complete and len(device.batches[0].services) == 1
 
 
-async def test_a_load_balancer_that_is_gone_has_no_plan(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+async def test_a_load_balancer_that_is_gone_has_no_plan(scene: tuple[PlanService, Device, Controllers]) -> None:
     desk, _, controllers = scene
     desk.ask(question(load_balancer_id="lb-9"), SHARD)
     await eventually(lambda: controllers.reports)
@@ -92,7 +92,7 @@ async def test_a_load_balancer_that_is_gone_has_no_plan(scene: tuple[PlanDesk, D
     ("failure", "told"), [(DeviceUnavailable("bigip-1", "no answer"), "no answer"), (KeyError("x"), "unexpected")]
 )
 async def test_what_goes_wrong_is_the_answer(
-    scene: tuple[PlanDesk, Device, Controllers], failure: Exception, told: str
+    scene: tuple[PlanService, Device, Controllers], failure: Exception, told: str
 ) -> None:
     desk, device, controllers = scene
     device.failure = failure
@@ -102,7 +102,7 @@ async def test_what_goes_wrong_is_the_answer(
     assert told in controllers.reports[0].problem  # settled: reports come whole
 
 
-async def test_only_so_many_wait_and_none_outlives_the_session(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+async def test_only_so_many_wait_and_none_outlives_the_session(scene: tuple[PlanService, Device, Controllers]) -> None:
     desk, device, controllers = scene
     for number in range(WAITING_MAX + 3):
         desk.ask(question(number), SHARD)
@@ -115,7 +115,7 @@ async def test_only_so_many_wait_and_none_outlives_the_session(scene: tuple[Plan
     assert [report.inquiry_id for report in controllers.reports] == ["q99"]
 
 
-async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanService, Device, Controllers]) -> None:
     desk, device, controllers = scene
     device.free.set()
     looked: list[str] = []
@@ -127,7 +127,9 @@ async def test_a_partition_is_adopted_after_its_plan_was_made(scene: tuple[PlanD
     assert all(batch.complete and not batch.services for batch in device.batches) and looked == ["again"]
 
 
-async def test_what_no_controller_expected_is_told_longest_first(scene: tuple[PlanDesk, Device, Controllers]) -> None:
+async def test_what_no_controller_expected_is_told_longest_first(
+    scene: tuple[PlanService, Device, Controllers],
+) -> None:
     desk, _, controllers = scene
     desk.tell_unexpected(question(load_balancer_id=""), SHARD, {"lb-a": 2.0, "lb-b": 70.4, "lb-c": 2.0})
     await eventually(lambda: controllers.reports)
@@ -180,15 +182,15 @@ class Adopting(Controllers):
         return m.NetworksAdopted(route_domain=call.route_domain)
 
 
-def adopting() -> tuple[PlanDesk, Attached, Adopting, list[str]]:
+def adopting() -> tuple[PlanService, Attached, Adopting, list[str]]:
     log: list[str] = []
     device, controllers = Attached(log), Adopting(log)
     given: Any = {"controllers": controllers, "device": device, "settings": SETTINGS}
     session: Any = FakeSession()
-    return PlanDesk(session, **given), device, controllers, log
+    return PlanService(session, **given), device, controllers, log
 
 
-async def ask(desk: PlanDesk, controllers: Controllers, *, adopt: bool, turn: asyncio.Lock | None = None) -> str:
+async def ask(desk: PlanService, controllers: Controllers, *, adopt: bool, turn: asyncio.Lock | None = None) -> str:
     """The problem in the answer."""
     before = len(controllers.reports)
     desk.ask(replace(question(load_balancer_id=""), adopt=adopt), SHARD, turn=turn)

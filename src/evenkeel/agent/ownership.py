@@ -13,7 +13,7 @@ from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.incarnations import Incarnations
 from evenkeel.agent.pass_limit import PassLimit
-from evenkeel.agent.plans import PlanDesk
+from evenkeel.agent.plans import PlanService
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
@@ -61,7 +61,7 @@ class Ownership:
         self._pass_limit = PassLimit(settings.passes_at_once, clock)
         self._restarts = Retries(settings.retry, rng)
         self._workers: dict[ShardId, tuple[Worker, asyncio.Task[None]]] = {}
-        self._plans = PlanDesk(session, controllers=controllers, device=device, settings=settings)
+        self._plans = PlanService(session, controllers=controllers, device=device, settings=settings)
         self._begun: dict[ShardId, int] = {}
         """The last epoch at which a worker of this session has served each shard."""
         self._releases: set[asyncio.Task[None]] = set()

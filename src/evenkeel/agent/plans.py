@@ -30,7 +30,7 @@ ADOPTION_SECONDS = 90.0
 """With the pass that is under way, and the ports at the network service."""
 
 
-class PlanDesk:
+class PlanService:
     """Answers questions in the background, :data:`PLANS_AT_ONCE` at a time. More than :data:`WAITING_MAX` are dropped:
     their askers wait for a limited time only.
     """
