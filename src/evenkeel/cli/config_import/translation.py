@@ -36,7 +36,7 @@ _SIGNS = re.compile(r"[{}'\"]")
 _TRUE = ("true", "1", "yes", "on")
 
 
-class OptionFate(NamedTuple):
+class ImportedOption(NamedTuple):
     """What became of an option; never its value."""
 
     file: str
@@ -60,7 +60,7 @@ class Imported(NamedTuple):
     controller: tuple[Line, ...]
     agent: tuple[Line, ...]
     password: str
-    findings: tuple[OptionFate, ...]
+    findings: tuple[ImportedOption, ...]
     problems: tuple[str, ...]
 
 
@@ -200,25 +200,25 @@ class Importer:
 
     # -- what became of each option
 
-    def _of_f5(self) -> Iterator[OptionFate]:
+    def _of_f5(self) -> Iterator[ImportedOption]:
         for name in self._agent:
             known = OPTIONS.get(name)
             fate, remark = (known.fate, known.remark) if known else ("dropped", "no option of F5's agent")
-            yield OptionFate("f5-openstack-agent.ini", name, fate, remark)
+            yield ImportedOption("f5-openstack-agent.ini", name, fate, remark)
 
-    def _of_neutron(self) -> Iterator[OptionFate]:
+    def _of_neutron(self) -> Iterator[ImportedOption]:
         left = 0
         for section, options in self._neutron.items():
             for name in options:
                 if (section, name) in self._used:
-                    yield OptionFate("neutron.conf", f"[{section}] {name}", "kept", "as in the files written")
+                    yield ImportedOption("neutron.conf", f"[{section}] {name}", "kept", "as in the files written")
                 elif name.startswith(("f5_", "unlegacy_")):
                     remark = "the scheduler and the service builder are parts of the controllers"
-                    yield OptionFate("neutron.conf", f"[{section}] {name}", "replaced", remark)
+                    yield ImportedOption("neutron.conf", f"[{section}] {name}", "replaced", remark)
                 else:
                     left += 1
         if left:
-            yield OptionFate(
+            yield ImportedOption(
                 "neutron.conf", f"{left} others", "dropped", "Neutron's own; load balancers do not need them"
             )
 
