@@ -17,7 +17,7 @@ from sqlalchemy import false, select, text, update
 from evenkeel.agent import ownership as agent_ownership
 from evenkeel.agent import shard as agent_shard
 from evenkeel.agent.carried import CarriedDefinitions
-from evenkeel.agent.certificates import Lacking
+from evenkeel.agent.certificates import MissingCertificates
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.device_watch import DeviceWatch
 from evenkeel.agent.inventory import Findings, Inventory
@@ -252,7 +252,7 @@ def _revision_compare_inverted() -> AbstractContextManager[Any]:
 def _applied_before_device() -> AbstractContextManager[Any]:
     real = ShardWorker._reconcile
 
-    async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> Lacking:
+    async def reconcile(self: ShardWorker, complete: bool, taken: tuple[str, ...]) -> MissingCertificates:
         services = await self._fetch_fenced(None if complete else taken)
         await self._client.report(
             tuple(m.Applied(load_balancer_id=each.load_balancer_id, revision=each.revision) for each in services)

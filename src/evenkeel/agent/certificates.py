@@ -29,7 +29,7 @@ over again and again, and others of the tenant are not to wait for nothing."""
 RETRY_SECONDS_MAX = 5.0
 
 
-class Lacking(NamedTuple):
+class MissingCertificates(NamedTuple):
     """Load balancers that one pass left unchanged for lack of certificates."""
 
     services: tuple[ServiceDefinition, ...]
@@ -53,14 +53,14 @@ class Supply(NamedTuple):
     reason: str
 
 
-def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> Lacking:
+def lacking(services: Iterable[ServiceDefinition], outcome: PartitionOutcome) -> MissingCertificates:
     """The services that devices refused because they lack certificates."""
     sha256s = frozenset(outcome.lacking)
     if not sha256s:
-        return Lacking((), sha256s)
+        return MissingCertificates((), sha256s)
     failed = {one.load_balancer_id for one in outcome.outcomes if one.error}
     left = (service for service in services if service.load_balancer_id in failed)
-    return Lacking(tuple(service for service in left if sha256s & _named(service)), sha256s)
+    return MissingCertificates(tuple(service for service in left if sha256s & _named(service)), sha256s)
 
 
 def without(outcomes: Sequence[m.Applied], services: Iterable[ServiceDefinition]) -> tuple[m.Applied, ...]:
@@ -77,7 +77,7 @@ class CertificateFetch:
         self._session = session
         self._clock = clock
 
-    async def fetch(self, left: Lacking) -> Supply:
+    async def fetch(self, left: MissingCertificates) -> Supply:
         """Contents for as many of the services as one pass takes. Raises :class:`SessionLost`."""
         services, later = _portion(left)
         answers = _Answers(services, left.sha256s)
@@ -186,7 +186,7 @@ def _named(service: ServiceDefinition) -> set[str]:
     return {one.sha256 for one in service.certificates}
 
 
-def _portion(left: Lacking) -> tuple[tuple[ServiceDefinition, ...], tuple[ServiceDefinition, ...]]:
+def _portion(left: MissingCertificates) -> tuple[tuple[ServiceDefinition, ...], tuple[ServiceDefinition, ...]]:
     """The first services within the limit of contents, at least one; and the rest."""
     seen: set[str] = set()
     for count, service in enumerate(left.services):

@@ -16,7 +16,7 @@ import structlog
 from msgspec.structs import replace
 
 from evenkeel.agent.carried import CarriedDefinitions
-from evenkeel.agent.certificates import CertificateFetch, Lacking, lacking, without
+from evenkeel.agent.certificates import CertificateFetch, MissingCertificates, lacking, without
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.orphans import after_removal, refused, verdict_on, with_orphans_named
 from evenkeel.agent.pass_limit import PassLimit
@@ -336,14 +336,14 @@ class ShardWorker:
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
 
-    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...], work: DeferredSpan) -> Lacking:
+    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...], work: DeferredSpan) -> MissingCertificates:
         """Returns what was left because devices lack something that it refers to."""
         services = await self._prepare(complete, taken)
         if self._stopping:
-            return Lacking((), frozenset())
+            return MissingCertificates((), frozenset())
         work.concerns({s.change_id: s.load_balancer_id for s in services if s.load_balancer_id in self._unconfirmed})
         if not services and (not complete or not self._guarded):
-            return Lacking((), frozenset())
+            return MissingCertificates((), frozenset())
         with self._writing():
             return await self._write(services, complete=complete)
 
@@ -355,7 +355,7 @@ class ShardWorker:
         finally:
             self.writes = False
 
-    async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> Lacking:
+    async def _write(self, services: tuple[ServiceDefinition, ...], *, complete: bool) -> MissingCertificates:
         outcome = await self._apply(services, complete=complete)
         self._note_served(services, complete=complete)  # also if the answer to the report is lost
         if outcome.orphans:
@@ -408,7 +408,7 @@ class ShardWorker:
             self._retries.succeeded(COMPLETE)
         return True
 
-    async def _supply(self, left: Lacking) -> None:
+    async def _supply(self, left: MissingCertificates) -> None:
         """Give devices what they lack. Nobody else's pass waits for the key manager meanwhile."""
         self._forget_applied(left.services)
         supply = await self._certificates.fetch(left)
