@@ -37,7 +37,7 @@ class MissingCertificates(NamedTuple):
     """The missing contents."""
 
 
-class Supply(NamedTuple):
+class CertificateDelivery(NamedTuple):
     """The result of the requests. Every service is in one of the first four."""
 
     ready: tuple[ServiceDefinition, ...]
@@ -77,7 +77,7 @@ class CertificateFetch:
         self._session = session
         self._clock = clock
 
-    async def fetch(self, left: MissingCertificates) -> Supply:
+    async def fetch(self, left: MissingCertificates) -> CertificateDelivery:
         """Contents for as many of the services as one pass takes. Raises :class:`SessionLost`."""
         services, later = _portion(left)
         answers = _Answers(services, left.sha256s)
@@ -90,7 +90,7 @@ class CertificateFetch:
                 unanswered.append(service)
             else:
                 ready.append(service)
-        return Supply(tuple(ready), tuple(refused), tuple(unanswered), later, answers.contents, reason)
+        return CertificateDelivery(tuple(ready), tuple(refused), tuple(unanswered), later, answers.contents, reason)
 
     async def _ask(self, answers: "_Answers") -> str:
         """Send requests until all are answered; returns the reason if not, else an empty text."""
