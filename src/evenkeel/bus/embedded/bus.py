@@ -14,7 +14,7 @@ from evenkeel.bus.embedded.presence import EmbeddedAnnouncement, address, sweep
 from evenkeel.bus.embedded.queries import LEASE_SECONDS, QueueClaim
 from evenkeel.bus.embedded.schema import now
 from evenkeel.bus.embedded.thread import FileThread
-from evenkeel.bus.embedded.wakeups import WakeUps, is_dead, remove, socket_directory
+from evenkeel.bus.embedded.wakeups import WakeupSocket, is_dead, remove, socket_directory
 from evenkeel.bus.presence import PresenceHistory
 from evenkeel.core.errors import BusUnavailable, MessageRejected
 from evenkeel.core.messages import AnyReply, Call, Hint
@@ -39,7 +39,7 @@ class EmbeddedBus:
         self._peer = uuid.uuid4().hex
         self._file = FileThread(path)
         self._woken = asyncio.Event()
-        self._wake_ups = WakeUps(self.look)
+        self._wake_ups = WakeupSocket(self.look)
         self._directory = ""
         self._announcements: list[EmbeddedAnnouncement] = []
         self._sightings = PresenceHistory()

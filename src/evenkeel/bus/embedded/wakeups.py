@@ -29,7 +29,7 @@ def socket_directory(path: str, remembered: str) -> str:
     return tempfile.mkdtemp(prefix="evenkeel-bus-")
 
 
-class WakeUps:
+class WakeupSocket:
     """The socket of this process. ``on_wake_up`` is called in the event loop."""
 
     def __init__(self, on_wake_up: Callable[[], None]) -> None:
