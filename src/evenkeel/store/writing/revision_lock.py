@@ -82,7 +82,7 @@ class Mutable(Enum):
     LEAVING = "leaving"  # its delete or failover
 
 
-class Strictness(NamedTuple):
+class AcceptedStatuses(NamedTuple):
     """Which statuses of the load balancer a write is accepted in, and what it is told in others."""
 
     mutable: Mutable
@@ -112,7 +112,7 @@ def try_lock(
     *,
     deadline_seconds: float,
     values: dict[str, Any] | None = None,
-    strict: Strictness | None = None,
+    strict: AcceptedStatuses | None = None,
 ) -> Locked | None:
     """Lock the load balancer of the target; None if one of them does not exist or is marked deleted. One statement,
     and one that notes who asked for the new revision.
@@ -140,7 +140,7 @@ def try_lock(
 
 @lru_cache(maxsize=SHAPES)
 def _raise_revision(
-    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: Strictness | None
+    kind: Kind, scoped: bool, parented: bool, names: tuple[str, ...], strict: AcceptedStatuses | None
 ) -> UpdateReturning:
     given = {name: bindparam(f"new_{name}", type_=_root.c[name].type) for name in names}
     is_root = _is_root_of(kind, parented)
@@ -193,7 +193,7 @@ def _parameters(target: Target) -> dict[str, Any]:
     return parameters
 
 
-def _check_status(connection: Connection, target: Target, strict: Strictness) -> None:
+def _check_status(connection: Connection, target: Target, strict: AcceptedStatuses) -> None:
     """Raise :class:`Conflict` because of the status, unless the lock failed as the target is marked deleted. Raises
     :class:`NotFound`."""
     row = read_any(connection, target)

@@ -9,11 +9,11 @@ from evenkeel.core.model import Child
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.writing import quota_check, revision_lock
 from evenkeel.store.writing.quota_check import Holder, made
-from evenkeel.store.writing.revision_lock import Locked, Mutable, Strictness, Target, refuse
+from evenkeel.store.writing.revision_lock import AcceptedStatuses, Locked, Mutable, Target, refuse
 
 
 class TenantWrites:
-    """The revision lock and quota checks, by the store's options. ``in_error``: see :class:`Strictness`."""
+    """The revision lock and quota checks, by the store's options. ``in_error``: see :class:`AcceptedStatuses`."""
 
     def __init__(self, options: StoreOptions, *, in_error: bool = False) -> None:
         self.options = options
@@ -40,7 +40,7 @@ class TenantWrites:
         values: dict[str, Any] | None = None,
     ) -> Locked | None:
         """As :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept."""
-        strict = Strictness(mutable, self._in_error) if self.options.strict_immutability else None
+        strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
         return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
 
