@@ -34,7 +34,7 @@ from evenkeel.core.values import Wire
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import json_text
-from evenkeel.store.ownership.sql import Raced, live
+from evenkeel.store.ownership.sql import ConcurrentUpdate, live
 from evenkeel.store.records import schema
 
 REPORT_SLACK_SECONDS = 5.0
@@ -117,7 +117,7 @@ def _is(environment: Any, number: Any) -> tuple[ColumnElement[bool], ColumnEleme
 def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any) -> None:
     """Reserve capacity of the group for a load balancer in ``shard``, until a measurement includes it.
 
-    One statement without a policy, at most four with one. Raises :class:`Raced` if the group is full.
+    One statement without a policy, at most four with one. Raises :class:`ConcurrentUpdate` if the group is full.
     """
     text = connection.scalar(
         select(_group.c.capacity)
@@ -128,7 +128,7 @@ def reserve(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any
         return
     known = group_capacity(text)
     if known.score >= FULL_SCORE:
-        raise Raced
+        raise ConcurrentUpdate
     counted = capacity.COUNTABLE & known.figures.keys()
     wanted = _needs(connection, load_balancer_id, shard.id) if counted else {}
     amounts = {name: amount for name, amount in wanted.items() if name in counted}

@@ -17,7 +17,7 @@ from evenkeel.core.messages import FormerShard
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.sessions import session_lost
-from evenkeel.store.ownership.sql import Raced, shard_title, tell_agents
+from evenkeel.store.ownership.sql import ConcurrentUpdate, shard_title, tell_agents
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -39,7 +39,7 @@ def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
     """Create the missing ones, with higher epochs than they had. False: the history is not new, so nothing was checked.
-    Raises :class:`SessionLost`; :class:`Raced` if concurrent calls of the same agent created too many.
+    Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too many.
     """
     agent = connection.execute(
         select(_agent.c.environment, _agent.c.group_number, _agent.c.host).where(
@@ -60,7 +60,7 @@ def restore_shards(
         return True
     tell_agents(connection, [agent_id])  # from here on, its other calls wait for this one
     if _came_since(connection, agent_id) > RESTORED_TOTAL_MAX:
-        raise Raced
+        raise ConcurrentUpdate
     _record(connection, agent_id, agent, made)
     return True
 

@@ -13,7 +13,7 @@ from evenkeel.store.engine.returning import returning
 from evenkeel.store.engine.statements import json_text
 from evenkeel.store.networks.facts import make_due
 from evenkeel.store.ownership.capacity import note_figures
-from evenkeel.store.ownership.sql import FREED, Raced
+from evenkeel.store.ownership.sql import FREED, ConcurrentUpdate
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -71,7 +71,7 @@ def record_state(connection: Connection, call: ReportState) -> None:
 
 
 def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId) -> None:
-    """End it and free its shards. Raises :class:`Raced` if it was replaced meanwhile."""
+    """End it and free its shards. Raises :class:`ConcurrentUpdate` if it was replaced meanwhile."""
     agent = connection.execute(
         select(_agent.c.host, _agent.c.environment).where(_agent.c.id == agent_id, _agent.c.session_id == session_id)
     ).first()
@@ -84,7 +84,7 @@ def end_session(connection: Connection, agent_id: AgentId, session_id: SessionId
         .values(session_id=None, silent_since=None, assignments_revision=_agent.c.assignments_revision + 1)
     )
     if ended.rowcount == 0:
-        raise Raced
+        raise ConcurrentUpdate
     record_event(
         connection,
         kind="agent_stopped",

@@ -37,7 +37,7 @@ EPOCHS_USED_UP = "epochs_used_up"
 """Kind of an event."""
 
 
-class Raced(Exception):
+class ConcurrentUpdate(Exception):
     """Another transaction was first; raised inside an operation to roll back what it has done so far."""
 
 

@@ -38,7 +38,7 @@ from evenkeel.store.ownership.lost_shards import restore_shards
 from evenkeel.store.ownership.networks import due_networks
 from evenkeel.store.ownership.register import register
 from evenkeel.store.ownership.renewing import Opened, renew
-from evenkeel.store.ownership.sql import Raced
+from evenkeel.store.ownership.sql import ConcurrentUpdate
 
 NOTHING: Mapping[LoadBalancerId, str] = MappingProxyType({})
 NOT_ALLOCATED = "its networks changed while addresses on the devices were allocated"
@@ -108,7 +108,7 @@ class SqlOwnership:
         await self._db.write(lambda connection: sessions.record_state(connection, call))
 
     async def end_session(self, agent_id: AgentId, session_id: SessionId) -> None:
-        with suppress(Raced):  # the session was replaced meanwhile: it has ended
+        with suppress(ConcurrentUpdate):  # the session was replaced meanwhile: it has ended
             await self._db.write(lambda connection: sessions.end_session(connection, agent_id, session_id))
 
     async def assignments(
@@ -132,7 +132,7 @@ class SqlOwnership:
         """False: the agent is to name them again."""
         try:
             return await self._db.write(lambda connection: restore_shards(connection, agent_id, session_id, served))
-        except Raced:  # too many at once
+        except ConcurrentUpdate:  # too many at once
             return False
 
     async def services(

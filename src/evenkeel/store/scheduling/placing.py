@@ -23,7 +23,7 @@ from evenkeel.store.engine.in_list import in_bound_list, in_list
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.capacity import reserve
 from evenkeel.store.ownership.sql import (
-    Raced,
+    ConcurrentUpdate,
     acting_ids,
     acts,
     eligible,
@@ -56,13 +56,13 @@ def place(
     deadline_seconds: float,
 ) -> ShardOwner | None:
     """Assign the load balancer to the tenant's shard; returns the acting agent, None if there is none. Raises
-    :class:`Raced`."""
+    :class:`ConcurrentUpdate`."""
     shard, made = _shard_for(connection, environment, project_id, group_number, home_agent_id)
     _bind(connection, load_balancer_id, shard, deadline_seconds)
     if made:
         host: str | None = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
         if host is None:  # deleted meanwhile
-            raise Raced
+            raise ConcurrentUpdate
         tell_agents(connection, [home_agent_id])
     else:
         host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
@@ -109,8 +109,9 @@ def join(
 def _shard_for(
     connection: Connection, environment: str, project_id: ProjectId, group_number: int, home_agent_id: AgentId | None
 ) -> tuple[Any, bool]:
-    """The tenant's shard on the group, and whether it was created now. Raises :class:`Raced` if the home agent was
-    deleted.
+    """The tenant's shard on the group, and whether it was created now.
+
+    Raises :class:`ConcurrentUpdate` if the home agent was deleted.
     """
     place = {"b_environment": environment, "b_project": project_id, "b_group": group_number}
     found = connection.execute(_TENANTS_SHARD, place).first()
@@ -120,7 +121,7 @@ def _shard_for(
         _agent.c.id == home_agent_id, _agent.c.environment == environment, _agent.c.group_number == group_number
     )
     if connection.execute(at_home).first() is None:
-        raise Raced
+        raise ConcurrentUpdate
     row = {
         "id": str(uuid.uuid4()),
         "environment": environment,
@@ -143,7 +144,7 @@ _TENANTS_SHARD = select(_shard).where(
 
 
 def _bind(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, deadline_seconds: float) -> None:
-    """Raises :class:`Raced` if the load balancer was placed or removed meanwhile."""
+    """Raises :class:`ConcurrentUpdate` if the load balancer was placed or removed meanwhile."""
     place = {
         "b_id": load_balancer_id,
         "b_shard": shard.id,
@@ -154,7 +155,7 @@ def _bind(connection: Connection, load_balancer_id: LoadBalancerId, shard: Any, 
     }
     bound = connection.execute(_BIND, place)
     if bound.rowcount == 0:
-        raise Raced
+        raise ConcurrentUpdate
 
 
 _IS_WAITING = (

@@ -18,7 +18,7 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.engine.statements import batches, json_text
 from evenkeel.store.ownership.agent_views import read_agents
 from evenkeel.store.ownership.device_titles import read_device_titles, read_titles_of
-from evenkeel.store.ownership.sql import Raced, live, owner_of
+from evenkeel.store.ownership.sql import ConcurrentUpdate, live, owner_of
 from evenkeel.store.records import schema
 from evenkeel.store.reports.operating import changed_at, set_operating
 from evenkeel.store.scheduling.rules import reach_of
@@ -31,7 +31,7 @@ OFFLINE = OperatingStatus.OFFLINE
 
 def note_reach(connection: Connection, environment: str, number: int) -> ShardOwner | None:
     """Record a change of a group's reachability; returns the agent that must observe its devices again. Raises
-    :class:`Raced`.
+    :class:`ConcurrentUpdate`.
     """
     here = (_group.c.environment == environment, _group.c.number == number)
     row = connection.execute(select(_group.c.reach, _group.c.away_devices).where(*here)).first()
@@ -57,7 +57,7 @@ def note_reach(connection: Connection, environment: str, number: int) -> ShardOw
         )
     )
     if changed.rowcount == 0:
-        raise Raced
+        raise ConcurrentUpdate
     titles = read_device_titles(connection, environment, number)
     record_events(connection, list(_events(environment, place, known, found, titles)))
     return _observer(connection, environment, number) if found.kind is ReachKind.REACHED else None

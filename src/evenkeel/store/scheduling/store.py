@@ -24,7 +24,7 @@ from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
 from evenkeel.store.ownership.room import read_room
-from evenkeel.store.ownership.sql import Raced
+from evenkeel.store.ownership.sql import ConcurrentUpdate
 from evenkeel.store.scheduling import (
     controllers,
     due_shards,
@@ -102,7 +102,8 @@ class SqlScheduling:
                     connection, load_balancer_id, environment, project_id, group_number, home_agent_id, deadline_seconds
                 )
             )
-        except (Raced, IntegrityError):  # another transaction was faster, the agent was deleted, or the group is full
+        # Another transaction was faster, the agent was deleted, or the group is full.
+        except (ConcurrentUpdate, IntegrityError):
             return None
 
     async def room(
@@ -177,7 +178,7 @@ class SqlScheduling:
     async def note_reach(self, environment: str, group_number: int) -> ShardOwner | None:
         try:
             return await self._db.write(lambda connection: reach.note_reach(connection, environment, group_number))
-        except Raced:
+        except ConcurrentUpdate:
             return None  # another controller recorded it first
 
     async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
