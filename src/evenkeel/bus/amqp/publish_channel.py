@@ -89,7 +89,7 @@ class PublishChannel:
             self._retired.append(spare)
 
 
-class LightChannel:
+class TransientChannel:
     """Publishes without confirms; opened at first use, and again after the broker has closed it. ``replies``: as in
     :class:`PublishChannel`.
 

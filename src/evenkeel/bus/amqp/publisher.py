@@ -12,7 +12,7 @@ from aiormq.exceptions import ChannelAccessRefused, ChannelLockedResource, Chann
 
 from evenkeel.bus.amqp.connection import translated
 from evenkeel.bus.amqp.presence import Probes
-from evenkeel.bus.amqp.publish_channel import LightChannel, PublishChannel, PublishRefused
+from evenkeel.bus.amqp.publish_channel import PublishChannel, PublishRefused, TransientChannel
 from evenkeel.bus.amqp.topology import calls_exchange, declare_queue
 from evenkeel.core.errors import BusUnavailable
 
@@ -46,7 +46,7 @@ class Publisher:
         sends: PublishChannel,
         calls: PublishChannel,
         probes: Probes,
-        light: LightChannel,
+        light: TransientChannel,
         user: str | None,
     ) -> None:
         self._connection = connection
@@ -71,7 +71,7 @@ class Publisher:
 
         sends = await PublishChannel.open(connection)
         calls = await PublishChannel.open(connection, replies=(REPLY_TO, received))
-        light = LightChannel(connection, (REPLY_TO, received))
+        light = TransientChannel(connection, (REPLY_TO, received))
         return cls(connection, sends, calls, await Probes.open(connection), light, user)
 
     async def send(self, queue: str, raw: bytes, message_id: str) -> None:
