@@ -10,7 +10,7 @@ from evenkeel.agent.controller_client import LANE_REST_KEEPALIVES, ControllerCli
 from evenkeel.core import messages as m
 from evenkeel.core.errors import BusUnavailable, CallTimeout, SessionLost
 
-SHARED, OWN, LIGHT = m.callback_queue("e"), m.keepalive_queue("e"), m.light_keepalive_queue("e")
+SHARED, OWN, LIGHT = m.callback_queue("e"), m.keepalive_queue("e"), m.transient_keepalive_queue("e")
 STATUS = m.ReportStatus(agent_id="a", session_id="s", shard_id="x", epoch=1)
 KEEPALIVE = m.Keepalive(agent_id="a", session_id="s")
 REGISTER = m.Register(

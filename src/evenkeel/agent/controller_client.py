@@ -50,7 +50,7 @@ class KeepaliveLane:
 
     def _lightest(self, state: m.SessionState) -> str | None:
         if state.takes_light_keepalives:
-            return m.light_keepalive_queue(self._environment)
+            return m.transient_keepalive_queue(self._environment)
         return m.keepalive_queue(self._environment) if state.takes_keepalives else None
 
     def answered(self) -> None:

@@ -14,7 +14,13 @@ from collections.abc import Sequence
 from evenkeel.bus.amqp.topology import DEAD_EXCHANGE, DEAD_QUEUE, calls_exchange
 from evenkeel.bus.amqp.wills import SUFFIX
 from evenkeel.core.ids import SessionId
-from evenkeel.core.messages import agent_queue, callback_queue, keepalive_queue, light_keepalive_queue, presence_name
+from evenkeel.core.messages import (
+    agent_queue,
+    callback_queue,
+    keepalive_queue,
+    presence_name,
+    transient_keepalive_queue,
+)
 from evenkeel.core.names import ENVIRONMENT_NAME_RULE, derived_agent_id, is_environment_name
 
 CONNECTIONS_MAX = 16
@@ -105,7 +111,9 @@ def permissions(environment: str, group_number: int, host: str) -> tuple[str, st
     presence = f"{re.escape(presence_name(SessionId('')))}[0-9a-f-]+"
     will = f"{presence}{re.escape(SUFFIX)}"
     own = (re.escape(agent_queue(environment, group_number, host)), presence, will)
-    calls = (calls_exchange(queue(environment)) for queue in (callback_queue, keepalive_queue, light_keepalive_queue))
+    calls = (
+        calls_exchange(queue(environment)) for queue in (callback_queue, keepalive_queue, transient_keepalive_queue)
+    )
     written = (*map(re.escape, calls), re.escape(DEAD_EXCHANGE), will)
     return _one_of(own), _one_of(written), _one_of(own)
 

@@ -33,7 +33,7 @@ from evenkeel.controller.vip_port_search import VipPortSearch
 from evenkeel.controller.vip_port_updates import VipPortUpdates
 from evenkeel.core.backoff import spread
 from evenkeel.core.errors import EvenKeelError, Unavailable
-from evenkeel.core.messages import callback_queue, keepalive_queue, light_keepalive_queue
+from evenkeel.core.messages import callback_queue, keepalive_queue, transient_keepalive_queue
 from evenkeel.core.overview import CONTROLLER_SEEN_SECONDS
 from evenkeel.core.ports import Bus, Clock, KeyManager, Network, Store, Subscription
 from evenkeel.metrics.controller import LOOP_FAILURES, LOOP_SUCCESS
@@ -173,7 +173,7 @@ class Controller:
     async def _consume_environments(self) -> None:
         for environment in await self._operators.environments():
             # the keepalive queues first: agents may use them as soon as they know of them
-            for queue in (light_keepalive_queue, keepalive_queue):
+            for queue in (transient_keepalive_queue, keepalive_queue):
                 await self._consume(queue(environment.name), self._settings.keepalive_concurrency)
             await self._consume(callback_queue(environment.name), self._settings.callback_concurrency)
 

@@ -540,7 +540,7 @@ class SessionState(Reply, tag="session_state"):
     takes_keepalives: bool = False
     """Keepalives may be sent to :func:`keepalive_queue`."""
     takes_light_keepalives: bool = False
-    """Keepalives may be sent to :func:`light_keepalive_queue`."""
+    """Keepalives may be sent to :func:`transient_keepalive_queue`."""
     repeats_hints: bool = False
     """Controllers send hints again while work is not confirmed, and take :attr:`Keepalive.as_reported`: agents need
     neither ask for assignments nor report their state at each ``report_interval`` without a reason.
@@ -687,7 +687,7 @@ def keepalive_queue(environment: str) -> str:
     return f"{_KEEPALIVE}{environment}"
 
 
-def light_keepalive_queue(environment: str) -> str:
+def transient_keepalive_queue(environment: str) -> str:
     """As :func:`keepalive_queue`, for keepalives that may get lost: nothing is stored, confirmed or acknowledged."""
     return f"{_LIGHT_KEEPALIVE}{environment}"
 
@@ -697,7 +697,7 @@ def is_callback_queue(queue: str) -> bool:
     return queue.startswith((_CALLBACK, _KEEPALIVE, _LIGHT_KEEPALIVE))
 
 
-def is_light(queue: str) -> bool:
+def is_transient(queue: str) -> bool:
     """Whether messages of the queue may get lost, because their senders repeat them."""
     return queue.startswith(_LIGHT_KEEPALIVE)
 

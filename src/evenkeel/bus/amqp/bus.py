@@ -24,7 +24,7 @@ from evenkeel.bus.amqp.wills import WillQueue
 from evenkeel.bus.codec import MAX_MESSAGE_BYTES, decode_reply, encode
 from evenkeel.bus.deliveries import PendingCalls
 from evenkeel.core.errors import BusUnavailable, MessageRejected
-from evenkeel.core.messages import AnyReply, Call, Hint, is_light
+from evenkeel.core.messages import AnyReply, Call, Hint, is_transient
 from evenkeel.core.ports import Handler, Will
 
 START_SECONDS = 10.0
@@ -136,9 +136,9 @@ class AmqpBus:
         publisher = await self._publisher(deadline)
         waiting = self._calls.reply_to(call_id, queue=queue, timeout_seconds=timeout_seconds, give_up_at=deadline)
         async with waiting as future:
-            if is_light(queue):
+            if is_transient(queue):
                 self._watch.check()
-                await publisher.call_light(queue, raw, call_id, deadline=deadline)
+                await publisher.call_transient(queue, raw, call_id, deadline=deadline)
             else:
                 await self._publish_call(publisher, queue, raw, call_id, deadline)
             reply: AnyReply = await future

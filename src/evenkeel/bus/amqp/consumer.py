@@ -18,7 +18,7 @@ from evenkeel.bus.amqp.publisher import REPLY_TO
 from evenkeel.bus.amqp.topology import declare_calls, declare_own_queue, declare_queue
 from evenkeel.bus.deliveries import DeliveryOutcome, Workers, work
 from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import AnyMessage, AnyReply, Refused, is_callback_queue, is_light
+from evenkeel.core.messages import AnyMessage, AnyReply, Refused, is_callback_queue, is_transient
 from evenkeel.core.ports import Handler
 
 FIRST_CONNECT_SECONDS = 10.0
@@ -55,7 +55,7 @@ class AmqpSubscription:
         main_is_up: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._queue = queue
-        self._is_light = is_light(queue)
+        self._is_transient = is_transient(queue)
         self._handler = handler
         self._concurrency = concurrency
         self._max_reply_bytes = max_reply_bytes
@@ -106,8 +106,8 @@ class AmqpSubscription:
         channel.close_callbacks.add(lambda *_: self._restart(channel))
         underlay = await channel.get_underlay_channel()
         underlay.on_consumer_cancel_callbacks.add(lambda _: self._restart(channel))
-        if self._is_light:  # by the lower layer of the client library, whose messages cost less
-            begun = await underlay.basic_consume(queue.name, self._received_light, no_ack=True)
+        if self._is_transient:  # by the lower layer of the client library, whose messages cost less
+            begun = await underlay.basic_consume(queue.name, self._received_transient, no_ack=True)
             return _Consumer(channel, queue, str(begun.consumer_tag))
         return _Consumer(channel, queue, await queue.consume(self._received))
 
@@ -123,12 +123,12 @@ class AmqpSubscription:
         if consumer is not None and consumer.channel is channel and not self._closing.is_set():
             self._link.drop(consumer)
 
-    async def _received_light(self, message: DeliveredMessage) -> None:
+    async def _received_transient(self, message: DeliveredMessage) -> None:
         # without a free worker it is lost: no limit of the channel holds it back, and its sender repeats it
         if self._workers.free > 0 and not self._closing.is_set():
-            self._workers.start(self._work_light(message))
+            self._workers.start(self._work_transient(message))
 
-    async def _work_light(self, message: DeliveredMessage) -> None:
+    async def _work_transient(self, message: DeliveredMessage) -> None:
         """As :meth:`_work`, without any acknowledgement or redelivery."""
         properties = message.header.properties
         outcome = await work(

@@ -95,7 +95,7 @@ class Publisher:
         exchange = "" if self._user is None else calls_exchange(queue)
         await self._publish(self._calls, queue, message, exchange)
 
-    async def call_light(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
+    async def call_transient(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
         """As :meth:`call`, for a message that may get lost: nothing is declared, confirmed or stored."""
         seconds = max(deadline - asyncio.get_running_loop().time(), 0.001)
         properties = spec.Basic.Properties(

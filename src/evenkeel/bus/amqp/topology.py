@@ -9,7 +9,7 @@ from typing import Any
 from aio_pika.abc import AbstractChannel, AbstractQueue
 
 from evenkeel.bus.deliveries import MAX_DELIVERIES
-from evenkeel.core.messages import is_light
+from evenkeel.core.messages import is_transient
 
 DEAD_QUEUE = "evenkeel-dead"
 """The dead-letter queue; the newest ``MAX_DEAD`` messages are kept for the operator."""
@@ -51,7 +51,7 @@ async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
 
 async def declare_own_queue(channel: AbstractChannel, name: str) -> AbstractQueue:
     """Declare only the queue, which an agent with its own user may do."""
-    return await channel.declare_queue(name, durable=True, arguments=_LIGHT if is_light(name) else _QUEUE)
+    return await channel.declare_queue(name, durable=True, arguments=_LIGHT if is_transient(name) else _QUEUE)
 
 
 def calls_exchange(queue: str) -> str:
