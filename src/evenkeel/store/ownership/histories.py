@@ -135,7 +135,7 @@ def begin_history(
     return read_history(connection).id
 
 
-class SeenCheck(NamedTuple):
+class ConfirmedStateCheck(NamedTuple):
     """The result of comparing the database with what was confirmed to an agent."""
 
     lost: str = ""
@@ -153,7 +153,7 @@ class Asked(NamedTuple):
     keepalives: int
 
 
-def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[SeenCheck]:
+def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[ConfirmedStateCheck]:
     """Compare the database with what was confirmed, in the order of ``asked``. One statement if changes were recently
     confirmed to agents; one more if the load balancer of one is gone, and one if a shard recently left the assignments
     of one.
@@ -191,25 +191,27 @@ def _shards(connection: Connection, ids: Sequence[ShardId]) -> dict[str, Any]:
     return {row.id: row for row in rows}
 
 
-def _checked(asked: Asked, roots: Mapping[str, Any], shards: Mapping[str, Any]) -> SeenCheck:
+def _checked(asked: Asked, roots: Mapping[str, Any], shards: Mapping[str, Any]) -> ConfirmedStateCheck:
     seen = asked.seen
     if seen is None or not _comparable(asked):
-        return SeenCheck()
+        return ConfirmedStateCheck()
     if asked.keepalives < seen.keepalives:
-        return SeenCheck(
+        return ConfirmedStateCheck(
             f"keepalive {seen.keepalives} was confirmed to it, and the database knows of {asked.keepalives}"
         )
     if seen.left is not None and seen.left not in shards:
-        return SeenCheck(f"it was told to serve shard {seen.left}, and the database does not know it")
+        return ConfirmedStateCheck(f"it was told to serve shard {seen.left}, and the database does not know it")
     if seen.confirmed is None:
-        return SeenCheck()
+        return ConfirmedStateCheck()
     outcome = seen.confirmed
     row = roots.get(outcome.load_balancer_id)
     if row is None:
-        return SeenCheck(unknown_in=seen.confirmed_in if _owns(asked.agent_id, seen.confirmed_in, shards) else None)
+        return ConfirmedStateCheck(
+            unknown_in=seen.confirmed_in if _owns(asked.agent_id, seen.confirmed_in, shards) else None
+        )
     if not contradicts(outcome, revision=row.revision, change_id=row.change_id):
-        return SeenCheck()
-    return SeenCheck(contradiction(outcome.load_balancer_id, outcome.revision, row.revision))
+        return ConfirmedStateCheck()
+    return ConfirmedStateCheck(contradiction(outcome.load_balancer_id, outcome.revision, row.revision))
 
 
 def _owns(agent_id: AgentId, shard: ShardEpoch | None, shards: Mapping[str, Any]) -> bool:
