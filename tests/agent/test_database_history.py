@@ -8,7 +8,7 @@ from evenkeel.agent.database_history import (
     SERVED_LATELY_SECONDS,
     DatabaseHistory,
 )
-from evenkeel.core.messages import Applied, FormerShard, Seen, ShardEpoch
+from evenkeel.core.messages import Applied, ConfirmedState, FormerShard, ShardEpoch
 
 OUTCOME = Applied(load_balancer_id="lb", revision=3, change_id="c")
 
@@ -39,7 +39,7 @@ def test_the_highest_number_counts_in_whatever_order_answers_come() -> None:
     memory, clock = remembering()
     memory.hear("h1", asked_at=clock.now, keepalives=9)
     memory.hear("h1", asked_at=clock.now - 1, keepalives=7)
-    assert memory.seen() == Seen(history="h1", keepalives=9)
+    assert memory.seen() == ConfirmedState(history="h1", keepalives=9)
 
 
 def test_a_new_history_takes_the_place_of_all_that_was_confirmed_before() -> None:
@@ -47,7 +47,7 @@ def test_a_new_history_takes_the_place_of_all_that_was_confirmed_before() -> Non
     memory.confirm("h1", (OUTCOME,))
     clock.now += 1
     assert memory.hear("h2", asked_at=clock.now, keepalives=4)
-    assert memory.seen() == Seen(history="h2", keepalives=4)
+    assert memory.seen() == ConfirmedState(history="h2", keepalives=4)
     assert not memory.hear("h1", asked_at=clock.now - 1, keepalives=10), "asked before, and answered late"
     assert memory.history == "h2"
 
@@ -62,18 +62,18 @@ def test_a_confirmed_change_is_named_for_a_while_in_the_history_that_it_is_of() 
     memory, clock = remembering()
     memory.confirm("h0", (OUTCOME,))
     memory.confirm("h1", (Applied(load_balancer_id="lb", revision=2),))  # of a controller of the version before
-    assert memory.seen() == Seen(history="h1", keepalives=5)
+    assert memory.seen() == ConfirmedState(history="h1", keepalives=5)
     memory.confirm("h1", (OUTCOME,))
-    assert memory.seen() == Seen(history="h1", keepalives=5, confirmed=OUTCOME)
+    assert memory.seen() == ConfirmedState(history="h1", keepalives=5, confirmed=OUTCOME)
     clock.now += CONFIRMED_FOR_SECONDS
-    assert memory.seen() == Seen(history="h1", keepalives=5)
+    assert memory.seen() == ConfirmedState(history="h1", keepalives=5)
 
 
 def test_where_a_confirmed_change_is_served_is_told_until_its_load_balancer_is_to_be_gone() -> None:
     memory, _ = remembering()
     shard = ShardEpoch(shard_id="s", epoch=4)
     memory.confirm("h1", (OUTCOME,), shard)
-    served = Seen(history="h1", keepalives=5, confirmed=OUTCOME, confirmed_in=shard)
+    served = ConfirmedState(history="h1", keepalives=5, confirmed=OUTCOME, confirmed_in=shard)
     assert memory.seen() == served
     memory.removing({"another"})
     assert memory.seen() == served
@@ -93,12 +93,12 @@ def test_the_shard_that_was_left_last_is_told_for_a_while() -> None:
     memory.left("a", 1, "s1")
     memory.left("b", 1, "s2")
     memory.left("", 1, "common")
-    assert memory.seen() == Seen(history="h1", keepalives=5, left="s2")
+    assert memory.seen() == ConfirmedState(history="h1", keepalives=5, left="s2")
     clock.now += CONFIRMED_FOR_SECONDS
-    assert memory.seen() == Seen(history="h1", keepalives=5)
+    assert memory.seen() == ConfirmedState(history="h1", keepalives=5)
     memory.left("b", 1, "s2")
     memory.hear("h2", asked_at=clock.now + 1)
-    assert memory.seen() == Seen(history="h2")
+    assert memory.seen() == ConfirmedState(history="h2")
 
 
 def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:

@@ -197,6 +197,6 @@ async def test_keepalives_name_what_the_database_has_confirmed() -> None:
     at.session.database_history.confirm("h0", (replace(done, change_id="of the history before"),))
     await at.session.renew()
     assert [call.seen for call in at.controllers.keepalives] == [
-        m.Seen(history="h1", keepalives=0, confirmed=done),
-        m.Seen(history="h1", keepalives=4, confirmed=done),
+        m.ConfirmedState(history="h1", keepalives=0, confirmed=done),
+        m.ConfirmedState(history="h1", keepalives=4, confirmed=done),
     ]

@@ -85,13 +85,13 @@ class DatabaseHistory:
         if self._confirmed_in == shard:
             self._confirmed_in = None
 
-    def seen(self) -> m.Seen | None:
+    def seen(self) -> m.ConfirmedState | None:
         """The data for the next keepalive."""
         if not self.history:
             return None
         now = self._clock.monotonic()
         is_news = now < self._confirmed_at + CONFIRMED_FOR_SECONDS
-        return m.Seen(
+        return m.ConfirmedState(
             history=self.history,
             keepalives=self._keepalives,
             confirmed=self._confirmed if is_news else None,

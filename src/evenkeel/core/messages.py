@@ -80,7 +80,7 @@ class Register(Message, tag="register"):
     """No other device group of the environment may have one of these devices."""
     capacity: dict[str, "CapacityFigure"] = {}
     """As in :class:`ReportState`, so that a new group has its limits from the start."""
-    seen: "Seen | None" = None
+    seen: "ConfirmedState | None" = None
     """As in :class:`Keepalive`, of the process's earlier sessions."""
     names_session: bool = False
     """The process names its session in every call and report: one without is not from it."""
@@ -97,14 +97,14 @@ class Keepalive(Message, tag="keepalive"):
 
     agent_id: AgentId
     session_id: SessionId
-    seen: "Seen | None" = None
+    seen: "ConfirmedState | None" = None
     as_reported: bool = False
     """The session's last :class:`ReportState` was made again since the last keepalive, and says the same. Only once a
     controller has announced :attr:`SessionState.repeats_hints`.
     """
 
 
-class Seen(Wire):
+class ConfirmedState(Wire):
     """The newest data that the database has confirmed to a process: a database that does not know it has lost
     commits.
     """

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sqlalchemy import update
 
 from evenkeel.core.errors import SessionLost
-from evenkeel.core.messages import Applied, FormerShard, ReportApplied, Seen, SessionState, ShardEpoch
+from evenkeel.core.messages import Applied, ConfirmedState, FormerShard, ReportApplied, SessionState, ShardEpoch
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.ownership import former_agents, lost_shards
 from evenkeel.store.ownership.histories import CONFIRMED_ANEW
@@ -34,7 +34,7 @@ async def age(world: World, seconds: float = 3600.0) -> None:
     await world.db.write(lambda connection: connection.execute(statement))
 
 
-async def keep(world: World, seen: Seen | None = None, agent_id: str = "a1") -> SessionState:
+async def keep(world: World, seen: ConfirmedState | None = None, agent_id: str = "a1") -> SessionState:
     return await world.store.ownership.keepalive(alive(agent_id, seen=seen), ttl_seconds=TTL_SECONDS)
 
 
@@ -56,7 +56,7 @@ async def report(world: World, shard_id: str, outcome: Applied, history: str = "
 async def test_each_keepalive_is_numbered_and_says_the_history_with_one_statement(old: World) -> None:
     first = await keep(old)
     with statements() as sent:
-        second = await keep(old, Seen(history=first.history, keepalives=first.keepalives))
+        second = await keep(old, ConfirmedState(history=first.history, keepalives=first.keepalives))
     assert second.keepalives == first.keepalives + 1
     assert first.history == second.history == (await old.operator.history()).id != ""
     assert len(sent.sent) <= 2  # MariaDB has no UPDATE that returns
@@ -65,13 +65,13 @@ async def test_each_keepalive_is_numbered_and_says_the_history_with_one_statemen
 async def test_a_keepalive_that_the_database_does_not_know_begins_a_new_history(old: World) -> None:
     lb, _ = await served(old)
     before = await keep(old)
-    seen = Seen(history=before.history, keepalives=before.keepalives)
+    seen = ConfirmedState(history=before.history, keepalives=before.keepalives)
     await old.change(schema.agent, "a1", keepalives=before.keepalives - 1)  # a commit is lost
     after = await keep(old, seen)
     assert after.history not in ("", before.history)
     assert after.keepalives == before.keepalives - 1
     assert (await keep(old, seen)).history == after.history, "it speaks of the history before"
-    again = await keep(old, Seen(history=after.history, keepalives=after.keepalives))
+    again = await keep(old, ConfirmedState(history=after.history, keepalives=after.keepalives))
     assert (again.history, again.keepalives) == (after.history, after.keepalives + 1)
     row = await old.load_balancer_row(lb)
     assert (row.provisioning_status, row.status_reason) == ("PENDING_UPDATE", CONFIRMED_ANEW)
@@ -94,7 +94,7 @@ async def test_a_loss_is_known_until_a_new_history_has_begun(old: World) -> None
     before = await keep(old)
     await old.change(schema.agent, "a1", keepalives=before.keepalives - 1)
     await age(old, 1.0)  # another agent's loss was just dealt with, or somebody lies
-    seen = Seen(history=before.history, keepalives=before.keepalives)
+    seen = ConfirmedState(history=before.history, keepalives=before.keepalives)
     assert [(await keep(old, seen)).history for _ in range(3)] == [before.history] * 3
     await age(old)
     assert (await keep(old, seen)).history != before.history
@@ -110,17 +110,17 @@ async def test_a_confirmed_change_that_the_database_does_not_know_proves_it_too(
     lb, _ = await served(old)
     before = await keep(old)
     confirmed = Applied(load_balancer_id=lb, revision=revision, change_id=change_id)
-    after = await keep(old, Seen(history=before.history, keepalives=before.keepalives, confirmed=confirmed))
+    after = await keep(old, ConfirmedState(history=before.history, keepalives=before.keepalives, confirmed=confirmed))
     assert (after.history != before.history) is lost
     gone = replace(confirmed, load_balancer_id="removed since")
-    assert (await keep(old, Seen(history=after.history, confirmed=gone))).history == after.history
+    assert (await keep(old, ConfirmedState(history=after.history, confirmed=gone))).history == after.history
 
 
 async def test_a_confirmed_load_balancer_that_is_not_there_is_looked_for_in_its_shard(old: World) -> None:
     """It was made within the seconds that were lost, or removed a moment ago: that proves nothing."""
     lb, shard_id = await served(old)
     before = await keep(old)
-    gone = Seen(
+    gone = ConfirmedState(
         history=before.history,
         keepalives=before.keepalives,
         confirmed=Applied(load_balancer_id="made in the lost seconds", revision=1, change_id=CHANGE),
@@ -147,7 +147,7 @@ async def test_a_shard_that_an_agent_was_given_and_that_is_not_there_proves_it(o
     """The first load balancer of a tenant was lost before anything of it was confirmed."""
     _, shard_id = await served(old)
     before = await keep(old)
-    seen = Seen(history=before.history, keepalives=before.keepalives, left=shard_id)
+    seen = ConfirmedState(history=before.history, keepalives=before.keepalives, left=shard_id)
     assert (await keep(old, seen)).history == before.history
     assert (await keep(old, replace(seen, left="lost"))).history != before.history
 
@@ -166,7 +166,7 @@ async def test_a_report_of_a_change_that_the_database_does_not_know_proves_it(ol
 
 async def test_a_process_that_opens_a_new_session_tells_what_it_was_told_in_the_one_before(old: World) -> None:
     before = await keep(old)
-    seen = Seen(history=before.history, keepalives=before.keepalives)
+    seen = ConfirmedState(history=before.history, keepalives=before.keepalives)
     await old.expire("a1")
     opened = await old.agent("a1", session_id="second", seen=seen)
     assert (opened.history, opened.keepalives) == (before.history, before.keepalives)
@@ -179,7 +179,7 @@ async def test_a_process_that_opens_a_new_session_tells_what_it_was_told_in_the_
 async def test_an_agent_whose_row_is_lost_tells_so(old: World) -> None:
     history = (await old.operator.history()).id
     opened = await old.store.ownership.register(
-        registration("a9", seen=Seen(history=history, keepalives=3)), ttl_seconds=TTL_SECONDS
+        registration("a9", seen=ConfirmedState(history=history, keepalives=3)), ttl_seconds=TTL_SECONDS
     )
     assert opened.history != history
 
@@ -192,7 +192,7 @@ async def test_nobody_but_the_first_waits_until_a_new_history_has_begun(
     seen = {agent: await keep(old, agent_id=agent) for agent in ("a1", "a2")}
     for agent in seen:
         await old.change(schema.agent, agent, keepalives=0)
-    told = {agent: Seen(history=state.history, keepalives=state.keepalives) for agent, state in seen.items()}
+    told = {agent: ConfirmedState(history=state.history, keepalives=state.keepalives) for agent, state in seen.items()}
     begun, go_on = asyncio.Event(), asyncio.Event()
     begin = old.store.histories.begin
 
@@ -217,7 +217,7 @@ async def test_nobody_but_the_first_waits_until_a_new_history_has_begun(
 async def test_an_agent_that_was_deleted_and_comes_back_proves_nothing(old: World, by: str) -> None:
     for _ in range(3):
         before = await keep(old)
-    seen = Seen(history=before.history, keepalives=before.keepalives)
+    seen = ConfirmedState(history=before.history, keepalives=before.keepalives)
     common = await old.shard_of("")
     await old.agent("a2")
     await old.expire("a1")
@@ -234,7 +234,7 @@ async def test_an_agent_that_was_deleted_and_comes_back_proves_nothing(old: Worl
     assert await old.rows(schema.former_agent) == []
 
     await old.change(schema.agent, "a1", keepalives=0)  # a commit is lost
-    told = Seen(history=again.history, keepalives=again.keepalives)
+    told = ConfirmedState(history=again.history, keepalives=again.keepalives)
     assert (
         await old.store.ownership.keepalive(alive("a1", "second", seen=told), ttl_seconds=TTL_SECONDS)
     ).history != before.history
@@ -254,7 +254,7 @@ async def test_deleted_agents_are_kept_in_mind_up_to_a_bound(old: World, monkeyp
 async def test_of_two_who_find_it_out_one_begins_the_new_history(old: World) -> None:
     await old.agent("a2")
     before = await keep(old)
-    seen = Seen(history=before.history, keepalives=50)
+    seen = ConfirmedState(history=before.history, keepalives=50)
     histories = {(await keep(old, seen)).history, (await keep(old, seen, "a2")).history}
     assert len(histories) == 1 and len(await old.events("history_begun")) == 1
 

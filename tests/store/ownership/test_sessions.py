@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from evenkeel.core.control import SessionRef
 from evenkeel.core.errors import CallRefused, SessionLost
-from evenkeel.core.messages import DeviceState, Keepalive, ReportState, Seen, SessionState, ShardEpoch
+from evenkeel.core.messages import ConfirmedState, DeviceState, Keepalive, ReportState, SessionState, ShardEpoch
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.core.statuses import HaType
 from evenkeel.store.engine.clock import db_now
@@ -213,7 +213,7 @@ async def test_keepalive_renews_with_one_statement(world: World) -> None:
 
 
 def keepalive(agent_id: str, session_id: str = "", **seen: Any) -> Keepalive:
-    found = Seen(**seen) if seen else None
+    found = ConfirmedState(**seen) if seen else None
     return Keepalive(agent_id=agent_id, session_id=session_id or f"session-of-{agent_id}", seen=found)
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select, update
 from evenkeel.core.control import UnknownHistory
 from evenkeel.core.errors import NotFound
 from evenkeel.core.ids import AgentId
-from evenkeel.core.messages import Seen
+from evenkeel.core.messages import ConfirmedState
 from evenkeel.core.names import titled
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.in_list import in_list
@@ -46,7 +46,7 @@ class AnsweredKeepalive(Protocol):
         ...
 
     @property
-    def seen(self) -> Seen | None:
+    def seen(self) -> ConfirmedState | None:
         """What was confirmed to it; None: nothing yet."""
         ...
 

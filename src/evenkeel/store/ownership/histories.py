@@ -25,7 +25,7 @@ from sqlalchemy import Connection, ScalarSelect, or_, select, update
 from evenkeel.core.changes import contradicts
 from evenkeel.core.control import History
 from evenkeel.core.ids import AgentId, LoadBalancerId, ShardId
-from evenkeel.core.messages import Seen, ShardEpoch
+from evenkeel.core.messages import ConfirmedState, ShardEpoch
 from evenkeel.core.names import titled
 from evenkeel.core.request_context import NO_REQUESTER, Requester, requester
 from evenkeel.core.statuses import ProvisioningStatus
@@ -148,7 +148,7 @@ class Asked(NamedTuple):
     """A keepalive to check: what was confirmed to an agent, and what the database says to it."""
 
     agent_id: AgentId
-    seen: Seen | None
+    seen: ConfirmedState | None
     history: str
     keepalives: int
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from evenkeel.core.ids import AgentId
-from evenkeel.core.messages import Seen, SessionState
+from evenkeel.core.messages import ConfirmedState, SessionState
 from evenkeel.core.ports.ownership import ArrivedKeepalive
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.returning import returning
@@ -57,7 +57,7 @@ class Renewed(NamedTuple):
 
     agent_id: AgentId
     row: Any
-    seen: Seen | None
+    seen: ConfirmedState | None
 
 
 def opened(connection: Connection, renewed: Sequence[Renewed], ttl_seconds: float) -> list[Opened]:
@@ -138,7 +138,7 @@ def _renewed_rows(
     return rows
 
 
-def seen_keepalives(seen: Seen | None) -> int:
+def seen_keepalives(seen: ConfirmedState | None) -> int:
     """The number of the last keepalive that was confirmed to the agent; 0 if it names none that is possible."""
     return seen.keepalives if seen is not None and 0 <= seen.keepalives < MAX_KEEPALIVES else 0
 
