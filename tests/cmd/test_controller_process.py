@@ -13,7 +13,7 @@ from evenkeel.cmd.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.controller_process import serve
 from evenkeel.cmd.endpoint import listen
 from evenkeel.cmd.service_manager import ServiceManager
-from evenkeel.cmd.surroundings import Surroundings
+from evenkeel.cmd.surroundings import ProcessContext
 from evenkeel.controller.service import Controller
 from evenkeel.metrics.system import SystemCollector
 from tests.cmd.small_controller import small_controller
@@ -46,7 +46,7 @@ async def test_metrics_that_cannot_be_served_leave_no_controller_running(
     monkeypatch.setattr(Controller, "stop", stop_and_tell)
     monkeypatch.setattr(parts.metrics, "start", fail)
     with listen(conf) as listening, pytest.raises(OSError, match="no more descriptors"):
-        await serve(conf, parts, Surroundings(listening, ServiceManager({})), lambda _: pytest.fail("it serves"))
+        await serve(conf, parts, ProcessContext(listening, ServiceManager({})), lambda _: pytest.fail("it serves"))
     assert len(stopped) == 1
     registered = vars(REGISTRY)["_collector_to_names"]
     assert not [each for each in registered if isinstance(each, SystemCollector)]

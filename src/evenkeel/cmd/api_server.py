@@ -20,7 +20,7 @@ from evenkeel.cmd.runtime import tune_collector
 from evenkeel.cmd.server_tls import API_CERTIFICATE_OPTIONS, api_tls
 from evenkeel.cmd.service_manager import EventLoopWatchdog
 from evenkeel.cmd.serving import Server, server_of
-from evenkeel.cmd.surroundings import Surroundings
+from evenkeel.cmd.surroundings import ProcessContext
 from evenkeel.controller.service import Controller
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.serving.accepting import AT_ONCE
@@ -38,7 +38,7 @@ class ApiServer:
         self,
         conf: cfg.ConfigOpts,
         parts: ControllerParts,
-        around: Surroundings,
+        around: ProcessContext,
         controller: Controller,
         heart: EventLoopWatchdog,
     ) -> None:

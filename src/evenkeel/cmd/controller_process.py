@@ -23,7 +23,7 @@ from evenkeel.cmd.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, o
 from evenkeel.cmd.series_options import traffic_settings
 from evenkeel.cmd.service_manager import EventLoopWatchdog, ServiceManager
 from evenkeel.cmd.serving import run_serving
-from evenkeel.cmd.surroundings import Surroundings
+from evenkeel.cmd.surroundings import ProcessContext
 from evenkeel.controller.presence import Presence
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
@@ -38,18 +38,20 @@ log = structlog.get_logger(__name__)
 
 
 def run_controller(
-    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surroundings: Surroundings | None = None
+    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surroundings: ProcessContext | None = None
 ) -> None:
     """Serve until stopped. ``command`` and ``arguments``: read again at each SIGHUP. ``surroundings``: of a worker;
     None: a process of its own. Raises :class:`ValueError`."""
     run_serving(run(command, arguments, conf, surroundings))
 
 
-async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surroundings: Surroundings | None) -> None:
+async def run(
+    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surroundings: ProcessContext | None
+) -> None:
     """Wire everything, serve until stopped."""
     parts = await open_parts(conf, worker=surroundings is not None)
     try:
-        around = surroundings or Surroundings(listen(conf), ServiceManager(health_file=conf.health_file))
+        around = surroundings or ProcessContext(listen(conf), ServiceManager(health_file=conf.health_file))
     except ValueError:
         await parts.close()
         raise
@@ -77,7 +79,7 @@ async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surr
 async def serve(
     conf: cfg.ConfigOpts,
     parts: ControllerParts,
-    around: Surroundings,
+    around: ProcessContext,
     reloading: Callable[[Mapping[tuple[str, ...], Action]], Reloading],
 ) -> None:
     """Start store and bus as soon as they are reachable, then serve until cancelled."""
@@ -100,7 +102,7 @@ async def serve(
         await run_beside(api.run, name="api")
 
 
-def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Surroundings) -> Controller:
+def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext) -> Controller:
     """The controller, not started yet."""
     store, network = parts.store, parts.network
     return Controller(
@@ -123,7 +125,7 @@ def open_controller(conf: cfg.ConfigOpts, parts: ControllerParts, around: Surrou
 
 
 async def expose_metrics(
-    conf: cfg.ConfigOpts, parts: ControllerParts, around: Surroundings, ending: AsyncExitStack
+    conf: cfg.ConfigOpts, parts: ControllerParts, around: ProcessContext, ending: AsyncExitStack
 ) -> None:
     """Serve the metrics, or have the parent serve them. ``ending``: takes them out of the registry again."""
     store = parts.store

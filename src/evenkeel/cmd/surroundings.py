@@ -7,7 +7,7 @@ from evenkeel.cmd.service_manager import ServiceManager
 from evenkeel.cmd.workers.line import ParentLine
 
 
-class Surroundings(NamedTuple):
+class ProcessContext(NamedTuple):
     """``listening``: the API's socket. ``worker``: number among those that share the socket, from 1; 0: the only one.
     ``parent``: of a worker; it announces the API's URL and serves ``/metrics``."""
 
