@@ -12,8 +12,8 @@ from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.controller_process import serve
 from evenkeel.cmd.endpoint import listen
+from evenkeel.cmd.process_context import ProcessContext
 from evenkeel.cmd.service_manager import ServiceManager
-from evenkeel.cmd.surroundings import ProcessContext
 from evenkeel.controller.service import Controller
 from evenkeel.metrics.system import SystemCollector
 from tests.cmd.small_controller import small_controller

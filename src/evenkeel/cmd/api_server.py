@@ -15,12 +15,12 @@ from evenkeel.cmd.endpoint import announce, url_of
 from evenkeel.cmd.key_manager_options import open_key_manager
 from evenkeel.cmd.logs import LOG_OPTIONS, set_log_level
 from evenkeel.cmd.network_options import open_network
+from evenkeel.cmd.process_context import ProcessContext
 from evenkeel.cmd.reloading import Action
 from evenkeel.cmd.runtime import tune_collector
 from evenkeel.cmd.server_tls import API_CERTIFICATE_OPTIONS, api_tls
 from evenkeel.cmd.service_manager import EventLoopWatchdog
 from evenkeel.cmd.serving import Server, server_of
-from evenkeel.cmd.surroundings import ProcessContext
 from evenkeel.controller.service import Controller
 from evenkeel.core.ports import CertificateStore, KeyManager, Network, Store
 from evenkeel.serving.accepting import AT_ONCE

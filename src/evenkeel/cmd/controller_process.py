@@ -18,12 +18,12 @@ from evenkeel.cmd.controller_parts import ControllerParts, open_parts
 from evenkeel.cmd.endpoint import listen, url_of
 from evenkeel.cmd.metrics_endpoint import METRICS_CERTIFICATE_OPTIONS
 from evenkeel.cmd.own_certificates import ShownCertificates
+from evenkeel.cmd.process_context import ProcessContext
 from evenkeel.cmd.reloading import Action, Reloading
 from evenkeel.cmd.runtime import NEIGHBOUR_RETRY_SECONDS, SystemClock, new_id, on_stop_signal, start_bus
 from evenkeel.cmd.series_options import traffic_settings
 from evenkeel.cmd.service_manager import EventLoopWatchdog, ServiceManager
 from evenkeel.cmd.serving import run_serving
-from evenkeel.cmd.surroundings import ProcessContext
 from evenkeel.controller.presence import Presence
 from evenkeel.controller.service import Controller
 from evenkeel.controller.settings import ControllerSettings
@@ -38,20 +38,18 @@ log = structlog.get_logger(__name__)
 
 
 def run_controller(
-    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surroundings: ProcessContext | None = None
+    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None = None
 ) -> None:
-    """Serve until stopped. ``command`` and ``arguments``: read again at each SIGHUP. ``surroundings``: of a worker;
+    """Serve until stopped. ``command`` and ``arguments``: read again at each SIGHUP. ``context``: of a worker;
     None: a process of its own. Raises :class:`ValueError`."""
-    run_serving(run(command, arguments, conf, surroundings))
+    run_serving(run(command, arguments, conf, context))
 
 
-async def run(
-    command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, surroundings: ProcessContext | None
-) -> None:
+async def run(command: str, arguments: Sequence[str], conf: cfg.ConfigOpts, context: ProcessContext | None) -> None:
     """Wire everything, serve until stopped."""
-    parts = await open_parts(conf, worker=surroundings is not None)
+    parts = await open_parts(conf, worker=context is not None)
     try:
-        around = surroundings or ProcessContext(listen(conf), ServiceManager(health_file=conf.health_file))
+        around = context or ProcessContext(listen(conf), ServiceManager(health_file=conf.health_file))
     except ValueError:
         await parts.close()
         raise

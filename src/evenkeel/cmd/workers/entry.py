@@ -10,9 +10,9 @@ from evenkeel.cmd.configuration.refusal import tell_refusal
 from evenkeel.cmd.configuration.sections import CONTROLLER
 from evenkeel.cmd.controller_process import run_controller
 from evenkeel.cmd.logs import set_up_logs
+from evenkeel.cmd.process_context import ProcessContext
 from evenkeel.cmd.reloading import ignore_hangup
 from evenkeel.cmd.service_manager import ServiceManager
-from evenkeel.cmd.surroundings import ProcessContext
 from evenkeel.cmd.workers.line import ParentLine
 from evenkeel.cmd.workers.worker import Descriptors
 
@@ -29,7 +29,7 @@ def main() -> int:
         return tell_refusal(name, error)
     set_up_logs(conf, name="controller")
     structlog.contextvars.bind_contextvars(worker=int(number))
-    surroundings = ProcessContext(
+    context = ProcessContext(
         listening=socket(fileno=inherited.api),
         service_manager=ServiceManager(
             {}, parent=socket(fileno=inherited.notices), watchdog_seconds=float(beat_seconds)
@@ -38,7 +38,7 @@ def main() -> int:
         parent=ParentLine(socket(fileno=inherited.line), int(number)),
     )
     try:
-        run_controller(name, arguments, conf, surroundings)
+        run_controller(name, arguments, conf, context)
     except ValueError as error:
         return tell_refusal(name, error, conf)
     return 0
