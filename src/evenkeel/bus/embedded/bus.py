@@ -258,7 +258,7 @@ class EmbeddedBus:
                 if now() - renewed_at >= LEASE_SECONDS / 3:
                     renewed_at = now()
                     await self._renew()
-                await self._bury(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
+                await self._release_dead_peers(await self._file.run(partial(queries.claim_holders, peer=self._peer)))
                 if polls % TRIM_EVERY_POLLS == 0:
                     await self._tidy()
                 await self._stay_present()
@@ -277,7 +277,7 @@ class EmbeddedBus:
         if claims:
             await self._file.run(partial(queries.extend, peer=self._peer, claims=claims))
 
-    async def _bury(self, peers: list[tuple[str, str]]) -> None:
+    async def _release_dead_peers(self, peers: list[tuple[str, str]]) -> None:
         """Free the claims of dead processes."""
         for peer, socket in peers:
             if is_dead(socket):
@@ -289,7 +289,7 @@ class EmbeddedBus:
     async def _tidy(self) -> None:
         await self._file.run(queries.trim)
         sweep(self._directory)
-        await self._bury(await self._file.run(partial(queries.peers, peer=self._peer)))
+        await self._release_dead_peers(await self._file.run(partial(queries.peers, peer=self._peer)))
         await self._register()
 
 
