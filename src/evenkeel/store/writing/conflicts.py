@@ -94,7 +94,7 @@ def check_rule_count(policy_id: str, count: int) -> None:
         raise too_many_rules(policy_id)
 
 
-def childless() -> Invalid:
+def listener_takes_no_children() -> Invalid:
     """A pool or policy of a listener that cannot have any."""
     return Invalid(f"Protocol {CHILDLESS_PROTOCOL} listeners cannot have child objects.", code="protocol_mismatch")
 
@@ -102,7 +102,7 @@ def childless() -> Invalid:
 def check_protocols(listener_protocol: str, pool_protocol: str) -> None:
     """Raises :class:`Invalid` unless such a listener may send to such a pool."""
     if listener_protocol == CHILDLESS_PROTOCOL:
-        raise childless()
+        raise listener_takes_no_children()
     if pool_protocol not in POOL_PROTOCOLS_OF_LISTENER[listener_protocol]:
         raise Invalid(
             f"Validation failure: The pool protocol '{pool_protocol}' is invalid while the listener protocol is"
