@@ -15,7 +15,7 @@ from evenkeel.store.engine.in_list import storable
 from evenkeel.store.operators.agents import read_agent, read_agents
 from evenkeel.store.operators.reads import read_shard
 from evenkeel.store.ownership.former_agents import keep_count
-from evenkeel.store.ownership.sql import FREED, live, tell_agents
+from evenkeel.store.ownership.sql import FREED, live, mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.writing.acts import record_act
 
@@ -180,4 +180,4 @@ def _free(connection: Connection, agent: Agent) -> None:
         connection.execute(
             update(_shard).where(_shard.c.handover_to == agent.id).values(handover_to=None, handover_at=None)
         )
-        tell_agents(connection, givers)
+        mark_assignments_changed(connection, givers)

@@ -17,7 +17,7 @@ from evenkeel.core.messages import FormerShard
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership.sessions import session_lost
-from evenkeel.store.ownership.sql import ConcurrentUpdate, shard_title, tell_agents
+from evenkeel.store.ownership.sql import ConcurrentUpdate, mark_assignments_changed, shard_title
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
 
@@ -58,7 +58,7 @@ def restore_shards(
             made |= _restore(connection, agent_id, agent, lost)
     if not made:
         return True
-    tell_agents(connection, [agent_id])  # from here on, its other calls wait for this one
+    mark_assignments_changed(connection, [agent_id])  # from here on, its other calls wait for this one
     if _came_since(connection, agent_id) > RESTORED_TOTAL_MAX:
         raise ConcurrentUpdate
     _record(connection, agent_id, agent, made)

@@ -20,10 +20,10 @@ from evenkeel.store.ownership.sql import (
     eligible_ids,
     hosts_locked,
     is_of,
+    mark_assignments_changed,
     owner_of,
     record_used_up,
     shard_title,
-    tell_agents,
 )
 from evenkeel.store.records import schema
 from evenkeel.store.writing.events import record_event
@@ -137,7 +137,7 @@ def release(
     handed_over = _hand_over(connection, shard)
     if not handed_over:
         connection.execute(update(_shard).where(_shard.c.id == shard.id).values(**FREED))
-    tell_agents(connection, [agent_id, shard.handover_to])
+    mark_assignments_changed(connection, [agent_id, shard.handover_to])
     title, giver = shard_title(shard.project_id), hosts.get(agent_id, agent_id)
     if not handed_over:
         _event(connection, "shard_released", f"{title} released by {giver}", shard, agent_id)
@@ -174,7 +174,7 @@ def raise_epoch(
         record_used_up(connection, [shard])
         return None
     connection.execute(update(_shard).where(_shard.c.id == shard_id, _shard.c.epoch == epoch).values(epoch=new_epoch))
-    tell_agents(connection, [agent_id])
+    mark_assignments_changed(connection, [agent_id])
     told = f"the device is guarded by epoch {seen_epoch}; the epoch was raised to {new_epoch}"
     _event(connection, "epoch_raised", f"{shard_title(shard.project_id)}: {told}", shard, agent_id)
     return True

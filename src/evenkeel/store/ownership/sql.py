@@ -119,7 +119,7 @@ def hosts_locked(connection: Connection, agent_ids: Iterable[AgentId | None]) ->
     return {row.id: row.host for row in connection.execute(statement)}
 
 
-def tell_agents(connection: Connection, agent_ids: Iterable[AgentId | None]) -> None:
+def mark_assignments_changed(connection: Connection, agent_ids: Iterable[AgentId | None]) -> None:
     """Raise the assignments revision of each: after its next keepalive it requests its shards."""
     agent = schema.agent
     ids = sorted({agent_id for agent_id in agent_ids if agent_id is not None})

@@ -13,7 +13,7 @@ from evenkeel.core.ids import COMMON_PROJECT, ShardId
 from evenkeel.store.engine.clock import db_now
 from evenkeel.store.engine.statements import insert_if_absent
 from evenkeel.store.ownership import histories
-from evenkeel.store.ownership.sql import tell_agents
+from evenkeel.store.ownership.sql import mark_assignments_changed
 from evenkeel.store.records import schema
 from evenkeel.store.records.removal_halt import is_halted
 from evenkeel.store.reports.orphaned_load_balancers import note_partition
@@ -95,7 +95,7 @@ def serve(connection: Connection, environment: str, group_number: int, project_i
     if made:
         if found_at is not None:
             note_partition(connection, ShardId(str(row["id"])), found_at)
-        tell_agents(connection, [agent_id])
+        mark_assignments_changed(connection, [agent_id])
         record_event(
             connection,
             kind="orphan_removed",

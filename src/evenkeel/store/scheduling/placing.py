@@ -4,7 +4,8 @@ A takeover is exact: the agents' rows are locked before their sessions are check
 a keepalive and take over for a dead agent at the same time. The device's guard refuses later writes of the old owner.
 
 On a Galera cluster the lock holds on one node only. There it suffices that a keepalive and a takeover both write the
-former owner's row (:func:`tell_agents`): of two concurrent commits at two nodes, one is rolled back and runs again.
+former owner's row (:func:`mark_assignments_changed`): of two concurrent commits at two nodes, one is rolled back and
+runs again.
 """
 
 import uuid
@@ -29,10 +30,10 @@ from evenkeel.store.ownership.sql import (
     eligible,
     handover_overdue,
     hosts_locked,
+    mark_assignments_changed,
     owner_of,
     record_used_up,
     shard_title,
-    tell_agents,
 )
 from evenkeel.store.records import schema
 from evenkeel.store.vips.port_changes import bind, bind_shard
@@ -63,7 +64,7 @@ def place(
         host: str | None = hosts_locked(connection, [home_agent_id]).get(shard.home_agent_id)
         if host is None:  # deleted meanwhile
             raise ConcurrentUpdate
-        tell_agents(connection, [home_agent_id])
+        mark_assignments_changed(connection, [home_agent_id])
     else:
         host = connection.scalar(select(_agent.c.host).where(_agent.c.id == shard.acting_agent_id))
     reserve(connection, load_balancer_id, shard)
@@ -242,7 +243,9 @@ def assign_all(connection: Connection, steps: Sequence[Assign]) -> tuple[ShardOw
     for step, shard in taken:
         if step.rebind:
             bind_shard(connection, shard.id)
-    tell_agents(connection, {id_ for step, shard in taken for id_ in (step.agent_id, shard.acting_agent_id)})
+    mark_assignments_changed(
+        connection, {id_ for step, shard in taken for id_ in (step.agent_id, shard.acting_agent_id)}
+    )
     record_events(connection, [_assign_event(step, shard, hosts) for step, shard in taken])
     return tuple(owner_of(shard, hosts[step.agent_id]) for step, shard in taken)
 
@@ -343,7 +346,7 @@ def start_handover(
         return None
     if rebind:
         bind_shard(connection, shard_id)
-    tell_agents(connection, [shard.acting_agent_id])
+    mark_assignments_changed(connection, [shard.acting_agent_id])
     giver = hosts[shard.acting_agent_id]
     record_event(
         connection,

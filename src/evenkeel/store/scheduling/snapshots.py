@@ -27,7 +27,7 @@ from evenkeel.store.ownership.sql import (
     acting_ids,
     eligible,
     eligible_ids,
-    tell_agents,
+    mark_assignments_changed,
 )
 from evenkeel.store.records import schema
 from evenkeel.store.scheduling.due_shards import NEEDS_DECISION, looked_for
@@ -216,4 +216,4 @@ def end_dead_handovers(connection: Connection, environment: str, group_number: i
             .where(in_list(_shard.c.id, [row.id for row in rows]))
             .values(handover_to=None, handover_at=None)
         )
-        tell_agents(connection, [row.acting_agent_id for row in rows])
+        mark_assignments_changed(connection, [row.acting_agent_id for row in rows])
