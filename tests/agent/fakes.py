@@ -126,9 +126,11 @@ class FakeControllers:
         page = found[: self.page]
         return m.ServiceDefinitions(services=tuple(self._service(lb) for lb in page), more=len(found) > len(page))
 
-    def carried(self, *ids: str) -> m.Carried:
+    def carried(self, *ids: str) -> m.InlinedDefinitions:
         """A hint's, of the worker's session and epoch."""
-        return m.Carried(session_id="session", epoch=3, history="h1", services=tuple(map(self._service, ids)))
+        return m.InlinedDefinitions(
+            session_id="session", epoch=3, history="h1", services=tuple(map(self._service, ids))
+        )
 
     def _service(self, load_balancer_id: str) -> ServiceDefinition:
         revision = self.revisions[load_balancer_id]

@@ -61,7 +61,7 @@ class Stub:
     def add_work(self, work: tuple[str, ...]) -> None:
         self.work += work
 
-    def hint(self, ids: tuple[str, ...], carried: m.Carried | None = None) -> None:
+    def hint(self, ids: tuple[str, ...], carried: m.InlinedDefinitions | None = None) -> None:
         self.hinted += ids
 
     def doubt(self, ids: tuple[str, ...], *, complete: bool) -> None:

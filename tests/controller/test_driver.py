@@ -33,8 +33,8 @@ class Neighbours:
             raise self.problem
         return self.moves
 
-    def notify_work(self, owner: ShardOwner, load_balancer_id: str, passenger: Any = None) -> None:
-        definition = () if passenger is None else (passenger.service.revision,)
+    def notify_work(self, owner: ShardOwner, load_balancer_id: str, definition: Any = None) -> None:
+        definition = () if definition is None else (definition.service.revision,)
         self.asked.append(("work", owner.host, load_balancer_id, *definition))
 
     def changed(self, load_balancer_id: str) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from evenkeel.controller.carried import Passenger
 from evenkeel.controller.hints import SENDS_AT_ONCE, Hints
+from evenkeel.controller.inlined_definitions import InlinedDefinition
 from evenkeel.core.control import OwnershipTerm, Recheck, ShardOwner
 from evenkeel.core.errors import BusUnavailable
-from evenkeel.core.messages import Carried, WorkHint
+from evenkeel.core.messages import InlinedDefinitions, WorkHint
 from evenkeel.core.model import Vip
 from evenkeel.core.service import ServiceDefinition
 from tests.waiting import eventually
@@ -17,10 +17,10 @@ from tests.waiting import eventually
 OWNER = ShardOwner(shard_id="x", environment="demo", group_number=1, host="host-1")
 
 
-def passenger(load_balancer_id: str) -> Passenger:
+def definition(load_balancer_id: str) -> InlinedDefinition:
     vip = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
     service = ServiceDefinition(load_balancer_id=load_balancer_id, project_id="t", revision=1, vip=vip)
-    return Passenger(term=OwnershipTerm(session_id="s", epoch=3, history="h"), service=service, size_bytes=100)
+    return InlinedDefinition(term=OwnershipTerm(session_id="s", epoch=3, history="h"), service=service, size_bytes=100)
 
 
 class SlowBus:
@@ -73,14 +73,16 @@ async def test_a_definition_travels_unless_its_load_balancer_changed_before_the_
     bus: Any = SlowBus()
     bus.open.set()
     hints = Hints(bus)
-    hints.notify_work(OWNER, "lb-1", passenger("lb-1"))
-    hints.notify_work(OWNER, "lb-2", passenger("lb-2"))
+    hints.notify_work(OWNER, "lb-1", definition("lb-1"))
+    hints.notify_work(OWNER, "lb-2", definition("lb-2"))
     hints.notify_work(OWNER, "lb-2")
     task = asyncio.create_task(hints.run())
     await eventually(lambda: bus.sent)
     (hint,) = bus.sent
     assert hint.load_balancer_ids == ("lb-1", "lb-2")
-    assert hint.carried == Carried(session_id="s", epoch=3, history="h", services=(passenger("lb-1").service,))
+    assert hint.carried == InlinedDefinitions(
+        session_id="s", epoch=3, history="h", services=(definition("lb-1").service,)
+    )
     task.cancel()
 
 

@@ -60,8 +60,8 @@ class Around:
         if project_id != "unlucky":
             self.rooms.setdefault((environment, project_id, None), ROOM)
 
-    def notify_work(self, owner: ShardOwner, load_balancer_id: str, passenger: Any = None) -> None:
-        self.told.append((load_balancer_id, passenger is not None))
+    def notify_work(self, owner: ShardOwner, load_balancer_id: str, definition: Any = None) -> None:
+        self.told.append((load_balancer_id, definition is not None))
 
 
 def created(id_: str, project_id: str = "t", zone: int | None = None) -> tuple[Change, LoadBalancer]:

@@ -115,7 +115,7 @@ class Told(Hints):
     def notify_assignments(self, owner: ShardOwner) -> None:
         self.assignments.append(owner.shard_id)
 
-    def notify_work(self, owner: ShardOwner, load_balancer_id: str, passenger: Any = None) -> None:
+    def notify_work(self, owner: ShardOwner, load_balancer_id: str, definition: Any = None) -> None:
         self.work.append((owner.shard_id, load_balancer_id))
 
     def notify_recheck(self, recheck: Recheck) -> None:

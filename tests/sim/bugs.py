@@ -16,11 +16,11 @@ from sqlalchemy import false, select, text, update
 
 from evenkeel.agent import ownership as agent_ownership
 from evenkeel.agent import shard as agent_shard
-from evenkeel.agent.carried import CarriedDefinitions
 from evenkeel.agent.certificates import MissingCertificates
 from evenkeel.agent.database_history import DatabaseHistory
 from evenkeel.agent.device_watch import DeviceWatch
 from evenkeel.agent.inventory import Findings, Inventory
+from evenkeel.agent.received_definitions import ReceivedDefinitions
 from evenkeel.agent.service import AgentService
 from evenkeel.agent.session import Session
 from evenkeel.agent.shard import ShardWorker
@@ -656,7 +656,7 @@ def _shared_networks_kept() -> Iterator[None]:
 
 
 def _late_definition_applied() -> AbstractContextManager[Any]:
-    return patch.object(CarriedDefinitions, "_is_known", lambda self, load_balancer_id: False)
+    return patch.object(ReceivedDefinitions, "_is_known", lambda self, load_balancer_id: False)
 
 
 BUGS: dict[str, Bug] = {

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 import structlog
 from msgspec.structs import replace
 
-from evenkeel.agent.carried import CarriedDefinitions
 from evenkeel.agent.certificates import CertificateFetch, MissingCertificates, lacking, without
 from evenkeel.agent.controller_client import ControllerClient
 from evenkeel.agent.orphans import after_removal, refused, verdict_on, with_orphans_named
 from evenkeel.agent.pass_limit import PassLimit
+from evenkeel.agent.received_definitions import ReceivedDefinitions
 from evenkeel.agent.retries import Retries
 from evenkeel.agent.session import Session
 from evenkeel.agent.settings import AgentSettings
@@ -72,7 +72,7 @@ class ShardWorker:
         on_device_trouble: Callable[[], None],
         first: bool = False,
     ) -> None:
-        """``first``: see :class:`CarriedDefinitions`."""
+        """``first``: see :class:`ReceivedDefinitions`."""
         self.shard_id = assignment.shard_id
         self.project_id = assignment.project_id
         self.epoch = assignment.epoch
@@ -84,7 +84,7 @@ class ShardWorker:
             settings=settings,
             carries_traffic=device.facts.carries_traffic,
         )
-        self._carried = CarriedDefinitions(session.id, assignment.epoch, first=first)
+        self._received = ReceivedDefinitions(session.id, assignment.epoch, first=first)
         self._certificates = CertificateFetch(self._client, session, clock)
         self._device = device
         self._clock = clock
@@ -155,19 +155,19 @@ class ShardWorker:
         now = self._clock.monotonic()
         self._note_changed(load_balancer_ids)
         fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
-        self._carried.drop(load_balancer_ids)
+        self._received.drop(load_balancer_ids)
         if fresh - self._dirty:
             self._dirty.update(fresh)
             self._wake.set()
 
-    def hint(self, load_balancer_ids: tuple[LoadBalancerId, ...], carried: m.Carried | None = None) -> None:
+    def hint(self, load_balancer_ids: tuple[LoadBalancerId, ...], carried: m.InlinedDefinitions | None = None) -> None:
         """These have just changed: apply them at once, even after a recent failure. ``carried``: definitions that came
         with the hint.
         """
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
-        self._carried.drop(load_balancer_ids)
-        self._carried.offer(carried, queued=self._dirty)
+        self._received.drop(load_balancer_ids)
+        self._received.offer(carried, queued=self._dirty)
         self._dirty.update(load_balancer_ids)
         self._note_changed(load_balancer_ids)
         self._wake.set()
@@ -183,7 +183,7 @@ class ShardWorker:
             self._retries.succeeded(load_balancer_id)
             self._applied.pop(load_balancer_id, None)
         self._doubted.update(load_balancer_ids)
-        self._carried.drop(load_balancer_ids)
+        self._received.drop(load_balancer_ids)
         self._dirty.update(load_balancer_ids)
         self._wake.set()
 
@@ -200,7 +200,7 @@ class ShardWorker:
         """
         self._forget = True
         self._doubted.update(load_balancer_ids)
-        self._carried.drop(load_balancer_ids)
+        self._received.drop(load_balancer_ids)
         for load_balancer_id in load_balancer_ids:
             self._applied.pop(load_balancer_id, None)
         now = self._clock.monotonic()
@@ -508,10 +508,10 @@ class ShardWorker:
                 if self._stopping:
                     raise SessionLost("asked to end, and the lease allows no write")
                 await self._clock.sleep(FENCE_POLL_SECONDS)
-            carried = self._carried.take(load_balancer_ids or (), self._session.history)
+            carried = self._received.take(load_balancer_ids or (), self._session.history)
             with tracer().span("pull"):
                 services = await self._client.fetch(load_balancer_ids, carried)
-            self._carried.saw(service.load_balancer_id for service in services)
+            self._received.saw(service.load_balancer_id for service in services)
             if self._session.may_write():
                 return services
 

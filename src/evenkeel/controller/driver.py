@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import structlog
 
-from evenkeel.controller.carried import passenger_of
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.inlined_definitions import inlined_definition
 from evenkeel.controller.placements import Placements
 from evenkeel.controller.scheduler import Scheduler
 from evenkeel.controller.vip_port_updates import VipPortUpdates
@@ -34,7 +34,7 @@ class Driver:
         if change.tell_network and self._ports is not None:
             self._ports.changed(change.load_balancer_id)
         if change.owner is not None:
-            self._hints.notify_work(change.owner, change.load_balancer_id, passenger_of(change))
+            self._hints.notify_work(change.owner, change.load_balancer_id, inlined_definition(change))
         elif not change.placed and change.tree is not None:
             root = change.tree.load_balancer
             try:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from evenkeel.controller.carried import Passenger, carried
+from evenkeel.controller.inlined_definitions import InlinedDefinition, inlined_definitions
 from evenkeel.core.control import Change, Recheck, ShardOwner
 from evenkeel.core.errors import BusUnavailable, EvenKeelError
 from evenkeel.core.ids import LoadBalancerId, ShardId
@@ -32,7 +32,7 @@ class Hints:
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self._work: dict[tuple[str, ShardId], dict[LoadBalancerId, Passenger | None]] = {}
+        self._work: dict[tuple[str, ShardId], dict[LoadBalancerId, InlinedDefinition | None]] = {}
         """With definitions that may travel with the hint."""
         self._rechecks: dict[tuple[str, ShardId], Recheck] = {}
         self._assignments: set[str] = set()
@@ -42,9 +42,9 @@ class Hints:
         self._sending = asyncio.Semaphore(SENDS_AT_ONCE)
 
     def notify_work(
-        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, passenger: Passenger | None = None
+        self, owner: ShardOwner, load_balancer_id: LoadBalancerId, definition: InlinedDefinition | None = None
     ) -> None:
-        """The load balancer has a newer revision. ``passenger``: its definition, if it was created just now."""
+        """The load balancer has a newer revision. ``definition``: its definition, if it was created just now."""
         key = (agent_queue(owner.environment, owner.group_number, owner.host), owner.shard_id)
         ids = self._work.get(key)
         if ids is None:
@@ -54,7 +54,7 @@ class Hints:
         if load_balancer_id in ids:
             ids[load_balancer_id] = None  # it has changed since
         elif len(ids) < MAX_IDS_PER_HINT:
-            ids[load_balancer_id] = passenger
+            ids[load_balancer_id] = definition
         self._note_origin(key[0])
         self._wake.set()
 
@@ -135,8 +135,8 @@ class Hints:
                 log.warning("hint dropped; the agent's next sync finds the work", queue=queue, error=str(error))
 
 
-def _work_hint(shard_id: ShardId, ids: Mapping[LoadBalancerId, Passenger | None]) -> WorkHint:
-    return WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids)), carried=carried(ids))
+def _work_hint(shard_id: ShardId, ids: Mapping[LoadBalancerId, InlinedDefinition | None]) -> WorkHint:
+    return WorkHint(shard_id=shard_id, load_balancer_ids=tuple(sorted(ids)), carried=inlined_definitions(ids))
 
 
 def _recheck_hint(recheck: Recheck) -> WorkHint:

@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from evenkeel.controller.answers import fail, give
-from evenkeel.controller.carried import passenger_of
 from evenkeel.controller.hints import Hints
+from evenkeel.controller.inlined_definitions import inlined_definition
 from evenkeel.core.control import Change, ShardWithCapacity
 from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.model import LoadBalancer
@@ -121,7 +121,7 @@ class Placements:
             for id_, revision in joined.revisions.items():
                 # a definition of an earlier revision would hide the newer one until the agent's next sync
                 placed = replace(changes[id_], term=term if revision == changes[id_].revision else None)
-                self._hints.notify_work(joined.owner, id_, passenger_of(placed))
+                self._hints.notify_work(joined.owner, id_, inlined_definition(placed))
         return set(joined.revisions)
 
     async def _decide(self, tenant: _Tenant, waiting: _Waiting) -> None:

@@ -456,11 +456,11 @@ class WorkHint(Message, tag="work_hint"):
     """
     complete: bool = False
     """With ``look_again``: everything in the shard."""
-    carried: "Carried | None" = None
+    carried: "InlinedDefinitions | None" = None
     """Small definitions of some of them, so that the agent need not request these."""
 
 
-class Carried(Wire):
+class InlinedDefinitions(Wire):
     """Definitions as committed while the agent acted for the shard in this session, at this epoch and in this history
     of the database. In any other they are void. They contain no certificates.
     """

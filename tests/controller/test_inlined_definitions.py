@@ -2,7 +2,13 @@
 
 from msgspec.structs import replace
 
-from evenkeel.controller.carried import CARRIED_BYTES_MAX, DEFINITION_BYTES_MAX, Passenger, carried, passenger_of
+from evenkeel.controller.inlined_definitions import (
+    DEFINITION_BYTES_MAX,
+    INLINED_BYTES_MAX,
+    InlinedDefinition,
+    inlined_definition,
+    inlined_definitions,
+)
 from evenkeel.core.control import Change, OwnershipTerm
 from evenkeel.core.model import Listener, LoadBalancer, LoadBalancerTree, Vip
 from evenkeel.core.service import definition_of
@@ -23,38 +29,38 @@ def change(tree: LoadBalancerTree, term: OwnershipTerm | None = TERM) -> Change:
     return Change(load_balancer_id="lb", revision=1, environment="lab", owner=None, placed=True, tree=tree, term=term)
 
 
-def passenger(tree: LoadBalancerTree) -> Passenger:
-    found = passenger_of(change(tree))
+def definition(tree: LoadBalancerTree) -> InlinedDefinition:
+    found = inlined_definition(change(tree))
     assert found is not None
     return found
 
 
 def test_children_are_in_the_order_in_which_they_are_read() -> None:
     tree = LoadBalancerTree(load_balancer=ROOT, listeners=(listener(2), listener(1)))
-    assert passenger(tree).service == definition_of(replace(tree, listeners=(listener(1), listener(2))))
+    assert definition(tree).service == definition_of(replace(tree, listeners=(listener(1), listener(2))))
 
 
 def test_what_only_the_database_knows_stays_there() -> None:
     tree = LoadBalancerTree(load_balancer=ROOT)
-    assert passenger_of(change(tree, None)) is None
-    assert passenger_of(change(replace(tree, load_balancer=replace(ROOT, vip=None)))) is None
+    assert inlined_definition(change(tree, None)) is None
+    assert inlined_definition(change(replace(tree, load_balancer=replace(ROOT, vip=None)))) is None
     secret = listener(1, protocol="TERMINATED_HTTPS", default_tls_container_ref="https://keys/1")
-    assert passenger_of(change(replace(tree, listeners=(secret,)))) is None
+    assert inlined_definition(change(replace(tree, listeners=(secret,)))) is None
 
 
 def test_a_large_one_stays_and_so_do_too_many() -> None:
     large = LoadBalancerTree(load_balancer=replace(ROOT, name="x" * DEFINITION_BYTES_MAX))
-    assert passenger_of(change(large)) is None
-    one = passenger(LoadBalancerTree(load_balancer=replace(ROOT, name="x" * (DEFINITION_BYTES_MAX - 1000))))
-    found = carried({f"lb-{n}": one for n in range(20)})
+    assert inlined_definition(change(large)) is None
+    one = definition(LoadBalancerTree(load_balancer=replace(ROOT, name="x" * (DEFINITION_BYTES_MAX - 1000))))
+    found = inlined_definitions({f"lb-{n}": one for n in range(20)})
     assert found is not None
-    assert len(found.services) == CARRIED_BYTES_MAX // one.size_bytes
+    assert len(found.services) == INLINED_BYTES_MAX // one.size_bytes
 
 
 def test_of_two_owners_nothing_travels() -> None:
-    one = passenger(LoadBalancerTree(load_balancer=ROOT))
+    one = definition(LoadBalancerTree(load_balancer=ROOT))
     later = replace(one, term=replace(TERM, epoch=4))
-    assert carried({"a": one, "b": None}) is not None
-    assert carried({"a": one, "b": later}) is None
-    assert carried({"a": None}) is None
-    assert carried({}) is None
+    assert inlined_definitions({"a": one, "b": None}) is not None
+    assert inlined_definitions({"a": one, "b": later}) is None
+    assert inlined_definitions({"a": None}) is None
+    assert inlined_definitions({}) is None

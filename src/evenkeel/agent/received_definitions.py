@@ -9,7 +9,7 @@ epoch, so that everything written in them went through it. In any doubt the defi
 from collections.abc import Collection, Iterable
 
 from evenkeel.core.ids import LoadBalancerId, SessionId
-from evenkeel.core.messages import Carried
+from evenkeel.core.messages import InlinedDefinitions
 from evenkeel.core.service import ServiceDefinition
 
 WAITING_MAX = 200
@@ -17,7 +17,7 @@ SEEN_MAX = 20_000
 """Load balancers that are remembered. A worker that has seen more takes no definition any more."""
 
 
-class CarriedDefinitions:
+class ReceivedDefinitions:
     """Of one worker."""
 
     def __init__(self, session_id: SessionId, epoch: int, *, first: bool) -> None:
@@ -30,7 +30,7 @@ class CarriedDefinitions:
         self._waiting: dict[LoadBalancerId, tuple[str, ServiceDefinition]] = {}
         """With the history of the database."""
 
-    def offer(self, carried: Carried | None, *, queued: Collection[LoadBalancerId]) -> None:
+    def offer(self, carried: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
         """Keep those that may be used. ``queued``: load balancers that wait for a pass already, and so for something
         else."""
         if carried is None or not self._usable(carried):
@@ -40,7 +40,7 @@ class CarriedDefinitions:
             if id_ not in queued and not self._is_known(id_) and len(self._waiting) < WAITING_MAX:
                 self._waiting[id_] = carried.history, service
 
-    def _usable(self, carried: Carried) -> bool:
+    def _usable(self, carried: InlinedDefinitions) -> bool:
         return self._first and (carried.session_id, carried.epoch) == (self._session_id, self._epoch)
 
     def _is_known(self, load_balancer_id: LoadBalancerId) -> bool:

@@ -1,6 +1,6 @@
 """Which definitions travel with hints: small ones of new load balancers, which the agent would request at once.
 
-The agent decides whether it may use one: see :mod:`evenkeel.agent.carried`.
+The agent decides whether it may use one: see :mod:`evenkeel.agent.received_definitions`.
 """
 
 from collections.abc import Mapping
@@ -11,17 +11,17 @@ from msgspec.structs import replace
 from evenkeel.core.control import Change, OwnershipTerm
 from evenkeel.core.ids import LoadBalancerId
 from evenkeel.core.message_chunks import encoded_bytes
-from evenkeel.core.messages import Carried
+from evenkeel.core.messages import InlinedDefinitions
 from evenkeel.core.model import LoadBalancerTree
 from evenkeel.core.service import ServiceDefinition, definition_of, refers_to_certificates
 from evenkeel.core.values import Value
 
 DEFINITION_BYTES_MAX = 16 * 1024
-CARRIED_BYTES_MAX = 64 * 1024
+INLINED_BYTES_MAX = 64 * 1024
 """Of all definitions of one hint."""
 
 
-class Passenger(Value):
+class InlinedDefinition(Value):
     """A definition that may travel with a hint."""
 
     term: OwnershipTerm
@@ -29,7 +29,7 @@ class Passenger(Value):
     size_bytes: int
 
 
-def passenger_of(change: Change) -> Passenger | None:
+def inlined_definition(change: Change) -> InlinedDefinition | None:
     """The definition of a load balancer that was just created; None: its agent has to request it. One that refers to
     certificates needs what only the database knows.
     """
@@ -38,7 +38,7 @@ def passenger_of(change: Change) -> Passenger | None:
         return None
     service = definition_of(_as_read(tree))
     size = encoded_bytes(service)
-    return Passenger(term=term, service=service, size_bytes=size) if size <= DEFINITION_BYTES_MAX else None
+    return InlinedDefinition(term=term, service=service, size_bytes=size) if size <= DEFINITION_BYTES_MAX else None
 
 
 def _as_read(tree: LoadBalancerTree) -> LoadBalancerTree:
@@ -55,15 +55,17 @@ def _as_read(tree: LoadBalancerTree) -> LoadBalancerTree:
 _id = attrgetter("id")
 
 
-def carried(passengers: Mapping[LoadBalancerId, Passenger | None]) -> Carried | None:
+def inlined_definitions(definitions: Mapping[LoadBalancerId, InlinedDefinition | None]) -> InlinedDefinitions | None:
     """What a hint for these load balancers brings; nothing if the shard's owner changed between their creations."""
-    known = [each for each in passengers.values() if each is not None]
+    known = [each for each in definitions.values() if each is not None]
     if not known or any(each.term != known[0].term for each in known):
         return None
-    services, left_bytes = [], CARRIED_BYTES_MAX
+    services, left_bytes = [], INLINED_BYTES_MAX
     for each in known:
         if each.size_bytes <= left_bytes:
             services.append(each.service)
             left_bytes -= each.size_bytes
     term = known[0].term
-    return Carried(session_id=term.session_id, epoch=term.epoch, history=term.history, services=tuple(services))
+    return InlinedDefinitions(
+        session_id=term.session_id, epoch=term.epoch, history=term.history, services=tuple(services)
+    )

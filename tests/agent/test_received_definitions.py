@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.agent import carried as carried_module
-from evenkeel.agent.carried import CarriedDefinitions
-from evenkeel.core.messages import Carried
+from evenkeel.agent import received_definitions
+from evenkeel.agent.received_definitions import ReceivedDefinitions
+from evenkeel.core.messages import InlinedDefinitions
 from evenkeel.core.service import ServiceDefinition
 from tests.agent.fakes import VIP
 
@@ -16,12 +16,12 @@ def service(load_balancer_id: str, revision: int = 1) -> ServiceDefinition:
     return ServiceDefinition(load_balancer_id=load_balancer_id, project_id="t", revision=revision, vip=VIP)
 
 
-def carried(*ids: str, **other: Any) -> Carried:
-    return replace(Carried(session_id="s", epoch=3, history="h", services=tuple(map(service, ids))), **other)
+def carried(*ids: str, **other: Any) -> InlinedDefinitions:
+    return replace(InlinedDefinitions(session_id="s", epoch=3, history="h", services=tuple(map(service, ids))), **other)
 
 
-def of_first_worker() -> CarriedDefinitions:
-    return CarriedDefinitions("s", 3, first=True)
+def of_first_worker() -> ReceivedDefinitions:
+    return ReceivedDefinitions("s", 3, first=True)
 
 
 def test_a_definition_of_an_unknown_load_balancer_is_taken_once() -> None:
@@ -61,14 +61,14 @@ def test_a_change_or_a_doubt_drops_it() -> None:
 
 
 def test_a_worker_that_came_later_knows_too_little() -> None:
-    kept = CarriedDefinitions("s", 3, first=False)
+    kept = ReceivedDefinitions("s", 3, first=False)
     kept.offer(carried("lb-1"), queued=())
     assert kept.take(("lb-1",), "h") == ()
 
 
 def test_memory_is_limited_and_without_it_none_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carried_module, "SEEN_MAX", 3)
-    monkeypatch.setattr(carried_module, "WAITING_MAX", 2)
+    monkeypatch.setattr(received_definitions, "SEEN_MAX", 3)
+    monkeypatch.setattr(received_definitions, "WAITING_MAX", 2)
     kept = of_first_worker()
     kept.offer(carried("lb-1", "lb-2", "lb-3"), queued=())
     assert kept.take(("lb-1", "lb-2", "lb-3"), "h") == (service("lb-1"), service("lb-2"))
