@@ -162,7 +162,7 @@ async def test_a_waiting_look_goes_with_the_changes_once_its_partition_has_one()
     await order.wait("look-1", "look-2", "look-3", changed=False)
     await order.wait("change", changed=True)
     for key in ("look-3", "change", "running", "unknown"):
-        order.limit.hurry(key)
+        order.limit.prioritize(key)
     assert await order.all() == ["running", "change", "look-3", "look-1", "look-2"]
 
 
@@ -182,4 +182,4 @@ async def test_a_change_that_gives_up_waiting_is_passed_over() -> None:
     await order.wait("look", changed=False)
     order.tasks[1].cancel()
     assert await order.all() == ["running", "look"]
-    order.limit.hurry("change")
+    order.limit.prioritize("change")

@@ -44,7 +44,7 @@ class _Queue:
         self._of[key] = granted
         return granted
 
-    def hurry(self, key: str) -> None:
+    def prioritize(self, key: str) -> None:
         """What waits for this partition has changes now."""
         granted = self._of.get(key)
         if granted is not None and self._waiting[False].pop(granted, None) is not None:
@@ -101,10 +101,10 @@ class PassLimit:
             else:
                 self._slow.discard(key)
 
-    def hurry(self, key: str) -> None:
+    def prioritize(self, key: str) -> None:
         """There are changes to apply now; if its pass waits, it goes before those that only look."""
         for queue in self._waiting.values():
-            queue.hurry(key)
+            queue.prioritize(key)
 
     def forget(self, key: str) -> None:
         """Forget a partition that is no longer served."""

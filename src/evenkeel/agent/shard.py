@@ -175,7 +175,7 @@ class ShardWorker:
     def _note_changed(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         self._unconfirmed.update(load_balancer_ids)
         if load_balancer_ids:
-            self._pass_limit.hurry(self.shard_id)
+            self._pass_limit.prioritize(self.shard_id)
 
     def apply_again(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """The driver makes something else of the same definitions: apply them at once, even after a recent failure."""
