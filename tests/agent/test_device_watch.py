@@ -60,7 +60,7 @@ async def test_devices_in_doubt_are_checked_at_once_though_this_agent_observes_t
     running = asyncio.create_task(watched.run(lambda: (FIT,)))
     await eventually(lambda: watched._clock.now > 60.0)
     assert devices.asked == 0  # settled: they may never be asked
-    watched.doubt()
+    watched.check_now()
     await eventually(lambda: devices.asked == 1)
     running.cancel()
     assert told[:1] == [1]

@@ -64,7 +64,7 @@ class Stub:
     def hint(self, ids: tuple[str, ...], carried: m.InlinedDefinitions | None = None) -> None:
         self.hinted += ids
 
-    def doubt(self, ids: tuple[str, ...], *, complete: bool) -> None:
+    def invalidate(self, ids: tuple[str, ...], *, complete: bool) -> None:
         self.doubts.append((ids, complete))
 
     def report_all_again(self) -> None:

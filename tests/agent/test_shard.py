@@ -413,11 +413,11 @@ async def test_after_finish_no_write_begins() -> None:
 
 async def test_what_is_in_doubt_is_forgotten_and_written_again(bench: Bench) -> None:
     await all_applied(bench)
-    bench.worker.doubt(("lb-1",), complete=False)
+    bench.worker.invalidate(("lb-1",), complete=False)
     await eventually(lambda: len(bench.device.batches) == 2)
     assert [service.load_balancer_id for service in bench.device.batches[1].services] == ["lb-1"]
     assert not bench.device.batches[1].complete
-    bench.worker.doubt((), complete=True)
+    bench.worker.invalidate((), complete=True)
     await eventually(lambda: len(bench.device.batches) == 3)
     assert bench.device.batches[2].complete
     assert bench.device.forgotten == ["t", "t"]  # settled: the driver forgets before the write
@@ -445,7 +445,7 @@ async def test_a_doubt_that_comes_while_the_pass_is_under_way_is_looked_into_by_
     bench.controllers.revisions["lb-1"] = 2
     bench.worker.hint(("lb-1",))
     await bench.device.busy.wait()
-    bench.worker.doubt(("lb-1",), complete=False)  # after the device was read, before the outcome is known
+    bench.worker.invalidate(("lb-1",), complete=False)  # after the device was read, before the outcome is known
     bench.device.open.set()
     await eventually(lambda: len(bench.device.batches) == 3)
     assert [service.load_balancer_id for service in bench.device.batches[2].services] == ["lb-1"]
@@ -500,10 +500,10 @@ async def test_a_doubt_comes_before_the_retry_of_a_complete_pass_and_not_before_
     now = bench.worker._clock.monotonic() + 3600.0
     bench.worker._retries.failed("*", now)
     bench.worker._retries.failed("lb-1", now)
-    bench.worker.doubt(("lb-1",), complete=False)
+    bench.worker.invalidate(("lb-1",), complete=False)
     await eventually(lambda: len(bench.device.forgotten) == 0 and not bench.worker._wake.is_set())
     assert len(bench.device.batches) == 1  # settled: the pass takes nothing, and waits nowhere
-    bench.worker.doubt((), complete=True)
+    bench.worker.invalidate((), complete=True)
     await eventually(lambda: len(bench.device.batches) == 2)
     task.cancel()
 
@@ -512,7 +512,7 @@ async def test_what_was_repaired_is_told(bench: Bench) -> None:
     await all_applied(bench)
     repair = Repair(load_balancer_id="lb-1", device="a", found=("member gone; put back",))
     bench.device.repaired.append((repair,))
-    bench.worker.doubt(("lb-1",), complete=False)
+    bench.worker.invalidate(("lb-1",), complete=False)
     await eventually(lambda: bench.controllers.repaired)
     # settled: a report comes whole
     assert bench.controllers.repaired == [Repaired(load_balancer_id="lb-1", device="a", found=repair.found)]

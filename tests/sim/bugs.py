@@ -534,7 +534,7 @@ def _findings_without(*names: str) -> Callable[[], AbstractContextManager[Any]]:
 
 
 def _doubts_ignored() -> AbstractContextManager[Any]:
-    return patch.object(ShardWorker, "doubt", lambda self, load_balancer_ids, *, complete: None)
+    return patch.object(ShardWorker, "invalidate", lambda self, load_balancer_ids, *, complete: None)
 
 
 def _reach_not_noted() -> AbstractContextManager[Any]:

@@ -237,7 +237,7 @@ class CommonShardWorker:
             for part in _parts(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
                     if self.writer is not None:  # what load balancers need goes with them
-                        self.writer.doubt((), complete=True)
+                        self.writer.invalidate((), complete=True)
                     log.warning(
                         "configuration on devices differs from what was applied",
                         absent=part.absent[:IDS_LOGGED],

@@ -97,7 +97,7 @@ class DeviceWatch:
             log.error("devices do not meet the requirements; checking again", problems=problems)
             await self._clock.sleep(self._settings.keepalive_interval_seconds * 2)
 
-    def doubt(self) -> None:
+    def check_now(self) -> None:
         """Check the devices again, and report without waiting for the next interval: other agents may reach them."""
         self._in_doubt.set()
         self._on_change()
@@ -119,7 +119,7 @@ class DeviceWatch:
                 silent = self._silent
             before, self._silent = self._silent, silent
             if before.keys() != silent.keys():
-                self.doubt()
+                self.check_now()
             await self._clock.sleep(min(PROBE_INTERVAL_SECONDS, self._settings.status_interval_seconds))
 
     async def _check_repeatedly(self, observed: Callable[[], tuple[DeviceState, ...] | None]) -> None:

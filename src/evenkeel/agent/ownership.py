@@ -153,7 +153,7 @@ class Ownership:
     def look_again(self) -> None:
         """A device is back that may have missed or lost changes: every worker makes a complete pass."""
         for writer in self._writers():
-            writer.doubt((), complete=True)
+            writer.invalidate((), complete=True)
 
     def _writers(self) -> Iterator[ShardWorker]:
         for worker, _ in self._workers.values():
@@ -242,7 +242,7 @@ class Ownership:
             return True
         writer = _writer(worker)
         if writer is not None and hint.look_again:
-            writer.doubt(hint.load_balancer_ids, complete=hint.complete)
+            writer.invalidate(hint.load_balancer_ids, complete=hint.complete)
         elif writer is not None:
             writer.hint(hint.load_balancer_ids, hint.carried)
         return True

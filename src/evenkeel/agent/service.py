@@ -192,7 +192,7 @@ class AgentService:
             database_history=self._database_history,
             rng=self._rng,
             ask_again=self._ask.set,
-            on_device_trouble=self._devices.doubt,
+            on_device_trouble=self._devices.check_now,
             incarnations=self._devices.incarnations,
         )
         self._ask.set()

@@ -192,7 +192,7 @@ class ShardWorker:
         self._complete = True
         self._wake.set()
 
-    def doubt(self, load_balancer_ids: tuple[LoadBalancerId, ...], *, complete: bool) -> None:
+    def invalidate(self, load_balancer_ids: tuple[LoadBalancerId, ...], *, complete: bool) -> None:
         """The observer found these load balancers, or the whole partition, changed on the devices: read and apply them
         again.
 
