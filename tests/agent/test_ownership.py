@@ -385,6 +385,6 @@ async def test_where_devices_are_attached_to_networks_the_common_shard_has_a_wri
     assert writer.hinted == ["net-3"] and observer.said_again == 0
     bench.ownership.hint(m.WorkHint(shard_id=COMMON.shard_id, load_balancer_ids=()))
     assert writer.hinted == ["net-3"] and observer.said_again == 1
-    bench.ownership.look_again()
+    bench.ownership.request_full_resync()
     assert writer.doubts == [((), True)]
     await bench.ownership.end(graceful=False)

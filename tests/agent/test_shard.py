@@ -271,14 +271,14 @@ async def test_controllers_that_did_not_answer_are_asked_again_about_orphans(ben
     await all_applied(bench)
     bench.device.orphans.add("nobody-knows-it")
     bench.controllers.orphan_failures.append(CallTimeout("no answer within 2 s"))
-    bench.worker.look_again()
+    bench.worker.request_full_resync()
     await eventually(lambda: not bench.device.orphans)
 
 
 async def test_a_device_that_came_back_is_looked_at_completely(bench: Bench) -> None:
     await all_applied(bench)
     before = len(bench.device.batches)
-    bench.worker.look_again()
+    bench.worker.request_full_resync()
     await eventually(lambda: any(batch.complete for batch in bench.device.batches[before:]))
 
 
@@ -304,7 +304,7 @@ async def test_the_partition_is_removed_after_the_last_load_balancer_and_made_ag
     await eventually(lambda: bool(bench.device.retirements))
     # settled: a partition is retired after the complete pass that found nothing
     assert bench.device.batches[-1].complete and not bench.device.batches[-1].services
-    bench.worker.look_again()  # where nothing is, nothing is made to look at it
+    bench.worker.request_full_resync()  # where nothing is, nothing is made to look at it
     await eventually(lambda: len(bench.device.retirements) == 2)
     assert bench.device.takeovers == [3]  # settled: there may be no other
     bench.controllers.deleted = set()
@@ -338,7 +338,7 @@ async def test_a_partition_on_a_device_out_of_reach_is_removed_later(bench: Benc
     await all_applied(bench)
     bench.device.retirement = Retirement(lagging=("device",))
     bench.controllers.revisions.clear()
-    bench.worker.look_again()
+    bench.worker.request_full_resync()
     await eventually(lambda: len(bench.device.retirements) > 2)
     bench.device.retirement = Retirement()
     await eventually(lambda: bench.worker._retries.next_due() is None)
@@ -474,7 +474,7 @@ async def test_a_guard_lost_is_moved_again_at_once_the_first_time_and_after_grow
     bench.worker._retries = Retries(
         Backoff(initial_seconds=0.01, max_seconds=0.01, jitter=(0.75, 1.25)), random.Random(1)
     )
-    bench.worker.look_again()
+    bench.worker.request_full_resync()
     await all_applied(bench)  # settled: reports come after the writes
     assert bench.device.takeovers == [3, 3, 3, 3]
     assert bench.device.batches[-1].complete

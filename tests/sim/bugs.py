@@ -457,7 +457,7 @@ def _lagging_not_said() -> Iterator[None]:
 
     with (
         patch.object(SimDevice, "apply", apply),
-        patch.object(agent_ownership.Ownership, "look_again", lambda self: None),
+        patch.object(agent_ownership.Ownership, "request_full_resync", lambda self: None),
     ):
         yield
 

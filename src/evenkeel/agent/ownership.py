@@ -76,7 +76,7 @@ class Ownership:
         log.warning("the database lost changes; checking everything", history=self._database_history.history)
         self._history = self._database_history.history
         self.revision = -1
-        self.look_again()
+        self.request_full_resync()
         for worker, _ in self._workers.values():
             if isinstance(worker, CommonShardWorker):
                 worker.report_all_again()
@@ -124,7 +124,7 @@ class Ownership:
                 clock=self._clock,
                 settings=self._settings,
                 on_device_trouble=self._on_device_trouble,
-                on_device_back=self.look_again,
+                on_device_back=self.request_full_resync,
                 incarnations=self._incarnations.copy(),
             )
         else:
@@ -150,7 +150,7 @@ class Ownership:
             first=first,
         )
 
-    def look_again(self) -> None:
+    def request_full_resync(self) -> None:
         """A device is back that may have missed or lost changes: every worker makes a complete pass."""
         for writer in self._writers():
             writer.invalidate((), complete=True)
@@ -175,7 +175,7 @@ class Ownership:
             log.info(
                 "the database does not know a confirmed load balancer; making a complete pass", shard=shard.shard_id
             )
-            worker.look_again()
+            worker.request_full_resync()
         self._database_history.looked_at(shard)
 
     def _ended(self, key: str, task: asyncio.Task[None]) -> None:
@@ -231,7 +231,7 @@ class Ownership:
     def hint(self, hint: m.WorkHint) -> bool:
         """Pass work to the shard's worker. False: the agent does not serve the shard."""
         if hint.look_again and not hint.shard_id:
-            self.look_again()
+            self.request_full_resync()
             return True
         entry = self._workers.get(hint.shard_id)
         if entry is None:
@@ -253,7 +253,7 @@ class Ownership:
         if entry is not None and isinstance(entry[0], ShardWorker):
             worker = entry[0]
             shard = m.Assignment(shard_id=worker.shard_id, project_id=worker.project_id, epoch=worker.epoch)
-            self._plans.ask(hint, shard, worker.look_again, turn=worker.turn)
+            self._plans.ask(hint, shard, worker.request_full_resync, turn=worker.turn)
         elif entry is not None and isinstance(entry[0], CommonShardWorker):
             observer = entry[0]
             shard = m.Assignment(shard_id=observer.shard_id, project_id=observer.project_id, epoch=observer.epoch)

@@ -88,7 +88,7 @@ class AgentService:
             clock,
             settings,
             on_change=self._tell.set,
-            on_renewed=self._look_again,
+            on_renewed=self._request_full_resync,
             certificate_ends=certificate_ends,
         )
         self._enhanced = EnhancedServiceWatch(device, clock, on_change=self._tell.set)
@@ -291,9 +291,9 @@ class AgentService:
         """Whether work waits to be done or retried."""
         return self._ownership is not None and self._ownership.busy
 
-    def _look_again(self) -> None:
+    def _request_full_resync(self) -> None:
         if self._ownership is not None:
-            self._ownership.look_again()
+            self._ownership.request_full_resync()
 
     def _follow_history(self, ownership: Ownership) -> None:
         if ownership.follow_history():

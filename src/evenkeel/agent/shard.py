@@ -187,7 +187,7 @@ class ShardWorker:
         self._dirty.update(load_balancer_ids)
         self._wake.set()
 
-    def look_again(self) -> None:
+    def request_full_resync(self) -> None:
         """Make a complete pass: the devices' state may have changed."""
         self._complete = True
         self._wake.set()
@@ -328,7 +328,7 @@ class ShardWorker:
         self._guarded = False
         self._put_back(True, ())
         if at_once:
-            self.look_again()
+            self.request_full_resync()
 
     def _put_back(self, complete: bool, taken: tuple[LoadBalancerId, ...]) -> None:
         now = self._clock.monotonic()
@@ -532,7 +532,7 @@ class ShardWorker:
         """
         if lost := self._served & await self._client.report(outcomes):
             self._log.warning("load balancers are unknown to the database; looking at everything", count=len(lost))
-            self.look_again()
+            self.request_full_resync()
 
     def _note(self, outcomes: tuple[m.Applied, ...]) -> None:
         now = self._clock.monotonic()
