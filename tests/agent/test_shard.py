@@ -135,7 +135,7 @@ async def test_a_definition_that_waits_is_dropped_for_a_change_and_for_a_doubt(b
     bench.controllers.revisions |= {"lb-3": 2, "lb-4": 2, "lb-5": 2}
     bench.worker.hint(("lb-3",))
     bench.worker.add_work(("lb-4",))
-    bench.worker.apply_again(("lb-5",))
+    bench.worker.force_reapply(("lb-5",))
     bench.session.lease_stands = True
     await all_applied(bench)
     assert bench.controllers.requested[1:] == [("lb-3", "lb-4", "lb-5")]  # settled: requests come before the reports
@@ -428,11 +428,11 @@ async def test_what_the_driver_makes_otherwise_now_is_written_again_at_once(benc
     """Also after a failure, and without reading the partition again."""
     await all_applied(bench)
     bench.device.bad.add("lb-1")
-    bench.worker.apply_again(("lb-1",))
+    bench.worker.force_reapply(("lb-1",))
     await eventually(lambda: len(bench.device.batches) == 2)
     await eventually(lambda: bench.controllers.reports[-1].error == "refused")
     bench.device.bad.clear()
-    bench.worker.apply_again(("lb-1",))
+    bench.worker.force_reapply(("lb-1",))
     # settled: reports come after the writes, and nothing may ever be forgotten
     await eventually(lambda: bench.controllers.reports[-1].error == "")
     assert [service.load_balancer_id for service in bench.device.batches[2].services] == ["lb-1"]

@@ -24,13 +24,13 @@ class EnhancedServiceWatch:
         self._offered: tuple[EnhancedService, ...] = ()
         self._reported: tuple[SessionId, tuple[EnhancedService, ...]] | None = None
 
-    async def run(self, apply_again: Callable[[Due], None]) -> None:
-        """Look every :data:`WATCH_SECONDS`; ends at once for drivers without enhanced services. ``apply_again``: gets
+    async def run(self, force_reapply: Callable[[Due], None]) -> None:
+        """Look every :data:`WATCH_SECONDS`; ends at once for drivers without enhanced services. ``force_reapply``: gets
         the load balancers that use those which changed.
         """
         while (found := await self._device.enhanced_services()) is not None:
             if found.due:
-                apply_again(found.due)
+                force_reapply(found.due)
             if found.services != self._offered:
                 self._offered = found.services
                 self._on_change()

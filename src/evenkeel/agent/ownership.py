@@ -160,11 +160,11 @@ class Ownership:
             if (writer := _writer(worker)) is not None:
                 yield writer
 
-    def apply_again(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
+    def force_reapply(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
         """What the operator's files say of these load balancers changed; those of other agents are left out."""
         for worker, _ in self._workers.values():
             if isinstance(worker, ShardWorker) and (ids := due.get(worker.project_id)):
-                worker.apply_again(ids)
+                worker.force_reapply(ids)
 
     def look_at(self, shard: m.ShardEpoch) -> None:
         """Make a complete pass over a shard in which the database does not know a confirmed load balancer: if its

@@ -203,7 +203,7 @@ class AgentService:
                 group.create_task(self._keep_alive(session, ownership, group))
                 group.create_task(self._sync(session, ownership))
                 group.create_task(self._report(session, ownership))
-                group.create_task(self._enhanced.run(ownership.apply_again))
+                group.create_task(self._enhanced.run(ownership.force_reapply))
         except* SessionLost as lost:
             log.warning("session lost; opening another", reason=str(lost.exceptions[0]))
         except* _Stopped:

@@ -177,7 +177,7 @@ class ShardWorker:
         if load_balancer_ids:
             self._pass_limit.prioritize(self.shard_id)
 
-    def apply_again(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
+    def force_reapply(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
         """The driver makes something else of the same definitions: apply them at once, even after a recent failure."""
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
