@@ -50,7 +50,7 @@ class FakeSession:
         self.lease_stands = True
         self.key_pair = KeyPair()
         self.database_history = DatabaseHistory(HandClock())
-        self.database_history.hear(self.history, asked_at=0.0)
+        self.database_history.record_history(self.history, asked_at=0.0)
 
     history = "h1"
 

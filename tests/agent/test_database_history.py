@@ -27,7 +27,7 @@ class Clock:
 def remembering(history: str = "h1", keepalives: int = 5) -> tuple[DatabaseHistory, Clock]:
     clock = Clock()
     memory = DatabaseHistory(clock)
-    memory.hear(history, asked_at=clock.now, keepalives=keepalives)
+    memory.record_history(history, asked_at=clock.now, keepalives=keepalives)
     return memory, clock
 
 
@@ -37,8 +37,8 @@ def test_nothing_was_confirmed_before_anything_was_heard() -> None:
 
 def test_the_highest_number_counts_in_whatever_order_answers_come() -> None:
     memory, clock = remembering()
-    memory.hear("h1", asked_at=clock.now, keepalives=9)
-    memory.hear("h1", asked_at=clock.now - 1, keepalives=7)
+    memory.record_history("h1", asked_at=clock.now, keepalives=9)
+    memory.record_history("h1", asked_at=clock.now - 1, keepalives=7)
     assert memory.seen() == ConfirmedState(history="h1", keepalives=9)
 
 
@@ -46,15 +46,15 @@ def test_a_new_history_takes_the_place_of_all_that_was_confirmed_before() -> Non
     memory, clock = remembering(keepalives=9)
     memory.confirm("h1", (OUTCOME,))
     clock.now += 1
-    assert memory.hear("h2", asked_at=clock.now, keepalives=4)
+    assert memory.record_history("h2", asked_at=clock.now, keepalives=4)
     assert memory.seen() == ConfirmedState(history="h2", keepalives=4)
-    assert not memory.hear("h1", asked_at=clock.now - 1, keepalives=10), "asked before, and answered late"
+    assert not memory.record_history("h1", asked_at=clock.now - 1, keepalives=10), "asked before, and answered late"
     assert memory.history == "h2"
 
 
 def test_a_controller_of_the_version_before_says_no_history() -> None:
     memory, clock = remembering()
-    assert memory.hear("", asked_at=clock.now + 1)
+    assert memory.record_history("", asked_at=clock.now + 1)
     assert memory.history == "h1"
 
 
@@ -97,7 +97,7 @@ def test_the_shard_that_was_left_last_is_told_for_a_while() -> None:
     clock.now += CONFIRMED_FOR_SECONDS
     assert memory.seen() == ConfirmedState(history="h1", keepalives=5)
     memory.left("b", 1, "s2")
-    memory.hear("h2", asked_at=clock.now + 1)
+    memory.record_history("h2", asked_at=clock.now + 1)
     assert memory.seen() == ConfirmedState(history="h2")
 
 
@@ -110,7 +110,7 @@ def test_what_was_served_shortly_before_a_new_history_may_be_lost() -> None:
     memory.left("a", 5, "s3")
     assert memory.lost() == (), "an agent gives shards away every day"
     clock.now += 1
-    memory.hear("h2", asked_at=clock.now)
+    memory.record_history("h2", asked_at=clock.now)
     memory.left("b", 2, "s4")
     lost = memory.lost()
     assert lost == (FormerShard(project_id="a", epoch=5), FormerShard(project_id="b", epoch=2))

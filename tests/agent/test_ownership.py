@@ -116,7 +116,7 @@ class Bench:
     def __init__(self) -> None:
         self.clock = HandClock()
         self.history = DatabaseHistory(self.clock)
-        self.history.hear("h1", asked_at=self.clock.now)
+        self.history.record_history("h1", asked_at=self.clock.now)
         self.controllers = Controllers()
         self.asked = 0
         self.group = Group()
@@ -202,7 +202,7 @@ async def test_what_is_not_named_any_more_is_ended_and_remembered_as_left(bench:
     bench.apply(shard("b"))
     await settled(lambda: MADE[0].cancelled and bench.serving == [("b", 1)])
     bench.clock.now += 1.0
-    bench.history.hear("h2", asked_at=bench.clock.now)
+    bench.history.record_history("h2", asked_at=bench.clock.now)
     assert bench.history.lost() == (m.FormerShard(project_id="tenant-a", epoch=3),)
     await bench.ownership.end(graceful=False)
 
@@ -322,7 +322,7 @@ async def test_in_a_new_history_everything_is_looked_at_and_told_again(bench: Be
     bench.apply(shard("a"), COMMON, revision=9)
     assert not bench.ownership.follow_history()
     bench.clock.now += 1.0
-    bench.history.hear("h2", asked_at=bench.clock.now)
+    bench.history.record_history("h2", asked_at=bench.clock.now)
     assert bench.ownership.follow_history()
     assert not bench.ownership.follow_history()
     a, common = MADE

@@ -27,7 +27,7 @@ class DatabaseHistory:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._heard_at = float("-inf")
+        self._recorded_at = float("-inf")
         self._began_at: float | None = None
         self._keepalives = 0
         self._confirmed: m.Applied | None = None
@@ -41,7 +41,7 @@ class DatabaseHistory:
 
     # -- confirmed changes
 
-    def hear(self, history: str, *, asked_at: float, keepalives: int = 0) -> bool:
+    def record_history(self, history: str, *, asked_at: float, keepalives: int = 0) -> bool:
         """Record the history in the answer to a request made at ``asked_at``. Answers may arrive out of order: False if
         it is of an earlier history. Controllers of the previous version send none.
         """
@@ -50,11 +50,11 @@ class DatabaseHistory:
         if history == self.history:
             self._keepalives = max(self._keepalives, keepalives)
             return True
-        if asked_at < self._heard_at:
+        if asked_at < self._recorded_at:
             return False
         if self.history:
             self._began_at = self._clock.monotonic()
-        self._heard_at = self._clock.monotonic()  # answers to earlier requests may be of the previous history
+        self._recorded_at = self._clock.monotonic()  # answers to earlier requests may be of the previous history
         self.history, self._keepalives, self._confirmed = history, keepalives, None
         self._confirmed_in = self._left = None
         return True

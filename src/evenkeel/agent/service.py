@@ -324,7 +324,7 @@ class AgentService:
         named = True
         while not pages.complete:
             asked_at, page = await self._page(session, pages.after_id, served)
-            is_current = self._database_history.hear(page.history, asked_at=asked_at)
+            is_current = self._database_history.record_history(page.history, asked_at=asked_at)
             named = named and not page.served_ignored
             if served and not page.served_ignored:
                 self._database_history.recovered(served)

@@ -151,7 +151,7 @@ class Session:
     def _renewed(self, asked_at: float, state: m.SessionState) -> None:
         self.hints_are_repeated = state.repeats_hints
         before = self.database_history.history
-        is_current = self.database_history.hear(state.history, asked_at=asked_at, keepalives=state.keepalives)
+        is_current = self.database_history.record_history(state.history, asked_at=asked_at, keepalives=state.keepalives)
         if self.database_history.history != before:
             self.assignments_revision = -1  # its shards may have changed
         self._lease = newer(self._lease, Lease(asked_at_seconds=asked_at, ttl_seconds=state.ttl_seconds))
