@@ -37,10 +37,10 @@ class Looks:
     ) -> Findings:
         self.now += seconds
         seen = Observation(configurations=held, devices=devices, lacking=lacking or {})
-        self.inventory.saw(seen, self.now)
-        if self.inventory.asks(self.now):
+        self.inventory.observe(seen, self.now)
+        if self.inventory.needs_expected(self.now):
             self.asked += 1
-            self.inventory.expects(self.expected, self.shown_absent, self.now)
+            self.inventory.set_expected(self.expected, self.shown_absent, self.now)
         return self.inventory.findings()
 
 
@@ -49,7 +49,7 @@ def test_a_device_that_was_restored_before_the_first_look_is_renewed() -> None:
     known = Incarnations()
     known.renewed([device(incarnation="1")])
     inventory = Inventory(known)
-    inventory.saw(Observation(configurations={}, devices=(device(incarnation="2"),)), 1000.0)
+    inventory.observe(Observation(configurations={}, devices=(device(incarnation="2"),)), 1000.0)
     assert inventory.findings().renewed == ("a",)
 
 
@@ -71,9 +71,9 @@ def test_what_is_expected_and_missing_at_two_looks_is_absent_until_it_is_there()
     looks = Looks("lb-1", "lb-2")
     looks.look({"lb-1": "x", "lb-2": "y"})
     assert not looks.look({"lb-2": "y"})
-    assert looks.inventory.asks_soon
+    assert looks.inventory.needs_expected_soon
     assert looks.look({"lb-2": "y"}, seconds=1.0) == Findings(absent=("lb-1",))
-    assert not looks.inventory.asks_soon
+    assert not looks.inventory.needs_expected_soon
     assert looks.look({"lb-1": "x", "lb-2": "y"}) == Findings(present=("lb-1",))
     assert not looks.look({"lb-1": "x", "lb-2": "y"})
 
@@ -174,14 +174,14 @@ def test_a_device_that_is_back_and_cannot_tell_may_hold_anything() -> None:
     for incarnation, renewed in (("", ("a",)), ("1", ())):
         looks = Looks("lb-1")
         looks.look({"lb-1": "x"}, devices=(device(incarnation=incarnation),))
-        looks.inventory.saw_nothing()
+        looks.inventory.observe_unreachable()
         assert looks.look({"lb-1": "x"}, devices=(device(incarnation=incarnation),)).renewed == renewed
 
 
 def test_what_a_device_lacks_at_two_looks_is_told() -> None:
     looks = Looks("lb-1")
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"})
-    assert looks.inventory.asks_soon
+    assert looks.inventory.needs_expected_soon
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0) == Findings(lacking={"lb-1": "b"})
     assert not looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}, seconds=1.0)
     assert looks.look({"lb-1": "x"}, lacking={"lb-1": "b"}) == Findings(lacking={"lb-1": "b"})
@@ -192,20 +192,20 @@ def test_findings_that_did_not_arrive_go_with_the_next() -> None:
     looks = Looks("lb-1")
     looks.look({"lb-1": "x"})
     assert looks.look({"lb-1": "y"}, devices=(device(incarnation="1"),)).changed
-    looks.inventory.not_told()
+    looks.inventory.mark_unreported()
     assert looks.look({"lb-1": "y"}) == Findings(changed=("lb-1",))
     assert not looks.look({"lb-1": "y"})
     assert looks.look({"lb-1": "y"}, seconds=AGAIN_SECONDS) == Findings(changed=("lb-1",))
-    looks.inventory.not_told()
+    looks.inventory.mark_unreported()
     assert looks.look({"lb-1": "y"}) == Findings(changed=("lb-1",))
 
 
 def test_a_controller_that_cannot_say_what_is_expected_raises_no_alarm() -> None:
     inventory = Inventory()
     for now in (0.0, 5.0, 10.0):
-        inventory.saw(Observation(configurations={}, devices=(device(),)), now)
-        assert inventory.asks(now)
-        inventory.expects(None, (), now)
+        inventory.observe(Observation(configurations={}, devices=(device(),)), now)
+        assert inventory.needs_expected(now)
+        inventory.set_expected(None, (), now)
         assert not inventory.findings()
 
 
@@ -222,6 +222,6 @@ def test_what_is_held_and_not_expected_is_remembered_since_it_was_found() -> Non
 
 def test_nothing_is_unexpected_while_nobody_says_what_is_expected() -> None:
     inventory = Inventory()
-    inventory.saw(Observation(configurations={"lb-1": "x"}, devices=(device(),)), 1000.0)
-    inventory.expects(None, (), 1000.0)
+    inventory.observe(Observation(configurations={"lb-1": "x"}, devices=(device(),)), 1000.0)
+    inventory.set_expected(None, (), 1000.0)
     assert inventory.unexpected(1000.0) == {}

@@ -29,7 +29,7 @@ from evenkeel.metrics.agent import DRIFT_FOUND
 log = structlog.get_logger(__name__)
 
 STATUSES_PER_REPORT = 1000
-TOLD_SPACING_SECONDS = 0.1
+NOTIFICATION_SPACING_SECONDS = 0.1
 IDS_LOGGED = 5
 CONFIRM_SECONDS = 1.0
 """Delay before the next observation when something seems to be missing."""
@@ -159,7 +159,7 @@ class CommonShardWorker:
             except DeviceUnavailable as error:
                 log.warning("devices not observed", error=str(error))
                 self.devices = ()
-                self._inventory.saw_nothing()
+                self._inventory.observe_unreachable()
                 self._all_again_at = 0.0  # controllers mark the whole group as unreachable
                 self._note_away(frozenset({ALL}))
             except EvenKeelError as error:
@@ -169,10 +169,13 @@ class CommonShardWorker:
             await self._wait()
 
     async def _wait(self) -> None:
-        reasons = {asyncio.create_task(each) for each in (self._stopping.wait(), self._asked.wait(), self._told())}
+        reasons = {
+            asyncio.create_task(each)
+            for each in (self._stopping.wait(), self._asked.wait(), self._wait_for_notification())
+        }
         try:
             seconds = self._settings.status_interval_seconds
-            if self._inventory.asks_soon:
+            if self._inventory.needs_expected_soon:
                 seconds = min(seconds, CONFIRM_SECONDS)
             await asyncio.wait(reasons, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -180,14 +183,14 @@ class CommonShardWorker:
                 reason.cancel()
         self._asked.clear()
 
-    async def _told(self) -> None:
+    async def _wait_for_notification(self) -> None:
         """Wait for a device's notification; one observation covers several changes."""
         try:
             await self._device.changed()
         except Exception:  # then they are polled, as devices without notifications
             log.exception("changes on devices not awaited because of an unexpected error")
             await asyncio.Event().wait()
-        await self._clock.sleep(TOLD_SPACING_SECONDS)
+        await self._clock.sleep(NOTIFICATION_SPACING_SECONDS)
 
     async def _look(self) -> None:
         seen = await self._device.observe()
@@ -229,11 +232,11 @@ class CommonShardWorker:
     async def _compare(self, seen: Observation) -> None:
         """Find load balancers that vanished, changed or are missing, and report them before any status."""
         inventory = self._inventory
-        inventory.saw(seen, self._clock.monotonic())
+        inventory.observe(seen, self._clock.monotonic())
         try:
-            if inventory.asks(self._clock.monotonic()):
+            if inventory.needs_expected(self._clock.monotonic()):
                 expected, absent = await self._expected()
-                inventory.expects(expected, absent, self._clock.monotonic())
+                inventory.set_expected(expected, absent, self._clock.monotonic())
             for part in _parts(inventory.findings(), max_bytes=self._max_bytes):
                 if part.absent or part.lacking or part.renewed:
                     if self.writer is not None:  # what load balancers need goes with them
@@ -259,7 +262,7 @@ class CommonShardWorker:
         except BaseException:
             if inventory.findings().absent:  # the report may have been taken: then controllers show them as ERROR
                 self._all_again_at = 0.0
-            inventory.not_told()
+            inventory.mark_unreported()
             raise
 
     async def _expected(self) -> tuple[frozenset[str] | None, frozenset[str]]:
@@ -316,10 +319,10 @@ class CommonShardWorker:
         )
         if receipt.stale:
             raise SessionLost("the report's epoch is old")
-        self._heard(receipt)
+        self._handle_receipt(receipt)
         return receipt
 
-    def _heard(self, receipt: m.ReportReceipt) -> None:
+    def _handle_receipt(self, receipt: m.ReportReceipt) -> None:
         """Statuses that controllers set while no agent reached the group may differ from the observed ones."""
         self._answered_at = self._clock.monotonic()
         before, now = self._reached_count, receipt.reached_count

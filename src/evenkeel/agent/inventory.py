@@ -79,7 +79,7 @@ class RepeatOnce:
     def __init__(self) -> None:
         self._due: dict[str, float] = {}
 
-    def told(self, ids: Iterable[str], now: float) -> None:
+    def mark_reported(self, ids: Iterable[str], now: float) -> None:
         """Record that these are reported now."""
         self._due.update(dict.fromkeys(ids, now + AGAIN_SECONDS))
 
@@ -92,8 +92,10 @@ class RepeatOnce:
 
 
 class Inventory:
-    """The state between observations. For each observation call :meth:`saw`, :meth:`expects` if :meth:`asks` says so,
-    and :meth:`findings`.
+    """What the observations of one device group have shown so far.
+
+    For each observation call :meth:`observe`, then :meth:`set_expected` if :meth:`needs_expected` is True, then
+    :meth:`findings`.
     """
 
     def __init__(self, incarnations: Incarnations | None = None) -> None:
@@ -108,20 +110,20 @@ class Inventory:
         """Expected, and missing in the previous observation."""
         self._absent: set[str] = set()
         """Reported as absent, or recorded as such by the controllers."""
-        self._told_absent = RepeatSchedule()
-        self._told_lacking = RepeatSchedule()
-        self._told_changed = RepeatOnce()
-        self._told_renewed = RepeatOnce()
+        self._reported_absent = RepeatSchedule()
+        self._reported_lacking = RepeatSchedule()
+        self._reported_changed = RepeatOnce()
+        self._reported_renewed = RepeatOnce()
         self._unexpected_since: dict[str, float] = {}
         """When held load balancers were first found not to be expected."""
         self._found = Findings()
-        self._untold = Findings()
+        self._unreported = Findings()
 
-    def saw_nothing(self) -> None:
+    def observe_unreachable(self) -> None:
         """No device was reachable: the configuration of one that comes back is unknown."""
         self._reached = frozenset()
 
-    def saw(self, seen: Observation, now: float) -> None:
+    def observe(self, seen: Observation, now: float) -> None:
         """Process an observation."""
         renewed = self._incarnations.renewed(seen.devices)
         reached = frozenset(device.name for device in seen.devices if device.reachable)
@@ -160,19 +162,21 @@ class Inventory:
         self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
     ) -> Findings:
         """The findings to report: new ones, unreported ones of the previous observation, and due repetitions."""
-        due = self._told_lacking.due(lasting, now)
-        untold, self._untold = self._untold, Findings()
-        renewed = {*renewed, *untold.renewed}
-        self._told_changed.told((*changed, *untold.changed), now)
-        self._told_renewed.told((*renewed, *untold.renewed_before), now)
+        due = self._reported_lacking.due(lasting, now)
+        unreported, self._unreported = self._unreported, Findings()
+        renewed = {*renewed, *unreported.renewed}
+        self._reported_changed.mark_reported((*changed, *unreported.changed), now)
+        self._reported_renewed.mark_reported((*renewed, *unreported.renewed_before), now)
         return Findings(
-            changed=tuple(sorted({*changed, *untold.changed, *self._told_changed.take_due(now)})),
+            changed=tuple(sorted({*changed, *unreported.changed, *self._reported_changed.take_due(now)})),
             lacking={id_: lasting[id_] for id_ in due},
             renewed=tuple(sorted(renewed)),
-            renewed_before=tuple(sorted(self._told_renewed.take_due(now).union(untold.renewed_before) - renewed)),
+            renewed_before=tuple(
+                sorted(self._reported_renewed.take_due(now).union(unreported.renewed_before) - renewed)
+            ),
         )
 
-    def asks(self, now: float) -> bool:
+    def needs_expected(self, now: float) -> bool:
         """Whether to request the expected load balancers. The request is for the whole group, so lasting absences
         trigger it only when they end or are due for repetition.
         """
@@ -180,9 +184,9 @@ class Inventory:
             return False
         if now >= self._ask_at or self._suspects - self._absent or self._absent & self._held.keys():
             return True
-        return now >= max(self._told_absent.next_due(), self._asked_at + REPEAT.initial_seconds)
+        return now >= max(self._reported_absent.next_due(), self._asked_at + REPEAT.initial_seconds)
 
-    def expects(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
+    def set_expected(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
         """Process the answer: the load balancers that must be on the devices, and those of them recorded as absent.
         None: unknown.
         """
@@ -201,7 +205,7 @@ class Inventory:
         self._absent = set(absent)
         self._found = replace(
             self._found,
-            absent=self._told_absent.due(absent, now),
+            absent=self._reported_absent.due(absent, now),
             present=tuple(sorted(known & held.keys())),
         )
 
@@ -215,12 +219,12 @@ class Inventory:
         """The findings of the last observation."""
         return self._found
 
-    def not_told(self) -> None:
+    def mark_unreported(self) -> None:
         """The findings may not have arrived: they are repeated with the next observation's."""
-        self._untold = self._found
+        self._unreported = self._found
         self._ask_at = 0.0
 
     @property
-    def asks_soon(self) -> bool:
+    def needs_expected_soon(self) -> bool:
         """Whether something was missing for the first time: the next observation must confirm it soon."""
-        return bool(self._suspects - self._absent or self._lacking.keys() - set(self._told_lacking))
+        return bool(self._suspects - self._absent or self._lacking.keys() - set(self._reported_lacking))
