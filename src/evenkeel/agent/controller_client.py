@@ -42,13 +42,13 @@ class KeepaliveLane:
         """Where to send the next keepalive; None: to the shared queue."""
         return None if self._keepalives_left else self._announced
 
-    def told(self, state: m.SessionState) -> m.SessionState:
+    def record_answer(self, state: m.SessionState) -> m.SessionState:
         """Record an answer, and return it."""
         self._keepalives_left = max(0, self._keepalives_left - 1)
-        self._announced = self._lightest(state)
+        self._announced = self._preferred_queue(state)
         return state
 
-    def _lightest(self, state: m.SessionState) -> str | None:
+    def _preferred_queue(self, state: m.SessionState) -> str | None:
         if state.takes_light_keepalives:
             return m.transient_keepalive_queue(self._environment)
         return m.keepalive_queue(self._environment) if state.takes_keepalives else None
@@ -96,27 +96,27 @@ class ControllerClient:
 
     async def register(self, call: m.Register) -> m.SessionState:
         """Open a session."""
-        return self._told(await self._ask(call, m.SessionState))
+        return self._record_answer(await self._ask(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
         """Renew the session. If the keepalive queue gives no answer, the shared one is tried, too."""
         lane = self._keepalives
         if (queue := lane.queue) is not None:
             try:
-                state = self._told(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
+                state = self._record_answer(await self._ask(call, m.SessionState, timeout_seconds / 2, queue=queue))
                 lane.answered()
                 return state
             except CallTimeout as error:
                 log.warning("no answer to a keepalive in its own queue; using the shared one", error=str(error))
                 lane.close()
             except BusUnavailable:  # not sent: all agents come back at once, and the queue of its own carries that best
-                return self._told(await self._ask(call, m.SessionState, timeout_seconds, queue=queue))
-        return self._told(await self._ask(call, m.SessionState, timeout_seconds))
+                return self._record_answer(await self._ask(call, m.SessionState, timeout_seconds, queue=queue))
+        return self._record_answer(await self._ask(call, m.SessionState, timeout_seconds))
 
-    def _told(self, state: m.SessionState) -> m.SessionState:
+    def _record_answer(self, state: m.SessionState) -> m.SessionState:
         self._judges_orphans = state.judges_orphans
         self._adopts_networks = state.adopts_networks
-        return self._keepalives.told(state)
+        return self._keepalives.record_answer(state)
 
     async def report_state(self, call: m.ReportState) -> None:
         """Send the full state."""
