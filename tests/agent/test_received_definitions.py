@@ -43,7 +43,7 @@ def test_one_of_another_session_epoch_or_history_is_void(other: dict[str, Any]) 
 def test_one_that_the_worker_has_requested_meanwhile_is_not_taken() -> None:
     kept = of_first_worker()
     kept.offer(carried("lb-1"), queued=())
-    kept.saw(["lb-1"])
+    kept.mark_known(["lb-1"])
     assert kept.take(("lb-1",), "h") == ()
 
 
@@ -73,7 +73,7 @@ def test_memory_is_limited_and_without_it_none_is_taken(monkeypatch: pytest.Monk
     kept.offer(carried("lb-1", "lb-2", "lb-3"), queued=())
     assert kept.take(("lb-1", "lb-2", "lb-3"), "h") == (service("lb-1"), service("lb-2"))
     kept.offer(carried("lb-4"), queued=())
-    kept.saw(["lb-5"])
+    kept.mark_known(["lb-5"])
     assert kept.take(("lb-4",), "h") == ()
     kept.offer(carried("lb-1"), queued=())
     assert kept.take(("lb-1",), "h") == ()

@@ -58,10 +58,10 @@ class ReceivedDefinitions:
             found = self._waiting.pop(id_, None)
             if found is not None and found[0] == history and not self._is_known(id_):
                 taken.append(found[1])
-            self.saw((id_,))
+            self.mark_known((id_,))
         return tuple(taken)
 
-    def saw(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
+    def mark_known(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
         """The worker has requested definitions of these, or got them."""
         self._seen.update(load_balancer_ids)
         if len(self._seen) > SEEN_MAX:

@@ -511,7 +511,7 @@ class ShardWorker:
             carried = self._received.take(load_balancer_ids or (), self._session.history)
             with tracer().span("pull"):
                 services = await self._client.fetch(load_balancer_ids, carried)
-            self._received.saw(service.load_balancer_id for service in services)
+            self._received.mark_known(service.load_balancer_id for service in services)
             if self._session.may_write():
                 return services
 
