@@ -96,7 +96,7 @@ class ShardWorker:
         self._unconfirmed: set[LoadBalancerId] = set(assignment.work)
         """Load balancers with changes that are not known to be on the devices."""
         self._trying: tuple[ServiceDefinition, ...] = ()
-        self._told: dict[LoadBalancerId, tuple[Identity, str]] = {}
+        self._reported_reasons: dict[LoadBalancerId, tuple[Identity, str]] = {}
         """Changes that could not be tried, and the reason last reported."""
         self._trouble: tuple[str, ...] = ()
         """Devices unreachable in the last pass."""
@@ -494,7 +494,7 @@ class ShardWorker:
                 for load_balancer_id in set(taken) - found:  # removed meanwhile: the report arrived
                     self._retries.succeeded(load_balancer_id)
                     self._unconfirmed.discard(load_balancer_id)
-                    self._told.pop(load_balancer_id, None)
+                    self._reported_reasons.pop(load_balancer_id, None)
                 services = await self._report_known(services)
             if not services or self._session.may_write():
                 return services
@@ -558,7 +558,7 @@ class ShardWorker:
                 if outcome.load_balancer_id not in self._doubted:
                     self._applied[outcome.load_balancer_id] = _identity(outcome)
                 self._unconfirmed.discard(outcome.load_balancer_id)
-                self._told.pop(outcome.load_balancer_id, None)
+                self._reported_reasons.pop(outcome.load_balancer_id, None)
                 self._retries.succeeded(outcome.load_balancer_id)
 
     def _note_trouble(self, devices: tuple[str, ...]) -> None:
@@ -573,7 +573,7 @@ class ShardWorker:
             service
             for service in services
             if service.load_balancer_id in self._unconfirmed
-            and self._told.get(service.load_balancer_id) != (_identity(service), reason)
+            and self._reported_reasons.get(service.load_balancer_id) != (_identity(service), reason)
         ]
         try:
             await self._client.report(
@@ -594,7 +594,7 @@ class ShardWorker:
         except (BusUnavailable, CallRefused) as error:
             self._log.info("reason not reported", error=str(error))
         else:
-            self._told.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
+            self._reported_reasons.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
 
     async def _stale(self, error: StaleOwner) -> None:
         """The device has a newer guard: stop, unless the database still says that this agent owns the shard."""
