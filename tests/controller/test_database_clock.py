@@ -12,7 +12,7 @@ HOLD = 5.0
 def look(watch: DatabaseClockMonitor, clock: HandClock, database_seconds: float, *, took_seconds: float = 0.0) -> None:
     asked_at = clock.now
     clock.now += took_seconds
-    watch.saw(database_seconds, asked_at_seconds=asked_at)
+    watch.observe(database_seconds, asked_at_seconds=asked_at)
 
 
 def test_after_a_jump_either_way_nothing_is_judged_for_a_while() -> None:

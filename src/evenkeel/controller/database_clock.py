@@ -38,7 +38,7 @@ class DatabaseClockMonitor:
         self._seen_at = 0.0
         self._trusted_at = clock.monotonic()
 
-    def saw(self, database_seconds: float, *, asked_at_seconds: float) -> None:
+    def observe(self, database_seconds: float, *, asked_at_seconds: float) -> None:
         """Record a reading of the database's clock, made between ``asked_at_seconds`` and now."""
         now = self._clock.monotonic()
         offset = _Offset(database_seconds - now, database_seconds - asked_at_seconds)

@@ -182,7 +182,7 @@ class Scheduler:
         before = self._clock.monotonic()
         pulse = await self._scheduling.pulse()
         self._pulse, self._pulse_at = pulse, before
-        self._database_clock.saw(pulse.now_seconds, asked_at_seconds=before)
+        self._database_clock.observe(pulse.now_seconds, asked_at_seconds=before)
         return pulse
 
     async def _read_due_work(self) -> DueWork:
@@ -195,7 +195,7 @@ class Scheduler:
         )
         if homes:
             self._homes_at = before + self._settings.homes_interval_seconds
-        self._database_clock.saw(due_work.now_seconds, asked_at_seconds=before)
+        self._database_clock.observe(due_work.now_seconds, asked_at_seconds=before)
         return due_work
 
     async def _schedule(self, due_work: DueWork) -> None:
