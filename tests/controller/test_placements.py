@@ -13,7 +13,7 @@ from evenkeel.core.model import LoadBalancer, LoadBalancerTree, Vip
 from tests.waiting import eventually
 
 OWNER = ShardOwner(shard_id="x", environment="lab", group_number=1, host="host-1")
-ROOM = ShardWithCapacity(shard_id="x", owner=OWNER, term=OwnershipTerm(session_id="s", epoch=1, history="h"))
+SHARD = ShardWithCapacity(shard_id="x", owner=OWNER, term=OwnershipTerm(session_id="s", epoch=1, history="h"))
 VIP = Vip(address="10.0.0.5", subnet_id="s", network_id="n", port_id="p")
 
 
@@ -21,7 +21,7 @@ class Around:
     """Store, scheduler and hints. Tenants get a shard when one of theirs is placed by a decision."""
 
     def __init__(self) -> None:
-        self.rooms: dict[tuple[str, str, int | None], ShardWithCapacity] = {}
+        self.shards: dict[tuple[str, str, int | None], ShardWithCapacity] = {}
         self.decided: list[str] = []
         self.joined: list[list[str]] = []
         self.told: list[tuple[str, bool]] = []
@@ -37,14 +37,16 @@ class Around:
         self.go_on = asyncio.Event()
         self.go_on.set()
 
-    async def room(self, environment: str, project_id: str, zone_group_number: int | None) -> ShardWithCapacity | None:
+    async def shard_with_capacity(
+        self, environment: str, project_id: str, zone_group_number: int | None
+    ) -> ShardWithCapacity | None:
         await asyncio.sleep(0)
         if self.problem is not None:
             raise self.problem
-        return self.rooms.get((environment, project_id, zone_group_number))
+        return self.shards.get((environment, project_id, zone_group_number))
 
     async def join(
-        self, load_balancer_ids: Sequence[str], environment: str, project_id: str, room: ShardWithCapacity
+        self, load_balancer_ids: Sequence[str], environment: str, project_id: str, shard: ShardWithCapacity
     ) -> PlacedLoadBalancers:
         self.joined.append(list(load_balancer_ids))
         await self.go_on.wait()
@@ -58,7 +60,7 @@ class Around:
         self.busy -= 1
         self.decided.append(load_balancer_id)
         if project_id != "unlucky":
-            self.rooms.setdefault((environment, project_id, None), ROOM)
+            self.shards.setdefault((environment, project_id, None), SHARD)
 
     def notify_work(self, owner: ShardOwner, load_balancer_id: str, definition: Any = None) -> None:
         self.told.append((load_balancer_id, definition is not None))
@@ -86,14 +88,14 @@ async def test_the_first_of_a_tenant_is_decided_and_the_others_join_it_with_thei
 
 async def test_where_the_tenant_has_a_shard_by_now_nothing_is_decided() -> None:
     around = Around()
-    around.rooms["lab", "t", None] = ROOM
+    around.shards["lab", "t", None] = SHARD
     await placed(around, created("a"))
     assert (around.decided, around.joined) == ([], [["a"]])
 
 
 async def test_a_definition_that_has_changed_since_does_not_travel() -> None:
     around = Around()
-    around.rooms["lab", "t", None] = ROOM
+    around.shards["lab", "t", None] = SHARD
     around.revisions["a"] = 2
     await placed(around, created("a"))
     assert around.told == [("a", False)]
@@ -101,7 +103,7 @@ async def test_a_definition_that_has_changed_since_does_not_travel() -> None:
 
 async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_told() -> None:
     around = Around()
-    around.rooms["lab", "t", None] = ShardWithCapacity(shard_id="x")
+    around.shards["lab", "t", None] = ShardWithCapacity(shard_id="x")
     around.owner = None
     await placed(around, created("a"))
     assert (around.joined, around.told) == ([["a"]], [])
@@ -109,7 +111,7 @@ async def test_a_shard_that_nobody_serves_is_joined_and_nobody_is_told() -> None
 
 async def test_what_could_not_join_is_decided() -> None:
     around = Around()
-    around.rooms["lab", "t", None] = ROOM
+    around.shards["lab", "t", None] = SHARD
     around.lost = {"b"}
     await placed(around, created("a"), created("b"))
     assert (around.decided, around.told) == (["b"], [("a", True)])
@@ -132,7 +134,7 @@ async def test_as_long_as_there_is_no_shard_each_is_decided_some_at_a_time() -> 
 
 async def test_after_a_takeover_the_new_owner_is_told_and_asks_for_the_definition() -> None:
     around = Around()
-    around.rooms["lab", "t", None] = ROOM
+    around.shards["lab", "t", None] = SHARD
     around.epoch = 2
     await placed(around, created("a"))
     assert around.told == [("a", False)]
@@ -140,7 +142,7 @@ async def test_after_a_takeover_the_new_owner_is_told_and_asks_for_the_definitio
 
 async def test_who_waits_at_the_end_is_told_so() -> None:
     around: Any = Around()
-    around.rooms["lab", "t", None] = ROOM
+    around.shards["lab", "t", None] = SHARD
     around.go_on.clear()
     placements = Placements(around, around, around)
     first = asyncio.ensure_future(placements.place(*created("a")))
@@ -155,7 +157,7 @@ async def test_who_waits_at_the_end_is_told_so() -> None:
 
 async def test_many_join_by_several_transactions() -> None:
     around = Around()
-    around.rooms["lab", "t", None] = ROOM
+    around.shards["lab", "t", None] = SHARD
     await placed(around, *(created(f"{number:03}") for number in range(JOINED_MAX + 2)))
     assert [len(ids) for ids in around.joined] == [JOINED_MAX, 2]
 
@@ -170,7 +172,7 @@ async def test_every_caller_learns_what_went_wrong_and_the_next_one_may_succeed(
 
 async def test_a_caller_that_gives_up_does_not_keep_others_from_being_placed() -> None:
     around: Any = Around()
-    around.rooms["lab", "t", None] = ROOM
+    around.shards["lab", "t", None] = SHARD
     placements = Placements(around, around, around)
     first = asyncio.ensure_future(placements.place(*created("a")))
     second = asyncio.ensure_future(placements.place(*created("b")))

@@ -90,12 +90,12 @@ class Placements:
 
     async def _round(self, tenant: _Tenant, taken: Sequence[_Waiting]) -> None:
         try:
-            room = await self._room(tenant)
-            if room is None:
+            shard = await self._shard_with_capacity(tenant)
+            if shard is None:
                 await self._decide(tenant, taken[0])
-                room = await self._room(tenant) if len(taken) > 1 else None
+                shard = await self._shard_with_capacity(tenant) if len(taken) > 1 else None
                 taken = taken[1:]
-            joined = set() if room is None else await self._join(tenant, room, taken)
+            joined = set() if shard is None else await self._join(tenant, shard, taken)
         except Exception as error:  # each caller raises it
             for each in taken:
                 fail(each.answer, error)
@@ -108,15 +108,15 @@ class Placements:
                 left.append(each)
         await asyncio.gather(*(self._decide(tenant, each) for each in left))
 
-    async def _room(self, tenant: _Tenant) -> ShardWithCapacity | None:
+    async def _shard_with_capacity(self, tenant: _Tenant) -> ShardWithCapacity | None:
         async with self._turns:
-            return await self._scheduling.room(*tenant)
+            return await self._scheduling.shard_with_capacity(*tenant)
 
-    async def _join(self, tenant: _Tenant, room: ShardWithCapacity, taken: Sequence[_Waiting]) -> set[LoadBalancerId]:
+    async def _join(self, tenant: _Tenant, shard: ShardWithCapacity, taken: Sequence[_Waiting]) -> set[LoadBalancerId]:
         changes = {each.change.load_balancer_id: each.change for each in taken}
         async with self._turns:
-            joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, room)
-        term = room.term if room.term is not None and room.term.epoch == joined.epoch else None
+            joined = await self._scheduling.join(list(changes), tenant.environment, tenant.project_id, shard)
+        term = shard.term if shard.term is not None and shard.term.epoch == joined.epoch else None
         if joined.owner is not None:
             for id_, revision in joined.revisions.items():
                 # a definition of an earlier revision would hide the newer one until the agent's next sync

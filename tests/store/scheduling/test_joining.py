@@ -10,39 +10,39 @@ from tests.store.ownership_world import World, applied, assign_one, statements, 
 __all__ = ["world_fixture"]
 
 
-async def room_of(world: World, project_id: str = "p1", zone: int | None = None) -> ShardWithCapacity:
-    found = await world.store.scheduling.room("east", project_id, zone)
+async def shard_of(world: World, project_id: str = "p1", zone: int | None = None) -> ShardWithCapacity:
+    found = await world.store.scheduling.shard_with_capacity("east", project_id, zone)
     assert found is not None
     return found
 
 
 async def join(
-    world: World, *ids: str, project_id: str = "p1", room: ShardWithCapacity | None = None
+    world: World, *ids: str, project_id: str = "p1", shard: ShardWithCapacity | None = None
 ) -> dict[LoadBalancerId, int]:
-    there = room or await room_of(world)
+    there = shard or await shard_of(world)
     return dict((await world.store.scheduling.join(ids, "east", project_id, there)).revisions)
 
 
 async def test_there_is_room_where_the_tenant_has_a_shard(world: World) -> None:
     await world.agent("a1")
-    assert await world.store.scheduling.room("east", "p1", None) is None
+    assert await world.store.scheduling.shard_with_capacity("east", "p1", None) is None
     owner = await world.tenant()
-    room = await room_of(world)
-    assert (room.shard_id, room.owner) == (owner.shard_id, owner)
-    assert room.term is not None and (room.term.session_id, room.term.epoch) == ("session-of-a1", 1)
-    assert await world.store.scheduling.room("east", "p2", None) is None
-    assert await world.store.scheduling.room("east", "p1", 2) is None
-    assert await world.store.scheduling.room("nowhere", "p1", None) is None
-    assert await room_of(world, zone=1) == room
+    shard = await shard_of(world)
+    assert (shard.shard_id, shard.owner) == (owner.shard_id, owner)
+    assert shard.term is not None and (shard.term.session_id, shard.term.epoch) == ("session-of-a1", 1)
+    assert await world.store.scheduling.shard_with_capacity("east", "p2", None) is None
+    assert await world.store.scheduling.shard_with_capacity("east", "p1", 2) is None
+    assert await world.store.scheduling.shard_with_capacity("nowhere", "p1", None) is None
+    assert await shard_of(world, zone=1) == shard
 
 
 async def test_many_join_with_two_statements(world: World) -> None:
     await world.agent("a1")
     owner = await world.tenant()
-    room, waiting = await room_of(world), [await world.load_balancer(status_reason="waiting") for _ in range(3)]
+    shard, waiting = await shard_of(world), [await world.load_balancer(status_reason="waiting") for _ in range(3)]
     await world.tenant_changes(waiting[1].id, name="new")
     with statements() as seen:
-        joined = await join(world, *(each.id for each in waiting), room=room)
+        joined = await join(world, *(each.id for each in waiting), shard=shard)
     assert len(seen.sent) == 2
     assert joined == {waiting[0].id: 1, waiting[1].id: 2, waiting[2].id: 1}
     for each in waiting:
@@ -74,7 +74,7 @@ async def test_one_that_is_there_already_keeps_its_status(world: World) -> None:
 async def test_a_shard_that_is_gone_takes_nothing(world: World) -> None:
     await world.agent("a1")
     waiting = await world.load_balancer()
-    assert await join(world, waiting.id, room=ShardWithCapacity(shard_id="gone")) == {}
+    assert await join(world, waiting.id, shard=ShardWithCapacity(shard_id="gone")) == {}
     assert (await world.load_balancer_row(waiting.id)).shard_id is None
 
 
@@ -94,10 +94,10 @@ async def test_who_serves_the_shard_by_then_is_told(world: World) -> None:
     await world.agent("a1")
     await world.agent("a2")
     await world.tenant()
-    room, waiting = await room_of(world), await world.load_balancer()
+    shard, waiting = await shard_of(world), await world.load_balancer()
     await world.expire("a1")
-    owner = await assign_one(world.store, room.shard_id, 1, "a2")
-    joined = await world.store.scheduling.join([waiting.id], "east", "p1", room)
+    owner = await assign_one(world.store, shard.shard_id, 1, "a2")
+    joined = await world.store.scheduling.join([waiting.id], "east", "p1", shard)
     assert owner is not None and (joined.owner, joined.epoch) == (owner, 2)
-    await world.change(schema.shard, room.shard_id, acting_agent_id=None)
-    assert (await world.store.scheduling.join([waiting.id], "east", "p1", room)).owner is None
+    await world.change(schema.shard, shard.shard_id, acting_agent_id=None)
+    assert (await world.store.scheduling.join([waiting.id], "east", "p1", shard)).owner is None

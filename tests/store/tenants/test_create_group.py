@@ -88,12 +88,12 @@ def test_a_new_load_balancer_is_placed_where_the_rule_places_it(
     root, shard = schema.load_balancer, schema.shard
     statement = select(shard.c.group_number).join(root, root.c.shard_id == shard.c.id)
     placed = rule_world.read(lambda connection: connection.scalar(statement))
-    room = rule_world.run(rule_world.store.scheduling.room("prod", PROJECT, zone))
+    found = rule_world.run(rule_world.store.scheduling.shard_with_capacity("prod", PROJECT, zone))
 
-    assert change.placed == (placed is not None) == (room is not None)
+    assert change.placed == (placed is not None) == (found is not None)
     if placed is not None:
         assert placed in allowed
-        assert room is not None and room.shard_id == f"shard-{placed}"
+        assert found is not None and found.shard_id == f"shard-{placed}"
         assert not some[placed - 1].limited
     else:  # the scheduler does it: it reserves what is limited, and makes shards
         assert not allowed or any(some[number - 1].limited or not some[number - 1].held for number in allowed)

@@ -55,7 +55,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def room(
+    async def shard_with_capacity(
         self, environment: str, project_id: ProjectId, zone_group_number: int | None
     ) -> ShardWithCapacity | None:
         """The tenant's shard that takes a load balancer without a decision, in a group without a capacity policy.
@@ -68,7 +68,7 @@ class SchedulingStore(Protocol):
         load_balancer_ids: Sequence[LoadBalancerId],
         environment: str,
         project_id: ProjectId,
-        room: ShardWithCapacity,
+        shard: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
         """Assign load balancers of the tenant, of the zone for which the room was read, to it. Returns those that are
         there now; the others were placed elsewhere or removed meanwhile, or the shard is gone.

@@ -77,20 +77,20 @@ def join(
     load_balancer_ids: Sequence[LoadBalancerId],
     environment: str,
     project_id: ProjectId,
-    room: ShardWithCapacity,
+    shard: ShardWithCapacity,
     deadline_seconds: float,
 ) -> PlacedLoadBalancers:
     """Assign load balancers of the tenant to its shard. Two statements for any number, more for ports at a network
     service."""
     given = {
         "b_ids": list(load_balancer_ids),
-        "b_shard": room.shard_id,
+        "b_shard": shard.shard_id,
         "b_environment": environment,
         "b_project": project_id,
         "b_seconds": float(deadline_seconds),
     }
     connection.execute(_JOIN, given)
-    rows = connection.execute(_JOINED, {"b_ids": given["b_ids"], "b_shard": room.shard_id}).all()
+    rows = connection.execute(_JOINED, {"b_ids": given["b_ids"], "b_shard": shard.shard_id}).all()
     for row in rows:
         if row.has_port:
             bind(connection, row.id)
@@ -99,7 +99,7 @@ def join(
         return PlacedLoadBalancers(revisions=revisions)
     there = rows[0]
     owner = ShardOwner(
-        shard_id=room.shard_id, environment=environment, group_number=there.group_number, host=there.host
+        shard_id=shard.shard_id, environment=environment, group_number=there.group_number, host=there.host
     )
     return PlacedLoadBalancers(revisions=revisions, owner=owner, epoch=there.epoch)
 

@@ -23,7 +23,7 @@ from evenkeel.core.placement import Assign, GroupSnapshot, GroupView, ended_hand
 from evenkeel.store.engine.database import Database
 from evenkeel.store.engine.statements import MAX_IDS_PER_STATEMENT
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership.room import read_room
+from evenkeel.store.ownership.shard_with_capacity import read_shard_with_capacity
 from evenkeel.store.ownership.sql import ConcurrentUpdate
 from evenkeel.store.scheduling import (
     controllers,
@@ -106,11 +106,11 @@ class SqlScheduling:
         except (ConcurrentUpdate, IntegrityError):
             return None
 
-    async def room(
+    async def shard_with_capacity(
         self, environment: str, project_id: ProjectId, zone_group_number: int | None
     ) -> ShardWithCapacity | None:
         return await self._db.query(
-            lambda connection: read_room(connection, environment, project_id, zone_group_number)
+            lambda connection: read_shard_with_capacity(connection, environment, project_id, zone_group_number)
         )
 
     async def join(
@@ -118,12 +118,12 @@ class SqlScheduling:
         load_balancer_ids: Sequence[LoadBalancerId],
         environment: str,
         project_id: ProjectId,
-        room: ShardWithCapacity,
+        shard: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
         deadline_seconds = self._options.pending_deadline_seconds
         return await self._db.write(
             lambda connection: placing.join(
-                connection, load_balancer_ids, environment, project_id, room, deadline_seconds
+                connection, load_balancer_ids, environment, project_id, shard, deadline_seconds
             )
         )
 

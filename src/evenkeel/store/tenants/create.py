@@ -21,7 +21,7 @@ from evenkeel.store.engine.inserting import Rows, insert_together
 from evenkeel.store.engine.variants import joined
 from evenkeel.store.networks.claims import borrow, hold
 from evenkeel.store.options import StoreOptions
-from evenkeel.store.ownership.room import PROJECT_ID, room_in, rooms
+from evenkeel.store.ownership.shard_with_capacity import PROJECT_ID, shard_in, shards_with_capacity
 from evenkeel.store.records import schema
 from evenkeel.store.records.rows import KINDS, NO_NETWORK, row_of
 from evenkeel.store.vips.addresses import HELD_OF_SOME, address_rows
@@ -75,8 +75,8 @@ def _create(
     plans = () if plan is None else (plan, *plan.additional)
     some = {each.subnet_id: candidates(each, random) for each in plans if each.address is None}
     around = _look_around(connection, root, plan, list(chain(*some.values())))
-    now, room = around.now, around.room
-    shard_id = None if room is None else room.shard_id
+    now, shard = around.now, around.shard
+    shard_id = None if shard is None else shard.shard_id
     check_quota(connection, root.project_id, wanted, defaults=options.default_quotas, has_quota=around.has_quota)
     vips = [_taken(connection, each, plans[0], some, around.held, random) for each in plans]
     stored = _as_new(tree, vips, shard_id, now)
@@ -92,12 +92,12 @@ def _create(
         load_balancer_id=root.id,
         revision=stored.load_balancer.revision,
         environment=root.provider,
-        owner=None if room is None else room.owner,
+        owner=None if shard is None else shard.owner,
         placed=shard_id is not None,
         resources=(stored.load_balancer,),
         tell_network=tell_network,
         tree=stored,
-        term=None if room is None else room.term,
+        term=None if shard is None else shard.term,
     )
 
 
@@ -126,14 +126,14 @@ _TAKEN_OF_SOME = HELD_OF_SOME.subquery()
 _HELD = select(joined(_TAKEN_OF_SOME.c.address)).scalar_subquery()
 
 
-_AROUND = rooms(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))
+_AROUND = shards_with_capacity(db_now().label("now"), _HELD.label("held"), has_quota(PROJECT_ID))
 
 
 class _Around(NamedTuple):
     """The state read before a load balancer is created."""
 
     now: float
-    room: ShardWithCapacity | None
+    shard: ShardWithCapacity | None
     """In the shard with room that the project has in this environment."""
     held: frozenset[str]
     """The addresses, of those looked up, that are taken."""
@@ -153,7 +153,7 @@ def _look_around(connection: Connection, root: LoadBalancer, plan: VipPlan | Non
     row = connection.execute(_AROUND, parameters).first()
     if row is None:
         raise Invalid(f"Provider '{root.provider}' is not enabled.")
-    return _Around(row.now, room_in(row), frozenset((row.held or "").split(",")), row.has_quota)
+    return _Around(row.now, shard_in(row), frozenset((row.held or "").split(",")), row.has_quota)
 
 
 def _taken(

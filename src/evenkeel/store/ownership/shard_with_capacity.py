@@ -16,9 +16,9 @@ from evenkeel.store.records import schema
 PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
 
 
-def rooms(*more: ColumnElement[Any]) -> Select[Any]:
+def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
     """One row, also without such a shard; none without the environment. To be bound: ``provider``, ``project_id``,
-    ``zone_group_number``. For :func:`room_in`.
+    ``zone_group_number``. For :func:`shard_in`.
 
     The shard is in a group that :func:`evenkeel.core.placement.choose_group` may choose: of those that keep the
     tenant, the one with the lowest score.
@@ -50,8 +50,8 @@ def rooms(*more: ColumnElement[Any]) -> Select[Any]:
     )
 
 
-def room_in(row: Any) -> ShardWithCapacity | None:
-    """What a row of :func:`rooms` says; None: there is no such shard."""
+def shard_in(row: Any) -> ShardWithCapacity | None:
+    """What a row of :func:`shards_with_capacity` says; None: there is no such shard."""
     if row.id is None:
         return None
     if row.host is None:
@@ -65,13 +65,13 @@ def _term_of(row: Any) -> OwnershipTerm | None:
     return OwnershipTerm(session_id=row.session_id, epoch=row.epoch, history=row.history)
 
 
-_ROOMS = rooms()
+_SHARDS = shards_with_capacity()
 
 
-def read_room(
+def read_shard_with_capacity(
     connection: Connection, environment: str, project_id: ProjectId, zone_group_number: int | None
 ) -> ShardWithCapacity | None:
     """One query."""
     bound = {"provider": environment, "project_id": project_id, "zone_group_number": zone_group_number}
-    row = connection.execute(_ROOMS, bound).first()
-    return None if row is None else room_in(row)
+    row = connection.execute(_SHARDS, bound).first()
+    return None if row is None else shard_in(row)
