@@ -8,14 +8,16 @@ from evenkeel.core.control import Agent
 from evenkeel.core.own_certificates import LOOK_SECONDS, OwnCertificate
 from evenkeel.core.ports import Clock, OperatorStore, SchedulingStore
 
-Seen = Callable[[], Awaitable[Sequence[OwnCertificate]]]
+ReadCertificates = Callable[[], Awaitable[Sequence[OwnCertificate]]]
 """Looks at the certificates of this process and of the servers that it needs."""
 
 
 class OwnCertificates:
     """Looks at all of them."""
 
-    def __init__(self, operators: OperatorStore, scheduling: SchedulingStore, seen: Seen, clock: Clock) -> None:
+    def __init__(
+        self, operators: OperatorStore, scheduling: SchedulingStore, seen: ReadCertificates, clock: Clock
+    ) -> None:
         self._operators = operators
         self._scheduling = scheduling
         self._seen = seen

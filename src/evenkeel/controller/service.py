@@ -20,7 +20,7 @@ from evenkeel.controller.driver import Driver
 from evenkeel.controller.failure_detector import FailureDetector
 from evenkeel.controller.hints import Hints
 from evenkeel.controller.network_facts import NetworkFactsUpdates
-from evenkeel.controller.own_certificates import OwnCertificates, Seen
+from evenkeel.controller.own_certificates import OwnCertificates, ReadCertificates
 from evenkeel.controller.placements import Placements
 from evenkeel.controller.port_releases import PortReleases
 from evenkeel.controller.presence import Presence
@@ -67,7 +67,7 @@ class Controller:
         network: Network | None = None,
         key_manager: KeyManager | None = None,
         presence: Presence | None = None,
-        certificates: Seen | None = None,
+        certificates: ReadCertificates | None = None,
         rng: random.Random | None = None,
     ) -> None:
         self._operators = store.operators
