@@ -336,7 +336,9 @@ class ShardWorker:
         for key in (COMPLETE,) if complete else taken:
             self._retries.failed(key, now)
 
-    async def _reconcile(self, complete: bool, taken: tuple[LoadBalancerId, ...], work: DeferredSpan) -> MissingCertificates:
+    async def _reconcile(
+        self, complete: bool, taken: tuple[LoadBalancerId, ...], work: DeferredSpan
+    ) -> MissingCertificates:
         """Returns what was left because devices lack something that it refers to."""
         services = await self._prepare(complete, taken)
         if self._stopping:

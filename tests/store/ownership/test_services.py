@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from evenkeel.controller.carried import passenger_of
+from evenkeel.controller.inlined_definitions import inlined_definition
 from evenkeel.core.control import OwnershipTerm
 from evenkeel.core.model import Listener
 from evenkeel.key_managers.parsing.facts import facts_of
@@ -45,9 +45,9 @@ async def test_a_definition_that_travels_with_the_hint_equals_the_requested_one(
     found = await world.store.ownership.services(
         "a1", SESSION, shard_id, 1, load_balancer_ids=[change.load_balancer_id], after_id="", limit=1
     )
-    passenger = passenger_of(change)
-    assert passenger is not None
-    assert (passenger.service,) == found.page.services
+    definition = inlined_definition(change)
+    assert definition is not None
+    assert (definition.service,) == found.page.services
 
 
 async def test_nothing_travels_to_devices_that_are_attached_to_networks(world: World) -> None:

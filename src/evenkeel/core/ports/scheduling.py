@@ -70,7 +70,7 @@ class SchedulingStore(Protocol):
         project_id: ProjectId,
         shard: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
-        """Assign load balancers of the tenant, of the zone for which the room was read, to it. Returns those that are
+        """Assign load balancers of the tenant, of the zone for which ``shard`` was read, to it. Returns those that are
         there now; the others were placed elsewhere or removed meanwhile, or the shard is gone.
         """
         ...
