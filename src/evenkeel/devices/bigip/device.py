@@ -110,7 +110,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             before = {name: view.observed for name, view in self._views.items() if not self._busy(name)}
             reading = await observation.read(self.icontrol)
             self.cluster = reading.cluster
-            self._doubt_views(before, reading)
+            self._invalidate_views(before, reading)
             if self._guest is not None:
                 await self._guest.look()
             return replace(reading, state=self._with_save_problem(await self._claimed_state(reading.state)))
@@ -461,7 +461,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         lock = self._locks.get(partition)
         return lock is not None and lock.locked()
 
-    def _doubt_views(self, before: dict[str, Observed | None], reading: observation.BigIpReading) -> None:
+    def _invalidate_views(self, before: dict[str, Observed | None], reading: observation.BigIpReading) -> None:
         """Discard the cached state of partitions in which expected objects are missing.
 
         ``before``: the cached state when the reading began. Partitions written since are not judged by it.
