@@ -76,7 +76,7 @@ async def take_over(
         if not guards.held and not new:
             new = await ensure_partition(device, partition, names)
             if not new and not guards.sentinel:
-                await _refuse_strangers_partition(device, partition, names)
+                await _refuse_foreign_partition(device, partition, names)
         if guards.impossible_guards:
             log.error(
                 "removing guards of epochs that nobody can have",
@@ -107,7 +107,7 @@ async def take_over(
     )
 
 
-async def _refuse_strangers_partition(device: IControl, partition: str, names: BigIpNames) -> None:
+async def _refuse_foreign_partition(device: IControl, partition: str, names: BigIpNames) -> None:
     """Check the partition's own mark where no guard shows its owner. Raises :class:`DeviceRejected`, also for a
     partition that another program filled and no operator has had adopted.
     """
