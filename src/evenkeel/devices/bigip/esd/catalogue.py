@@ -58,7 +58,7 @@ class Catalogue:
             return
         async with self._turn:
             await self._read_files(self._directory)
-            await self._ask_devices()
+            await self._verify_on_devices()
             self._settle({name: verified(one, self._devices) for name, one in self._parsed.definitions.items()})
             self._loaded = True
 
@@ -121,7 +121,7 @@ class Catalogue:
         for problem in filter(None, (snapshot.problem, *self._parsed.problems.values())):
             log.error("enhanced services not read", problem=problem)
 
-    async def _ask_devices(self) -> None:
+    async def _verify_on_devices(self) -> None:
         types = types_of(self._parsed.definitions.values())
         asked_at = self._asked_at_seconds
         if not types or (asked_at is not None and self._now() - asked_at < VERIFIED_SECONDS):
