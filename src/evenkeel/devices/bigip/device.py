@@ -91,7 +91,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             self.icontrol,
             interval_seconds=options.save_interval_seconds,
             timeout_seconds=options.commit_timeout_seconds,
-            on_saved=lambda: self._look_at_claim(saved=True),  # the next save also updates the count
+            on_saved=lambda: self._read_claim(saved=True),  # the next save also updates the count
         )
 
     async def check(self) -> DeviceState:
@@ -141,7 +141,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _move_guard(self, project_id: ProjectId, partition: str, mine: Guard) -> None:
         try:
             if not self._claimed:
-                await self._look_at_claim()
+                await self._read_claim()
             if self._view_of(partition, mine) is None:
                 self._views[partition] = await self._taken_over(project_id, partition, mine)
                 self._saver.changed()  # also what an earlier owner changed and did not save
@@ -328,7 +328,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- ownership of the device
 
     async def _checked(self) -> DeviceState:
-        state, cluster = await requirements.look(self.icontrol, self._options.traffic_groups)
+        state, cluster = await requirements.read_state(self.icontrol, self._options.traffic_groups)
         self.cluster = cluster or self.cluster
         state = state if state.problem else await self._claimed_state(state)
         if state.problem or self._folder:  # config-sync would have to bring the floor to the others
@@ -342,7 +342,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def _claimed_state(self, state: DeviceState) -> DeviceState:
         """The state, with problems of the claim. Raises :class:`DeviceUnavailable`."""
         try:
-            found = await self._look_at_claim()
+            found = await self._read_claim()
         except DeviceRejected as error:
             return replace(state, problem=error.reason)
         return replace(state, incarnation=found.lineage)
@@ -351,7 +351,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         problems = (state.problem, self._saver.problem)
         return replace(state, problem="; ".join(filter(None, problems)))
 
-    async def _look_at_claim(self, *, saved: bool = False) -> claim.Claim:
+    async def _read_claim(self, *, saved: bool = False) -> claim.Claim:
         """Read the claim. Raises :class:`DeviceRejected` if another owner claimed the device,
         :class:`DeviceUnavailable`."""
         async with self._claim_turn:
@@ -359,7 +359,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             before = self._claim
             if self._folder and before is None:
                 await ensure_folder(self.icontrol)
-            self._claim = found = await claim.look(self.icontrol, self._names, before, self._folder)
+            self._claim = found = await claim.read_claim(self.icontrol, self._names, before, self._folder)
             self._claimed = True
             if saved:
                 self._claim = found = await claim.count_save(self.icontrol, self._names, found, self._folder)

@@ -1,4 +1,4 @@
-"""The requirements that a device must meet, and those it does not. Pure, except for :func:`look`.
+"""The requirements that a device must meet, and those it does not. Pure, except for :func:`read_state`.
 
 TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm provisioned. What is
 asked of the cluster is in :mod:`evenkeel.devices.bigip.sync.rules`.
@@ -21,7 +21,7 @@ READY_SINCE = (13, 1)
 Item = Mapping[str, Any]
 
 
-async def look(device: IControl, traffic_groups: Collection[str] = ()) -> tuple[DeviceState, ClusterView | None]:
+async def read_state(device: IControl, traffic_groups: Collection[str] = ()) -> tuple[DeviceState, ClusterView | None]:
     """The device's state with unmet requirements, and its cluster unless it is not known. A device error is reported in
     the state, not raised. ``traffic_groups``: full paths of those that it must have."""
     try:

@@ -43,7 +43,7 @@ class Claim(Value):
         return [{"name": name, "data": data} for name, data in found.items()]
 
 
-async def look(device: IControl, names: BigIpNames, before: Claim | None, folder: str = "") -> Claim:
+async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, folder: str = "") -> Claim:
     """The device's claim; created if there is none, with a new lineage if it is older than ``before``. ``folder``: the
     folder in /Common that it is in, which is there.
 
