@@ -300,7 +300,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         ours = (str(item.get("name")) for item in items if self._names.own(item.get("description")))
         return frozenset(tenant for name in ours if (tenant := self._names.tenant(name)) is not None)
 
-    async def know_cluster(self) -> None:
+    async def ensure_cluster_read(self) -> None:
         """Read the cluster if it is not known. Raises :class:`DeviceUnavailable`."""
         if not self.cluster.devices:
             async with self.reached():

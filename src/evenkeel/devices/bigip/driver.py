@@ -187,7 +187,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
             return
         (named,) = self._devices
         try:
-            await named.know_cluster()
+            await named.ensure_cluster_read()
         except (DeviceUnavailable, DeviceRejected):
             return  # the check says why
         others = [item for item in named.cluster.devices if item is not named.cluster.own]
@@ -237,7 +237,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
 
     async def _sync_units(self) -> list[SyncUnit]:
         """The units of the reachable devices."""
-        await asyncio.gather(*(device.know_cluster() for device in self._devices), return_exceptions=True)
+        await asyncio.gather(*(device.ensure_cluster_read() for device in self._devices), return_exceptions=True)
         clusters = self._clusters()
         if not clusters:
             raise self._devices[0].reach.doubt or DeviceUnavailable(self._devices[0].host, "its cluster is not known")
