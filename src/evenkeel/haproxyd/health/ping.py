@@ -108,7 +108,7 @@ class PingChecks:
         while True:
             try:
                 if known is None:
-                    known = await self._known_states()
+                    known = await self._reported_states()
                     self._set_down = {key for key, (_, up) in known.items() if not up}
                 self._adapt(known)
                 known = {}
@@ -135,19 +135,19 @@ class PingChecks:
         for name in self._slots_of.keys() - {target.partition for target in wanted}:
             del self._slots_of[name]
 
-    async def _known_states(self) -> dict[ServerOf, ReportedState]:
+    async def _reported_states(self) -> dict[ServerOf, ReportedState]:
         """The health that an earlier daemon set in the HAProxys."""
         slots = asyncio.Semaphore(KNOWN_STATES_AT_ONCE)
         found: dict[ServerOf, ReportedState] = {}
 
-        async def ask(name: str) -> None:
+        async def read(name: str) -> None:
             async with slots:
-                found.update(await self._known_states_of(name))
+                found.update(await self._reported_states_of(name))
 
-        await asyncio.gather(*(ask(name) for name in {target.partition for target in self._targets()}))
+        await asyncio.gather(*(read(name) for name in {target.partition for target in self._targets()}))
         return found
 
-    async def _known_states_of(self, name: str) -> Mapping[ServerOf, ReportedState]:
+    async def _reported_states_of(self, name: str) -> Mapping[ServerOf, ReportedState]:
         """Empty if the partition's HAProxy does not answer: the first result then decides."""
         try:
             partition = self._partitions.get(name)

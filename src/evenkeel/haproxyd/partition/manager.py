@@ -116,7 +116,7 @@ class PartitionManager:
                 await self._load(name)
             self.loaded.set()
             loaded = [supervisor for supervisor in self._supervisors.values() if supervisor.name not in self._broken]
-        await self._look_for_binary()
+        await self._find_binary()
         slots = asyncio.Semaphore(STARTS_AT_ONCE)
         await asyncio.gather(*(self._start(supervisor, slots) for supervisor in loaded))
 
@@ -130,7 +130,7 @@ class PartitionManager:
 
     async def maintain(self) -> None:
         """Called periodically: looks for a usable HAProxy if there was none, and rotates logs."""
-        await self._look_for_binary()
+        await self._find_binary()
         for supervisor in tuple(self._supervisors.values()):
             try:
                 await supervisor.trim_log()
@@ -160,7 +160,7 @@ class PartitionManager:
                 text = "something was taken away, and is put back"
                 self._on_event(PartitionEvent(partition=supervisor.name, text=text))
 
-    async def _look_for_binary(self) -> None:
+    async def _find_binary(self) -> None:
         with contextlib.suppress(HaproxyDown):
             await self._binary.find()
 

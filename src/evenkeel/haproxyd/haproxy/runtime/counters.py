@@ -144,7 +144,7 @@ class PartitionCounters:
     async def _read_before_reload(self, cli: WorkerCli) -> None:
         try:
             async with self._lock:
-                await self._ask(cli, worker_pid(await cli.command("show info")))
+                await self._record(cli, worker_pid(await cli.command("show info")))
             await self._save()
         except HaproxyDown as error:
             log.warning("counters not carried over", partition=self._name, reason=str(error))
@@ -183,9 +183,9 @@ class PartitionCounters:
     async def collect(self, cli: WorkerCli, pid: int, kept: Collection[str]) -> Mapping[str, FrontendCounts]:
         """Current totals of the frontends ``kept``. Raises :class:`HaproxyDown` if the worker does not answer."""
         async with self._lock:
-            current = await self._ask(cli, pid)
+            current = await self._record(cli, pid)
             leaving = [worker for worker in self._totals.workers if worker != current and worker not in self._followed]
-            await asyncio.gather(*(self._ask_leaving(cli, worker) for worker in leaving))
+            await asyncio.gather(*(self._record_leaving(cli, worker) for worker in leaving))
             self._totals.forget_beyond(kept, FRONTENDS_KEPT_MAX)
             listening = self._totals.workers[current]
             totals = {
@@ -206,19 +206,19 @@ class PartitionCounters:
         await asyncio.gather(*followed, return_exceptions=True)
         await self._save()
 
-    async def _ask(self, cli: WorkerCli, pid: int) -> str:
+    async def _record(self, cli: WorkerCli, pid: int) -> str:
         """Record a worker's counts; its key, which nobody can tell any more once the process has ended. Raises
         :class:`HaproxyDown`."""
         worker = worker_key(pid)
         self._totals.seen(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
         return worker
 
-    async def _ask_leaving(self, cli: WorkerCli, worker: str) -> None:
+    async def _record_leaving(self, cli: WorkerCli, worker: str) -> None:
         pid = int(worker.partition("-")[0])
         try:
             if worker_key(pid) != worker:
                 raise HaproxyDown("another process has its pid")
-            await self._ask(cli, pid)
+            await self._record(cli, pid)
         except HaproxyDown:
             self._totals.gone(worker)
 

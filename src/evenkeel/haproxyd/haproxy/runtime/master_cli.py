@@ -48,7 +48,7 @@ class MasterCli:
     async def command(self, text: str, payload: str = "") -> str:
         """The current worker's answer. Raises :class:`HaproxyDown`; :class:`ValueError` for a command with characters
         that are not allowed."""
-        return await self._ask_when_open(f"@1 {text}", payload)
+        return await self._send_when_open(f"@1 {text}", payload)
 
     async def commands(self, texts: Iterable[str]) -> str:
         """The current worker's answers to a sequence of commands. Raises as :meth:`command`."""
@@ -60,7 +60,7 @@ class MasterCli:
 
     async def of_worker(self, pid: int, text: str) -> str:
         """The answer of one worker, which may be an old one. Raises as :meth:`command`."""
-        return await self._ask_when_open(f"@!{pid:d} {text}", "")
+        return await self._send_when_open(f"@!{pid:d} {text}", "")
 
     async def processes(self) -> Processes:
         """The current processes. Raises :class:`HaproxyDown`."""
@@ -78,7 +78,7 @@ class MasterCli:
         finally:
             self._open.set()
 
-    async def _ask_when_open(self, text: str, payload: str) -> str:
+    async def _send_when_open(self, text: str, payload: str) -> str:
         async with self._when_open():
             return await self.ask(text, payload)
 
