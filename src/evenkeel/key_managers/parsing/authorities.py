@@ -20,7 +20,7 @@ from evenkeel.key_managers.parsing.bundles import digest_of
 from evenkeel.key_managers.parsing.chains import is_authority, is_self_signed, may_sign_lists
 from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
 from evenkeel.key_managers.parsing.foreign import FOREIGN
-from evenkeel.key_managers.parsing.pem import check_size, taken_apart
+from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
 _KIND = b"authority\n"
 """Prefix of a CA bundle's digest input. Without it, a self-signed server certificate used as a CA would have the same
@@ -33,7 +33,7 @@ def authority_bundle(
     """The CA bundle in PEM files; ``revocation_list``: its reference and content. As in Octavia, the first certificate
     must have signed it. Raises :class:`CertificateError` naming the reference at fault."""
     check_size(authority, AUTHORITY_BYTES_MAX, reference)
-    blocks = taken_apart(authority).certificates
+    blocks = split_pem(authority).certificates
     if not blocks:
         raise AuthorityUnreadable(reference)
     if len(blocks) > AUTHORITY_CERTIFICATES_MAX:
@@ -76,7 +76,7 @@ def read_revocation_list(reference: str, content: bytes) -> RevocationList:
 
 def _read_list(reference: str, content: bytes) -> x509.CertificateRevocationList:
     check_size(content, REVOCATION_LIST_BYTES_MAX, reference)
-    blocks = taken_apart(content).revocation_lists
+    blocks = split_pem(content).revocation_lists
     if len(blocks) != 1:
         raise RevocationListUnreadable(reference)
     try:

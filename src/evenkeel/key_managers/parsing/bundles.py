@@ -14,7 +14,7 @@ from evenkeel.core.errors import (
 from evenkeel.key_managers.parsing.chains import check_chain, check_signature
 from evenkeel.key_managers.parsing.facts import Unusable, der_of, facts_of, loaded, pem_of, public_key_of
 from evenkeel.key_managers.parsing.keys import check_match, read_private_key, written_out
-from evenkeel.key_managers.parsing.pem import check_size, taken_apart
+from evenkeel.key_managers.parsing.pem import check_size, split_pem
 
 
 def certificate_bundle(
@@ -30,11 +30,11 @@ def certificate_bundle(
     key_file = private_key.reveal() if private_key else b""
     for content in (certificate, key_file, intermediates):
         check_size(content, CERTIFICATE_BYTES_MAX, reference)
-    file = taken_apart(certificate)
-    chain = [*file.certificates, *taken_apart(intermediates).certificates]
+    file = split_pem(certificate)
+    chain = [*file.certificates, *split_pem(intermediates).certificates]
     if not file.certificates or (intermediates.strip() and len(chain) == len(file.certificates)):
         raise CertificateUnreadable(reference)
-    keys = taken_apart(key_file).private_keys if private_key else file.private_keys
+    keys = split_pem(key_file).private_keys if private_key else file.private_keys
     if len(keys) != 1:
         raise PrivateKeyUnreadable(reference, f"There must be one, and there are {len(keys)}.")
     return _checked(reference, _certificates(reference, chain), keys[0], passphrase)

@@ -34,7 +34,7 @@ def der_of_pem(pem: bytes) -> bytes:
 def work_factor_exceeded(der: bytes) -> bool:
     """Whether the parameters of an encrypted PKCS#8 key (RFC 5958) exceed the limits, or there are none."""
     found = list(_parameters(der, _DEPTH_MAX))
-    return not found or any(_asks_too_much(numbers) for numbers in found)
+    return not found or any(_costs_too_much(numbers) for numbers in found)
 
 
 def is_rsa_or_ec(der: bytes) -> bool:
@@ -50,7 +50,7 @@ def is_rsa_or_ec(der: bytes) -> bool:
     return tags == [_INTEGER] * 9 or tags[:2] == [_INTEGER, _OCTETS]
 
 
-def _asks_too_much(numbers: Sequence[int]) -> bool:
+def _costs_too_much(numbers: Sequence[int]) -> bool:
     """Whether the integers of one sequence exceed the limits: of PBKDF2 (RFC 8018) the iterations and optionally the
     key length; of scrypt (RFC 7914) cost, block size, parallelization and optionally the key length."""
     return max(numbers) > ROUNDS_MAX or (len(numbers) >= 3 and prod(numbers[:3]) > SCRYPT_COST_MAX)

@@ -18,7 +18,7 @@ class PemFile(Value):
     revocation_lists: tuple[bytes, ...] = ()
 
 
-def taken_apart(content: bytes) -> PemFile:
+def split_pem(content: bytes) -> PemFile:
     """The relevant blocks; text between blocks and other blocks (such as EC PARAMETERS) are ignored."""
     blocks = list(_blocks(content))
     return PemFile(
