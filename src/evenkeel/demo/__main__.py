@@ -76,7 +76,7 @@ async def run(directory: Path, *, device: str, once: bool) -> int:
     watching = asyncio.create_task(watch(cluster, narrator))
     narrator.say(f"logs are in {cluster.directory / 'logs'}")
     try:
-        outcome = await story.tell()
+        outcome = await story.run()
         if not once:
             await stay(cluster, story, narrator, controls)
         await story.stop_traffic()

@@ -94,14 +94,14 @@ class DashboardProxy:
         body = await request.read()
         for url in self._controllers():
             try:
-                return await self._ask(url, request, body)
+                return await self._forward(url, request, body)
             except ClientConnectionError:
                 continue  # the next one: they are all alike
         if request.path.startswith("/ui"):
             return web.Response(text=_STARTING, content_type="text/html", status=503)
         return web.json_response({"faultstring": "no controller of the demo answers"}, status=503)
 
-    async def _ask(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:
+    async def _forward(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:
         """Raises :class:`ClientConnectionError` before anything is answered."""
         assert self._session is not None  # noqa: S101  # started
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}

@@ -43,7 +43,7 @@ class Scenario:
         self._load_balancer_id = self._project_id = ""
         self._https: HttpsWebsite | None = None
 
-    async def tell(self) -> DemoResult:
+    async def run(self) -> DemoResult:
         """Run all steps. Raises :class:`StepFailed` and the errors of processes and SDK."""
         await self._start()
         await self._create()
