@@ -1,1 +1,1 @@
-"""Allocation of VIPs: adapters of the ``Network`` port."""
+"""Adapters of the ``Network`` port, which allocates the addresses of VIPs."""

@@ -1,4 +1,4 @@
-"""Rules for the subnet and address of a VIP, over the known subnets. Pure."""
+"""Validation of a VIP's subnet and address against the available subnets. Pure."""
 
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -13,7 +13,7 @@ Net = IPv4Network | IPv6Network
 
 
 SUBNETS_TRIED = 16
-"""How many subnets of a network are tried for a free address."""
+"""Number of subnets of a network that are tried for a free address."""
 
 
 def choose_subnets(
@@ -23,10 +23,12 @@ def choose_subnets(
     network_id: str | None,
     wanted: Address | None,
 ) -> list[Subnet]:
-    """The requested subnet: by id, else the network's first that fits, else the only one that contains ``wanted``.
-    After it, where any of a network will do, the network's others, for the case that it is full.
+    """The subnets to allocate from, best first.
 
-    ``project_id`` None: of every project. Raises :class:`NotFound` for an id that the project cannot see,
+    The first is the requested subnet, or the network's first that fits, or the only one that contains ``wanted``. If
+    any subnet of a network will do, the network's other subnets follow, in case the first is full.
+
+    ``project_id`` None: subnets of every project. Raises :class:`NotFound` for an id that the project cannot see,
     :class:`Invalid` if the subnet is not determined.
     """
     visible = [subnet for subnet in known if project_id is None or subnet.project_id in (None, project_id)]
@@ -55,7 +57,7 @@ def _by_id(visible: list[Subnet], subnet_id: str, network_id: str | None) -> Sub
 
 
 def check_on_network(subnet: Subnet, network_id: str | None) -> None:
-    """Raises :class:`Invalid` if the given network is not the subnet's."""
+    """Raises :class:`Invalid` if the subnet is not on the given network."""
     if network_id and network_id != subnet.network_id:
         raise Invalid(
             f"Invalid input for field/attribute vip_network_id. Value: '{network_id}'. "
@@ -73,7 +75,7 @@ def _of_network(visible: list[Subnet], network_id: str, wanted: Address | None) 
 
 
 def without_others(subnets: Sequence[Subnet], used: Iterable[Subnet]) -> list[Subnet]:
-    """The first subnet, and those of the rest that no other address of the load balancer is on."""
+    """The subnets without alternatives that another address of the load balancer is on; the first always stays."""
     others = {subnet.id for subnet in used}
     return [*subnets[:1], *(subnet for subnet in subnets[1:] if subnet.id not in others)]
 
@@ -97,7 +99,7 @@ def duplicate_subnet() -> Invalid:
 
 
 def address_given(address: str, field: str = "vip_address") -> Address:
-    """The address. Raises :class:`Invalid`."""
+    """Parse the address of a request. Raises :class:`Invalid`, naming ``field``."""
     try:
         return parsed_address(address)
     except ValueError as error:
@@ -126,9 +128,7 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
 
 
 def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
-    """Raises :class:`Invalid` for an address outside the subnet's allocation range, which may belong to existing
-    hosts.
-    """
+    """Raises :class:`Invalid` for an address outside the subnet's allocation range, which may belong to existing hosts."""
     first, last = ip_address(subnet.allocation_start), ip_address(subnet.allocation_end)
     if int(first) <= int(wanted) <= int(last):
         return

@@ -39,10 +39,10 @@ CACHE_SECONDS = 5.0
 
 
 class SubnetSource(Protocol):
-    """The required part of the store."""
+    """The part of the store that the built-in network needs."""
 
     async def subnets(self) -> tuple[Subnet, ...]:
-        """All address pools."""
+        """The subnets of all address pools."""
         ...
 
 
@@ -64,7 +64,7 @@ class BuiltinNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """False: ids of ports are only names here."""
+        """False: port ids are only names in the built-in network."""
         return False
 
     async def plan_vip(
@@ -82,7 +82,10 @@ class BuiltinNetwork:
         any_address: bool = False,
         any_subnet: bool = False,
     ) -> VipPlan:
-        """Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming the field."""
+        """Choose the VIP's subnets and check requested addresses; the store allocates.
+
+        Raises :class:`Invalid`, :class:`NotFound`, :class:`Unsupported`, each naming the field.
+        """
         if port_id:
             raise Unsupported("vip_port_id: ports of its own are not part of the built-in network; use vip_subnet_id.")
         wanted = None if address is None else address_given(address)
@@ -114,32 +117,32 @@ class BuiltinNetwork:
         return found
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """Nothing was taken outside the database."""
+        """No effect: nothing is allocated outside the database."""
 
     async def release_vip(self, claim: PortClaim) -> bool:
-        """Nothing was taken outside the database."""
+        """Returns False: nothing is allocated outside the database."""
         return False
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
-        """Accepts every id: QoS policies and security groups are not known here."""
+        """Accept every id: the built-in network has no QoS policies or security groups to check against."""
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """Does nothing: there are no ports."""
+        """No effect: the built-in network has no ports."""
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
-        """All: ids of ports are only names here."""
+        """Return all ids: they are only names in the built-in network, so none can be lost."""
         return frozenset(port_ids)
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """Raises :class:`Conflict`: no port is ever lost here."""
+        """Raises :class:`Conflict`: no port is ever lost in the built-in network."""
         raise Conflict(f"{lost.mark.name} has no port")
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
-        """None: all facts are in the database."""
+        """Returns no facts: the database has them all."""
         return NetworkFacts()
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """None: no member has a port."""
+        """Returns no hosts: members have no ports in the built-in network."""
         return {}
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
@@ -147,22 +150,23 @@ class BuiltinNetwork:
         raise Conflict(f"Subnet {wanted.subnet_id} is not one of the built-in network, which has no ports.")
 
     async def abandon_address(self, taken: TakenAddress) -> None:
-        """Nothing was taken outside the database."""
+        """No effect: nothing is allocated outside the database."""
 
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """None: there are no ports."""
+        """Returns none: the built-in network has no ports."""
         return {}
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """There are no ports."""
+        """No effect: the built-in network has no ports."""
 
     async def look_up(
         self, kind: LookUp, filters: Mapping[str, Sequence[str]], *, project_id: ProjectId | None
     ) -> tuple[Mapping[str, Any], ...]:
-        """Subnets and their networks. For QoS policies and security groups, which are not known here, every requested
-        id or name is returned.
+        """List subnets and their networks.
+
+        QoS policies and security groups do not exist in the built-in network: each requested id or name is returned.
         """
         if kind in ("policies", "security_groups"):
             return _echoed(filters, project_id)
@@ -204,7 +208,7 @@ def _plan(subnet: Subnet, wanted: Address | None, port_id: str) -> VipPlan:
 
 
 def _echoed(filters: Mapping[str, Sequence[str]], project_id: ProjectId | None) -> tuple[dict[str, Any], ...]:
-    """An object with each requested id or name: the OpenStack client looks it up before it uses it."""
+    """One object for each requested id or name: the OpenStack client looks an object up before using it."""
     given = [set(filters[name]) for name in ("id", "name") if name in filters]
     named = sorted(set.intersection(*given)) if given else []
     project = project_id or ""

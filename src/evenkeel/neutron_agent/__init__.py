@@ -1,8 +1,9 @@
-"""An agent as one of Neutron's: it is in Neutron's list of agents, has hosts build tunnels to the devices, and hears
-where ports are.
+"""Registers an agent with Neutron: Neutron lists it, hosts build tunnels to its devices, and it receives forwarding
+entries.
 
-It speaks Neutron's RPC over Neutron's message bus, by oslo.messaging (the extra ``neutron-agent``); imported only if
-that is configured. Everything blocks, in one thread of its own, and nothing that serves load balancers waits for it.
+The package uses Neutron's RPC over Neutron's message bus, by oslo.messaging (the extra ``neutron-agent``); it is
+imported only if that is configured. All calls block in one dedicated thread, and nothing that serves load balancers
+waits for it.
 
-What Neutron says here is a hint: agents pass the ids of networks on to controllers, which read Neutron's API.
+Messages from Neutron are hints only: agents pass the ids of networks on to controllers, which read Neutron's API.
 """

@@ -1,4 +1,4 @@
-"""Neutron's RPC, by oslo.messaging: blocking calls, and messages to all agents."""
+"""Neutron's RPC by oslo.messaging: blocking calls to Neutron, and the notifications that it sends to all agents."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -22,15 +22,15 @@ REPORTS, PLUGIN = "q-reports-plugin", "q-plugin"
 FORWARDING = "q-agent-notifier-l2population-update"
 """The topic of forwarding entries."""
 CONTEXT: Mapping[str, Any] = {"is_admin": True, "roles": ["admin"]}
-"""Of calls: Neutron asks agents for no user, and believes them."""
+"""Request context of each call: Neutron does not authenticate agents and accepts the roles that they send."""
 FAILURES = (oslo_messaging.MessagingException, OSError)
 
 
 class NeutronBus:
-    """Neutron's side. Methods raise :data:`FAILURES`; without an answer, after the time-out of the settings."""
+    """Client of Neutron's message bus. Methods raise :data:`FAILURES`, also after ``timeout_seconds`` of the settings."""
 
     def __init__(self, settings: NeutronAgentSettings) -> None:
-        """Connects on first use. Raises :class:`ValueError` for a file or URL that cannot be used."""
+        """Configure the transport, which connects on first use. Raises :class:`ValueError` for an unusable file or URL."""
         self._settings = settings
         # oslo.messaging reads some options from the process's global object only
         conf = cfg.CONF
@@ -46,31 +46,31 @@ class NeutronBus:
         self._server: Any = None
 
     def report(self, state: Mapping[str, Any]) -> str:
-        """``new``, ``alive`` or ``revived``."""
+        """Send an agent's state to Neutron, which replies ``new``, ``alive`` or ``revived``."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
         return str(self._call(REPORTS, "report_state", agent_state={"agent_state": dict(state)}, time=now))
 
     def sync_tunnel(self, kind: str, address: str, host: str) -> int:
-        """Register a tunnel end point: hosts build tunnels to it. Returns how many end points Neutron knows."""
+        """Register a tunnel end point, so that hosts build tunnels to it. Returns Neutron's number of end points."""
         answer = self._call(PLUGIN, "tunnel_sync", tunnel_ip=address, tunnel_type=kind, host=host)
         return len(answer.get("tunnels", ())) if isinstance(answer, dict) else 0
 
     def port_is_bound(self, port_id: str, agent_id: str) -> bool:
-        """Whether Neutron has bound the port to this agent's host. False for one that it does not know."""
+        """Whether Neutron has bound the port to this agent's host; False also for a port that Neutron does not have."""
         here = {"device": port_id, "agent_id": agent_id, "host": self._settings.host}
         try:
             details = self._call(PLUGIN, "get_device_details", **here)
         except oslo_messaging.RemoteError as error:
-            log.info("Neutron does not tell of a port", port=port_id, error=error.exc_type)
+            log.info("port missing in Neutron's reply", port=port_id, error=error.exc_type)
             return False
         return isinstance(details, dict) and details.get("port_id") == port_id
 
     def port_is_up(self, port_id: str, agent_id: str) -> None:
-        """The port becomes ACTIVE, and hosts learn where it is."""
+        """Report the port as up: Neutron sets it ACTIVE and sends its location to the hosts."""
         self._call(PLUGIN, "update_device_up", device=port_id, agent_id=agent_id, host=self._settings.host)
 
     def listen(self, on_networks: Callable[[frozenset[str]], None]) -> None:
-        """Have networks told about which messages with forwarding entries come, from a thread of the library."""
+        """Call ``on_networks`` with the network ids of each forwarding update, from a thread of oslo.messaging."""
         target = oslo_messaging.Target(exchange=EXCHANGE, topic=FORWARDING, server=self._settings.host)
         endpoints = [_Forwarding(on_networks)]
         server = oslo_messaging.get_rpc_server(self._transport, target, endpoints)
@@ -78,7 +78,6 @@ class NeutronBus:
         self._server = server  # one that did not start cannot be stopped
 
     def close(self) -> None:
-        """Disconnect."""
         if self._server is not None:
             self._server.stop()
             self._server.wait()
@@ -91,21 +90,21 @@ class NeutronBus:
 
 
 class _Forwarding:
-    """Neutron's calls of agents."""
+    """RPC endpoint for Neutron's ``l2population`` notifications to agents."""
 
     target = oslo_messaging.Target(version="1.4")
 
     def __init__(self, on_networks: Callable[[frozenset[str]], None]) -> None:
-        self._tell = on_networks
+        self._on_networks = on_networks
 
     def add_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
-        """Ports came to hosts."""
-        self._tell(networks_in(fdb_entries))
+        """Neutron's notification that ports were added on hosts."""
+        self._on_networks(networks_in(fdb_entries))
 
     def remove_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
-        """Ports left hosts."""
-        self._tell(networks_in(fdb_entries))
+        """Neutron's notification that ports were removed from hosts."""
+        self._on_networks(networks_in(fdb_entries))
 
     def update_fdb_entries(self, _context: object, fdb_entries: object = None, **_more: object) -> None:
-        """Ports have other addresses."""
-        self._tell(networks_in(fdb_entries))
+        """Neutron's notification that addresses of ports changed."""
+        self._on_networks(networks_in(fdb_entries))

@@ -1,18 +1,20 @@
-"""Neutron's messages about forwarding entries (its mechanism driver ``l2population``): which networks they are about.
-Pure. Everybody on Neutron's bus may send such messages, so nothing else is taken from them."""
+"""Extracts network ids from forwarding notifications of Neutron's mechanism driver ``l2population``. Pure.
+
+Every client of Neutron's bus can send such notifications, so nothing but the ids is used.
+"""
 
 import re
 from collections.abc import Iterable
 
 NETWORKS_MAX = 100
-"""Of one message; the rest is read with all other networks, later."""
+"""Network ids taken from one notification; further networks are read later, with all others."""
 CHANGED_ADDRESSES = "chg_ip"
-"""The key under which ``update_fdb_entries`` has its networks."""
+"""Key in the argument of ``update_fdb_entries`` under which the networks are."""
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def networks_in(entries: object) -> frozenset[str]:
-    """Ids of networks. Anything that has not Neutron's form is ignored."""
+    """Ids of the networks in a forwarding notification, at most :data:`NETWORKS_MAX`. Malformed input yields none."""
     if not isinstance(entries, dict):
         return frozenset()
     changed = entries.get(CHANGED_ADDRESSES)

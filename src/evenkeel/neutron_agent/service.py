@@ -1,4 +1,4 @@
-"""The thread that reports to Neutron. A failure of Neutron or its bus is logged; the next report is another try."""
+"""The thread that reports to Neutron. A failure of Neutron or its bus is logged and retried with the next report."""
 
 import asyncio
 import threading
@@ -18,19 +18,21 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 PORTS_MAX = 2_000
-"""Waiting to be bound; older ones are forgotten."""
+"""Ports that may wait to be bound; beyond this number the oldest are dropped."""
 PORTS_PER_ROUND = 50
 PORT_ROUNDS = 40
-"""How often it is asked whether a port is bound."""
+"""Number of times that Neutron is queried whether a port is bound before the port is dropped."""
 PORT_SECONDS = 3.0
 STOP_SECONDS = 5.0
 ERROR_CHARACTERS = 300
-"""Of Neutron's errors, which contain its tracebacks."""
+"""Length at which errors are cut in the log: Neutron's contain its tracebacks."""
 
 
 class NeutronAgent:
-    """Reports until it is stopped. ``on_networks`` is called in the event loop with ids of networks whose ports have
-    moved."""
+    """Reports to Neutron until it is stopped.
+
+    ``on_networks`` is called in the event loop with the ids of networks whose ports have moved.
+    """
 
     def __init__(
         self,
@@ -41,7 +43,7 @@ class NeutronAgent:
         *,
         open_bus: Callable[[NeutronAgentSettings], NeutronBus] = NeutronBus,
     ) -> None:
-        """Raises :class:`ValueError`."""
+        """Open the bus. Raises :class:`ValueError` for unusable settings."""
         self._settings = settings
         self._facts = facts
         self._device = device
@@ -50,26 +52,28 @@ class NeutronAgent:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = threading.Event()
         self._ports: dict[str, int] = {}
-        """By id: how often it was asked whether it is bound."""
+        """Queries so far by port id, of ports that are not bound yet."""
         self._ports_turn = threading.Lock()
         self._tunnels: tuple[tuple[str, str, str], ...] = ()
         self._started = True
         self._thread = threading.Thread(target=self._run, name="neutron-agent", daemon=True)
 
     def start(self) -> None:
-        """Begin; to be called in the event loop."""
+        """Start the thread. Call it in the event loop in which ``on_networks`` is to run."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
     async def stop(self) -> None:
-        """End; does not wait long for Neutron."""
+        """Stop the thread, waiting at most :data:`STOP_SECONDS` for a call to Neutron that is in progress."""
         self._stopped.set()
         await asyncio.to_thread(self._thread.join, STOP_SECONDS)
 
     def serve(self, port_ids: Iterable[str]) -> None:
-        """The devices serve these ports: they are up as soon as they are bound to this host."""
+        """Report these ports as up once Neutron has bound them to this host. No effect without the type
+        :data:`OVS_AGENT`.
+        """
         if OVS_AGENT not in self._settings.agent_types:
-            return  # nobody binds them
+            return  # without that agent type, no mechanism driver binds ports to this host
         with self._ports_turn:
             for port_id in port_ids:
                 self._ports.setdefault(port_id, 0)
@@ -91,7 +95,7 @@ class NeutronAgent:
         self._bus_work(self._bus.close)
 
     def _bus_work(self, work: Callable[[], None]) -> bool:
-        """Whether it is done."""
+        """Run ``work``; failures are logged. Returns whether it succeeded."""
         try:
             work()
             return True
@@ -127,7 +131,7 @@ class NeutronAgent:
                     self._ports[port_id] = asked  # after the others
 
     def _port_up(self, port_id: str, who: str) -> bool:
-        """Whether the port is bound, and up now. What Neutron cannot do with one must not hold up the others."""
+        """Whether the port is bound and was reported as up. A failure for one port must not delay the others."""
         try:
             if not self._bus.port_is_bound(port_id, who):
                 return False

@@ -1,30 +1,30 @@
-"""Settings of the part that speaks to Neutron. Times in seconds."""
+"""Settings of the package that reports to Neutron. Times in seconds."""
 
 from evenkeel.core.values import Value
 
 LB_AGENT = "Loadbalancerv2 agent"
-"""As F5's agent for LBaaS v2."""
+"""Agent type under which F5's agent for LBaaS v2 is listed."""
 OVS_AGENT = "Open vSwitch agent"
-"""Whose ports ML2's mechanism driver ``openvswitch`` binds."""
+"""Agent type for whose hosts ML2's mechanism driver ``openvswitch`` binds ports."""
 
 
 class NeutronAgentSettings(Value):
-    """How this agent appears to Neutron."""
+    """Identity under which an agent registers with Neutron, and access to Neutron's message bus."""
 
     host: str
-    """Under which it is listed."""
+    """Host name under which Neutron lists the agent."""
     transport_url: str = ""
-    """Of Neutron's message bus; empty: by ``config_files``."""
+    """URL of Neutron's message bus; empty: taken from ``config_files``."""
     config_files: tuple[str, ...] = ()
-    """In oslo's format, with ``transport_url`` and ``[oslo_messaging_rabbit]``, as Neutron has them."""
+    """Files in oslo's format with ``transport_url`` and ``[oslo_messaging_rabbit]``, like Neutron's own."""
     agent_types: tuple[str, ...] = (LB_AGENT,)
     report_interval_seconds: float = 30.0
     timeout_seconds: float = 20.0
-    """Of one call."""
+    """Time-out of one RPC call."""
 
 
 class AgentFacts(Value):
-    """What is reported besides what devices say."""
+    """Attributes of the agent that its reports contain besides the state of devices."""
 
     environment: str
     group_number: int

@@ -1,4 +1,4 @@
-"""What Neutron is told of an agent. Pure."""
+"""Builds the state reports and tunnel end points that an agent sends to Neutron. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from evenkeel.neutron_agent.settings import LB_AGENT, AgentFacts, NeutronAgentSe
 
 BINARY = "evenkeel-agent"
 NO_TOPIC = "N/A"
-"""Neutron sends nothing to a topic of ours."""
+"""Topic in the reports: Neutron sends no messages to these agents by topic."""
 
 State = Mapping[str, Any]
 
@@ -16,8 +16,10 @@ State = Mapping[str, Any]
 def agent_states(
     settings: NeutronAgentSettings, facts: AgentFacts, found: Attachments, *, started: bool
 ) -> tuple[State, ...]:
-    """The reports of all types; ``started``: the first ones of this process. The names in ``configurations`` are those
-    of F5's agent and of Neutron's ``openvswitch`` agent, which ML2 reads."""
+    """One report for each configured agent type; ``started`` marks the first reports of this process.
+
+    The names in ``configurations`` are those of F5's agent and of Neutron's ``openvswitch`` agent, which ML2 reads.
+    """
     configurations: dict[str, Any] = {
         "bridge_mappings": dict(found.mappings),
         "tunnel_types": list(found.tunnel_types),
@@ -43,8 +45,10 @@ def agent_states(
 
 
 def tunnels(settings: NeutronAgentSettings, found: Attachments) -> tuple[tuple[str, str, str], ...]:
-    """(type, address, host) of each end point. Neutron has one address of a type for a host, so devices after the first
-    have hosts of their own."""
+    """(type, address, host) of each tunnel end point.
+
+    Neutron keeps one address of a type for a host, so devices after the first get host names of their own.
+    """
     return tuple(
         (kind, address, settings.host if place == 0 else f"{settings.host}-{place}")
         for kind in found.tunnel_types
@@ -53,5 +57,5 @@ def tunnels(settings: NeutronAgentSettings, found: Attachments) -> tuple[tuple[s
 
 
 def agent_id(settings: NeutronAgentSettings) -> str:
-    """By which Neutron's log names it."""
+    """The name under which Neutron logs this agent."""
     return f"{LB_AGENT} {settings.host}"

@@ -1,6 +1,6 @@
-"""Neutron's API as blocking methods with typed results. Runs in threads: see :mod:`threads`.
+"""Neutron's API as blocking methods with typed results; they run in threads (:mod:`threads`).
 
-Several threads may use a client at once: they share only the session, which is thread-safe.
+Several threads may use one client concurrently: they share only the session, which is thread-safe.
 """
 
 import threading
@@ -19,9 +19,9 @@ from evenkeel.core.network import PortOptions, VipPort
 from evenkeel.core.values import Value
 
 SUBNETS_MAX = 200
-"""Of one network."""
+"""Limit of subnets read of one network."""
 ITEMS_MAX = 1000
-"""Of any other list."""
+"""Limit of items read of any other list."""
 
 
 class NeutronPort(Value):
@@ -32,7 +32,7 @@ class NeutronPort(Value):
     network_id: str
     device_id: str
     addresses: tuple[tuple[str, str], ...]
-    """(subnet id, address) of each."""
+    """Pairs of subnet id and address."""
 
 
 class PortState(Value):
@@ -46,7 +46,7 @@ class PortState(Value):
     device_id: str = ""
     binding_host: str = ""
     is_up: bool = True
-    """Its administrative state."""
+    """The port's administrative state."""
 
 
 class NeutronNetworkInfo(Value):
@@ -87,17 +87,17 @@ class NeutronClient:
             return self._proxy
 
     def subnet(self, subnet_id: str) -> Subnet | None:
-        """By id."""
+        """Look up a subnet by id; None if Neutron does not have it."""
         row = _found(self._sdk.get_subnet, subnet_id)
         return None if row is None else _subnet(row)
 
     def subnets_of(self, network_id: str) -> list[Subnet]:
-        """The subnets of the network."""
+        """The subnets of the network, at most :data:`SUBNETS_MAX`."""
         found = islice(self._sdk.subnets(network_id=network_id), SUBNETS_MAX)
         return [_subnet(row) for row in found]
 
     def network(self, network_id: str) -> NeutronNetworkInfo | None:
-        """By id."""
+        """Look up a network by id; None if Neutron does not have it."""
         row = _found(self._sdk.get_network, network_id)
         return (
             None
@@ -108,8 +108,9 @@ class NeutronClient:
         )
 
     def shared_networks(self, project_id: ProjectId, *, network_id: str | None = None) -> set[str]:
-        """Ids of other projects' networks that the project may use, or the given one of them: shared with it or with
-        all, and external ones.
+        """Ids of other projects' networks that the project may use: shared with it or with all, and external ones.
+
+        With ``network_id``, only that network is considered.
         """
         asked: dict[str, Any] = {"object_type": "network", "target_project_id": [project_id, "*"]}
         if network_id is not None:
@@ -117,13 +118,15 @@ class NeutronClient:
         return {row.object_id for row in islice(self._sdk.rbac_policies(**asked), ITEMS_MAX)}
 
     def port(self, port_id: str) -> NeutronPort | None:
-        """By id."""
+        """Look up a port by id; None if Neutron does not have it."""
         row = _found(self._sdk.get_port, port_id)
         return None if row is None else _port(row)
 
     def create_port(self, plan: VipPlan, mark: VipPort, project_id: ProjectId, options: PortOptions) -> NeutronPort:
-        """A new port for a VIP and its additional ones; each with the plan's address if it has one. It is switched off
-        until it is bound, as Octavia and LBaaS had it."""
+        """Create a port for a VIP and its additional VIPs, with the addresses that the plan has.
+
+        The port is administratively down until it is bound, as in Octavia and LBaaS.
+        """
         chosen: dict[str, Any] = {}
         if options.security_group_ids:
             chosen["security_groups"] = list(options.security_group_ids)
@@ -153,12 +156,12 @@ class NeutronClient:
         return [row.id for row in islice(rows, ITEMS_MAX)]
 
     def ports_there(self, port_ids: Sequence[str]) -> set[str]:
-        """Those of the ports that exist."""
+        """Ids of the ports that exist, of those given."""
         rows = self.documents("/ports", "ports", {"id": list(port_ids), "fields": ["id"]}, limit=ITEMS_MAX)
         return {row["id"] for row in rows}
 
     def port_state(self, port_id: str) -> PortState | None:
-        """None: it is gone."""
+        """Read a port's mutable attributes and revision; None if the port does not exist."""
         row = _found(self._sdk.get_port, port_id)
         return (
             None
@@ -176,7 +179,7 @@ class NeutronClient:
         )
 
     def update_port(self, port: PortState, options: PortOptions) -> bool:
-        """Set the port's options. False: it was changed since it was read."""
+        """Set the port's options. False: the port was changed since it was read."""
         changes: dict[str, Any] = {}
         if options.qos_policy_id != port.qos_policy_id:
             changes["qos_policy_id"] = options.qos_policy_id
@@ -192,14 +195,16 @@ class NeutronClient:
         return not changes or self._change_port(port, changes)
 
     def mark_port(self, port: PortState, mark: VipPort, binding_host: str) -> bool:
-        """Set its name, owner, device id and, unless it is empty, the host that it is bound to. False: it was changed
-        since it was read."""
+        """Set the port's name, owner and device id and, unless ``binding_host`` is empty, the host that it is bound to.
+
+        False: the port was changed since it was read.
+        """
         changes = {"name": mark.name, "device_owner": mark.device_owner, "device_id": mark.device_id}
         bound = {"binding:host_id": binding_host} if binding_host not in ("", port.binding_host) else {}
         return self._change_port(port, changes | bound)
 
     def unbind_port(self, port: PortState) -> bool:
-        """Have it bound to no host. False: it was changed since it was read."""
+        """Unbind the port from its host. False: the port was changed since it was read."""
         return self._change_port(port, {"binding:host_id": ""})
 
     def _change_port(self, port: PortState, changes: Mapping[str, Any]) -> bool:
@@ -216,12 +221,12 @@ class NeutronClient:
         return tuple(row["id"] for row in self.documents("/security-groups", "security_groups", asked, limit=1))
 
     def usable_groups(self, project_id: ProjectId, group_ids: Sequence[str]) -> set[str]:
-        """Those of the security groups that the project owns or shares."""
+        """Ids of the given security groups that the project owns or that are shared."""
         rows = self.documents("/security-groups", "security_groups", {"id": list(group_ids)}, limit=ITEMS_MAX)
         return {row["id"] for row in rows if row["project_id"] == project_id or row.get("shared")}
 
     def delete_port(self, port_id: str) -> bool:
-        """False: it did not exist."""
+        """Delete the port. False: it did not exist."""
         try:
             self._sdk.delete_port(port_id, ignore_missing=False)
         except sdk_errors.NotFoundException:
@@ -229,7 +234,7 @@ class NeutronClient:
         return True
 
     def make_port(self, network_id: str, subnet_id: str, mark: VipPort, binding_host: str) -> NeutronPort:
-        """A new port with one address of the subnet."""
+        """Create a port with one address of the subnet, for an address of a device."""
         bound = {"binding:host_id": binding_host} if binding_host else {}
         return _port(
             self._sdk.create_port(
@@ -244,11 +249,11 @@ class NeutronClient:
         )
 
     def subnets(self, subnet_ids: Sequence[str]) -> list[Subnet]:
-        """Those of them that exist."""
+        """The subnets with the given ids, without missing ones."""
         return [_subnet(row) for row in self._sdk.subnets(id=list(subnet_ids))]
 
     def ports_of(self, network_id: str, addresses: Sequence[str]) -> list[dict[str, Any]]:
-        """The network's ports with one of these addresses."""
+        """Neutron's documents of the network's ports that have one of these addresses."""
         asked = {
             "network_id": network_id,
             "fixed_ips": [f"ip_address={address}" for address in addresses],
@@ -257,11 +262,11 @@ class NeutronClient:
         return self.documents("/ports", "ports", asked, limit=ITEMS_MAX)
 
     def agents_on(self, hosts: Sequence[str]) -> list[dict[str, Any]]:
-        """The agents on these hosts."""
+        """Neutron's documents of the agents on these hosts."""
         return self.documents("/agents", "agents", {"host": list(hosts)}, limit=ITEMS_MAX)
 
     def documents(self, path: str, key: str, query: Mapping[str, Any], *, limit: int) -> list[dict[str, Any]]:
-        """The first ``limit`` items of a list from Neutron."""
+        """The first ``limit`` items of a list, as Neutron's JSON. ``key`` names the list in the response."""
         answer = self._sdk.get(path, params={**query, "limit": limit})
         sdk_errors.raise_from_response(answer)
         items: list[dict[str, Any]] = answer.json()[key]
@@ -269,7 +274,10 @@ class NeutronClient:
 
 
 def _found(get: Callable[[str], Any], object_id: str) -> Any:
-    """The object, or None. Ids come from tenants and become part of a path, so ``.`` and ``..`` are refused."""
+    """The object, or None if it does not exist.
+
+    Ids come from tenants and become part of a path, so ``.`` and ``..`` are refused.
+    """
     if not object_id.strip("."):
         return None
     try:

@@ -48,26 +48,26 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 SET_ATTEMPTS = 5
-"""How often a port that was changed concurrently is read again."""
+"""Number of attempts to change a port while it is changed concurrently."""
 ADDRESS_TAKEN = ("IpAddressAlreadyAllocated", "IpAddressInUse")
-"""Neutron's names of errors."""
+"""Types of Neutron's errors for an address that another port has."""
 GRACE_SECONDS = 120.0
-"""After this time, plus the calls' time-outs, a claim that no stored load balancer holds belongs to a failed create."""
+"""A claim older than this, plus the calls' time-outs, that no stored load balancer holds belongs to a failed create."""
 
 
 class Claims(Protocol):
-    """The required part of the store."""
+    """The part of the store that records claims on ports before the ports are created."""
 
     async def claim_vip(self, claim: PortClaim, *, grace_seconds: float) -> None:
-        """Store a claim."""
+        """Store a claim, which is due after ``grace_seconds`` unless a load balancer holds it."""
         ...
 
     async def abandon_vip(self, claim: PortClaim) -> None:
-        """Make the claim due."""
+        """Make the claim due at once, so that its port is deleted."""
         ...
 
     async def forget_vip(self, claim_id: str) -> None:
-        """Delete the claim."""
+        """Delete the claim, because its port was not created."""
         ...
 
 
@@ -83,7 +83,7 @@ class NeutronNetwork:
         timeout_seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``claims``: of VIPs' ports; ``device_ports``: of those for addresses of devices."""
+        """``claims`` records claims on ports of VIPs, ``device_ports`` claims on ports for addresses of devices."""
         self._client = client
         self._claims = claims
         self._device_ports = device_ports
@@ -106,7 +106,11 @@ class NeutronNetwork:
         any_address: bool = False,
         any_subnet: bool = False,
     ) -> VipPlan:
-        """Creates the port, and so allocates the addresses, before the load balancer is stored."""
+        """Create the VIP's port, which allocates its addresses, before the load balancer is stored.
+
+        With ``port_id``, plan the VIP on the tenant's port instead. Raises :class:`Invalid`, :class:`NotFound`,
+        :class:`Conflict`, :class:`NetworkUnavailable`.
+        """
         wanted = None if address is None else address_given(address)
         if options != NO_OPTIONS:
             await self.check_options(project_id, options)
@@ -136,11 +140,14 @@ class NeutronNetwork:
 
     @property
     def has_ports(self) -> bool:
-        """True: in Neutron."""
+        """True: ports are Neutron's."""
         return True
 
     async def check_options(self, project_id: ProjectId, options: PortOptions) -> None:
-        """Check options of a port. Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`."""
+        """Check that a port's QoS policy and security groups exist for the project.
+
+        Raises :class:`Invalid`, :class:`NotFound`, :class:`NetworkUnavailable`.
+        """
         policy_id, group_ids = options.qos_policy_id, options.security_group_ids
         if policy_id is not None and not await self.look_up("policies", {"id": [policy_id]}, project_id=project_id):
             raise NotFound("VIP QoS Policy", policy_id)
@@ -151,8 +158,10 @@ class NeutronNetwork:
                     raise NotFound("Security Group", group_id)
 
     async def set_options(self, port_id: str, read: Callable[[], Awaitable[PortOptions | None]]) -> None:
-        """See :meth:`evenkeel.core.ports.Network.set_options`. Reads the wanted options after the port's revision,
-        which the update requires: so of two concurrent updates, the one with older options fails.
+        """Set the port's options (:meth:`evenkeel.core.ports.Network.set_options`).
+
+        The wanted options are read after the port's revision, which the update requires: of two concurrent updates, the
+        one with older options fails.
         """
         for _ in range(SET_ATTEMPTS):
             port = await self._read(lambda: self._client.port_state(port_id))
@@ -170,7 +179,7 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to change the port: {error}") from error
 
     async def abandon_vip(self, plan: VipPlan) -> None:
-        """The load balancer was not stored: have its port deleted soon. Never raises."""
+        """Have the port deleted soon, because the load balancer was not stored. Never raises."""
         if plan.claim is not None and not plan.claim.borrowed:
             await self._abandon(self._claims, plan.claim)
 
@@ -192,12 +201,14 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses to delete the VIP's port: {error}") from error
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
-        """Those of the ports that exist. Raises :class:`NetworkUnavailable`."""
+        """Ids of the given ports that exist. Raises :class:`NetworkUnavailable`."""
         return frozenset(await self._read(lambda: find_ports(self._client, port_ids)))
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
-        """The id of a port with the marks and addresses of a lost one. Raises :class:`NetworkUnavailable`,
-        :class:`Conflict`."""
+        """Recreate a lost port with its marks and addresses, and return the port's id.
+
+        Raises :class:`NetworkUnavailable`, :class:`Conflict`.
+        """
         first, *others = (
             VipPlan(subnet_id=subnet_id, network_id=lost.network_id, port_id="", address=address)
             for subnet_id, address in lost.addresses
@@ -220,15 +231,18 @@ class NeutronNetwork:
             raise Conflict(f"Neutron refuses a port with its address {shown}: {error}") from error
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
-        """Subnets and their networks, as Neutron's administrators see them. Raises :class:`NetworkUnavailable`."""
+        """Read subnets and their networks as an administrator. Raises :class:`NetworkUnavailable`."""
         return await self._read(lambda: read_facts(self._client, subnet_ids))
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """Where the ports of members are. Raises :class:`NetworkUnavailable`."""
+        """MAC address and tunnel end point of the host of each member. Raises :class:`NetworkUnavailable`."""
         return await self._read(lambda: find_hosts(self._client, network_id, addresses))
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
-        """Make a port, after its claim. Raises :class:`Conflict`, :class:`NetworkUnavailable`."""
+        """Create a port for an address of a device, after storing its claim.
+
+        Raises :class:`Conflict`, :class:`NetworkUnavailable`.
+        """
         claim_id = str(uuid.uuid4())
         mark = device_port(claim_id, wanted.name)
         claim = PortClaim(claim_id=claim_id, device_owner=mark.device_owner, device_id=mark.device_id)
@@ -245,13 +259,15 @@ class NeutronNetwork:
         return TakenAddress(port=wanted, address=port.addresses[0][1], port_id=port.id, claim=claim)
 
     async def abandon_address(self, taken: TakenAddress) -> None:
-        """The address was not stored: have its port deleted soon. Never raises."""
+        """Have the address's port deleted soon, because the address was not stored. Never raises."""
         await self._abandon(self._device_ports, taken.claim)
 
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """Ports of F5's agent: with its owner, the name of the object on the devices, and that address only."""
+        """Find ports of F5's agent to adopt: of its owner, named like the object on the devices, with that address
+        only.
+        """
         found = await self._read(lambda: former_ports(self._client, network_id, [each.address for each in wanted]))
         claims = {}
         for each in wanted:
@@ -264,7 +280,9 @@ class NeutronNetwork:
         return claims
 
     async def adopt_port(self, taken: TakenAddress) -> None:
-        """Set name, owner, device id and host. Raises :class:`Conflict`, :class:`NetworkUnavailable`."""
+        """Set the adopted port's name, owner, device id and host. Raises :class:`Conflict`,
+        :class:`NetworkUnavailable`.
+        """
         mark, host = device_port(taken.claim.claim_id, taken.port.name), taken.port.binding_host
 
         def mark_it(port: PortState) -> bool:
@@ -291,7 +309,7 @@ class NeutronNetwork:
         self._calls.close()
 
     async def _read(self, work: Callable[[], T]) -> T:
-        """The result of ``work``, whose requests a working Neutron does not refuse."""
+        """The result of ``work``; Neutron refuses reads only if it is misconfigured, hence :class:`NetworkUnavailable`."""
         try:
             return await self._calls.run(work)
         except NeutronRefused as error:
@@ -308,7 +326,7 @@ class NeutronNetwork:
     def _subnets(
         self, project_id: ProjectId | None, subnet_id: str | None, network_id: str | None, wanted: Address | None
     ) -> list[Subnet]:
-        """The subnet that was named, or those of the network in the order in which they are tried."""
+        """The named subnet, or the network's subnets in the order in which they are tried. Raises :class:`NotFound`."""
         if subnet_id:
             subnet = self._client.subnet(subnet_id)
             if subnet is None or not self._usable(project_id, subnet.network_id, subnet.project_id):
@@ -323,13 +341,14 @@ class NeutronNetwork:
         return subnets_of_network(network, self._client.subnets_of(network_id), wanted)
 
     def _usable(self, project_id: ProjectId | None, network_id: str, owner_id: str | None) -> bool:
-        """Whether the project (None: any) owns the network (or the subnet's owner created it on a shared network), or
-        it is shared with the project.
+        """Whether the project may use the network: it owns the network or subnet, or the network is shared with it.
+
+        ``project_id`` None: any project.
         """
         return project_id in (None, owner_id) or bool(self._client.shared_networks(project_id, network_id=network_id))
 
     def _unbind(self, port_id: str) -> bool:
-        """Unless the tenant uses the port for something else already."""
+        """Unbind the tenant's port, unless the tenant uses it for something else already. False: it does not exist."""
 
         def unbind_it(port: PortState) -> bool:
             return bool(port.device_id) or not port.binding_host or self._client.unbind_port(port)
@@ -337,7 +356,10 @@ class NeutronNetwork:
         return self._change(port_id, unbind_it, what="the VIP's port")
 
     def _change(self, port_id: str, change: Callable[[PortState], bool], *, what: str) -> bool:
-        """Until ``change``, with the port as it was read just before, returns True. False: there is no such port."""
+        """Repeat ``change`` with the port's current state until it returns True. False: there is no such port.
+
+        Raises :class:`NetworkUnavailable` after :data:`SET_ATTEMPTS`.
+        """
         for _ in range(SET_ATTEMPTS):
             port = self._client.port_state(port_id)
             if port is None:
@@ -368,8 +390,11 @@ class NeutronNetwork:
         return replace(plan, port_id=port.id, address=addresses[plan.subnet_id], claim=claim, additional=more)
 
     async def _claimed(self, claims: Claims, claim: PortClaim, make: Callable[[], NeutronPort]) -> NeutronPort:
-        """The port that ``make`` makes, after its claim was stored. Raises :class:`NeutronRefused`,
-        :class:`NetworkUnavailable`; then it is deleted, if it is there."""
+        """Create a port by ``make`` after its claim was stored.
+
+        Raises :class:`NeutronRefused`, :class:`NetworkUnavailable`; a port that was created nevertheless is deleted
+        later.
+        """
         until_seconds = self._monotonic() + self._grace_seconds  # from before the claim is stored
         await claims.claim_vip(claim, grace_seconds=self._grace_seconds)
 
@@ -396,7 +421,7 @@ class NeutronNetwork:
 
 
 def _borrowed(load_balancer_id: LoadBalancerId, port_id: str) -> PortClaim:
-    """The claim on a tenant's own port: it is unbound with the load balancer."""
+    """The claim on a tenant's own port, which is unbound, not deleted, with the load balancer."""
     return PortClaim(claim_id=load_balancer_id, device_owner="", device_id="", port_id=port_id)
 
 

@@ -1,4 +1,4 @@
-"""What devices need to know of Neutron's networks, and where members' ports are. Blocking, in a thread."""
+"""Reads the facts about Neutron's networks that devices need, and the hosts of members. Blocking, in a thread."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -12,14 +12,17 @@ from evenkeel.core.networks import DeclaredNetwork, MemberHost, NetworkType
 from evenkeel.network.neutron.client import NeutronClient
 
 IDS_PER_LIST = 100
-"""They are in the URL, which servers limit to 8 KiB."""
+"""Ids in one request: they are in the URL, which servers limit to 8 KiB."""
 FORMER_OWNER = "network:f5lbaasv2"
-"""``device_owner`` of the ports of F5's agent, those of VIPs included."""
+"""``device_owner`` of the ports of F5's agent, including its VIPs."""
 TYPES = frozenset(each.value for each in NetworkType)
 
 
 def read_facts(client: NeutronClient, subnet_ids: Collection[str]) -> NetworkFacts:
-    """Two lists for each hundred subnets."""
+    """Subnets, their networks, and the reasons for networks that devices cannot be attached to.
+
+    Sends two list requests for each 100 subnets.
+    """
     found: list[KnownSubnet] = []
     refused: dict[str, str] = {}
     for some in _batches(subnet_ids):
@@ -66,7 +69,10 @@ def _network(row: Mapping[str, Any]) -> DeclaredNetwork:
 
 
 def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[str, MemberHost]:
-    """By address. A list of ports for each hundred members, and of agents for each hundred hosts."""
+    """MAC address and tunnel end point of each member, by address; empty where Neutron has no port or agent.
+
+    Sends one list request for each 100 members, and one for each 100 hosts.
+    """
     ports: dict[str, tuple[str, str]] = {}
     for some in _batches(addresses):
         for row in client.ports_of(network_id, some):
@@ -81,8 +87,10 @@ def find_hosts(client: NeutronClient, network_id: str, addresses: Collection[str
 
 
 def former_ports(client: NeutronClient, network_id: str, addresses: Collection[str]) -> dict[tuple[str, str, str], str]:
-    """Ids of the ports that F5's agent made for itself, with one address each: by name, subnet and address. A list for
-    each hundred."""
+    """Ids of ports that F5's agent created for itself, with one address each, by (name, subnet id, address).
+
+    Sends one list request for each 100 addresses.
+    """
     found = {}
     for some in _batches(addresses):
         for row in client.ports_of(network_id, some):
@@ -93,8 +101,10 @@ def former_ports(client: NeutronClient, network_id: str, addresses: Collection[s
 
 
 def find_ports(client: NeutronClient, port_ids: Collection[str]) -> set[str]:
-    """Those that exist. A list for each hundred; the missing ones are asked for again, because a node of Neutron's
-    database may lag behind."""
+    """Ids of the given ports that exist; one list request for each 100.
+
+    Missing ports are requested a second time, because a node of Neutron's database may lag behind.
+    """
     found: set[str] = set()
     for some in _batches(port_ids):
         there = client.ports_there(some)

@@ -13,7 +13,7 @@ from evenkeel.network.neutron.client import NeutronClient
 
 SHOWN_MAX = 1000
 NETWORKS_ASKED_MAX = 100
-"""Networks of other projects whose subnets one answer lists: their ids are in the request's URL."""
+"""Networks of other projects whose subnets one response lists: their ids are in the request's URL."""
 
 _PATHS: dict[LookUp, str] = {
     "subnets": "/subnets",
@@ -61,7 +61,7 @@ def _ask(
 
 
 def _queries(client: NeutronClient, kind: LookUp, project_id: ProjectId | None) -> list[Document]:
-    """Queries for the project's own objects and for shared ones."""
+    """Filters of the requests to Neutron: one for the project's own objects, and one for objects shared with it."""
     if project_id is None:
         return [{}]
     own: Document = {"project_id": [project_id]}

@@ -14,8 +14,10 @@ from evenkeel.network.neutron.client import NeutronNetworkInfo, NeutronPort
 
 
 def subnets_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], wanted: Address | None) -> list[Subnet]:
-    """The subnets to take the VIP from, in this order while they are full: that which contains ``wanted``; else those
-    of IPv4, then the others. At least one. Raises :class:`Invalid`."""
+    """The network's subnets that the VIP can be allocated in, in the order in which they are tried; at least one.
+
+    The subnet that contains ``wanted``; without it, IPv4 subnets first. Raises :class:`Invalid`.
+    """
     order = {subnet_id: place for place, subnet_id in enumerate(network.subnet_ids)}
     ordered = sorted(subnets, key=lambda subnet: order.get(subnet.id, len(order)))
     if wanted is not None:
@@ -35,7 +37,7 @@ def subnets_of_network(network: NeutronNetworkInfo, subnets: Sequence[Subnet], w
 
 
 def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
-    """A VIP whose port has to be created. Raises :class:`Invalid` for an address that a VIP cannot have."""
+    """Plan a VIP whose port has to be created. Raises :class:`Invalid` for an address that a VIP cannot have."""
     if wanted is not None:
         check_address(wanted, subnet)
     return VipPlan(
@@ -47,7 +49,7 @@ def plan_on_subnet(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 
 def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
-    """An additional VIP on the port of the VIP."""
+    """Plan an additional VIP on the port of the VIP. Raises :class:`Invalid` for an address that a VIP cannot have."""
     if wanted is not None:
         check_address(wanted, subnet, ADDITIONAL_ADDRESS)
     address = None if wanted is None else str(wanted)
@@ -55,9 +57,7 @@ def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 
 def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
-    """Additional VIPs among the addresses of the tenant's port. Raises :class:`Invalid` for an address that it does not
-    have.
-    """
+    """Plan additional VIPs on addresses of the tenant's port. Raises :class:`Invalid` for an address it does not have."""
     chosen: list[VipPlan] = []
     for each in additional:
         if each.subnet_id in {plan.subnet_id, *(other.subnet_id for other in chosen)}:
@@ -80,7 +80,7 @@ def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVi
 def plan_on_port(
     port: NeutronPort, *, subnet_id: str | None, network_id: str | None, wanted: Address | None
 ) -> VipPlan:
-    """A VIP on a port that the tenant created. Raises :class:`Invalid` if it contradicts the other parameters."""
+    """Plan a VIP on a port that the tenant created. Raises :class:`Invalid` if it contradicts the other parameters."""
     if port.device_id:
         raise Invalid(f"Validation failure: Port {port.id} is already used by device {port.device_id}.")
     if network_id and network_id != port.network_id:
