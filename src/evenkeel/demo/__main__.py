@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The demo's options."""
+    """Parser of the demo's command line."""
     made = argparse.ArgumentParser(prog="demo", description="Even Keel on this machine, with an agent that is killed.")
     made.add_argument(
         "--device", choices=DEVICES, default=DEVICES[0], help="HAProxy, or a pair of BIG-IP stand-ins (%(default)s)"
@@ -122,7 +122,7 @@ async def stay(cluster: Cluster, story: Scenario, narrator: Narrator, controls: 
 
 
 def hints(cluster: Cluster, story: Scenario) -> str:
-    """Commands to try."""
+    """Text that lists commands for a visitor to try, with process ids, URLs and credentials of this demo."""
     agents = ", ".join(f"{host} {cluster.processes[agent_name(host)].pid}" for host in HOSTS)
     backends = ", ".join(f"127.0.0.1:{port}" for port in cluster.backend_ports)
     tips = "".join(f"  {tip}\n" for tip in cluster.side.tips())

@@ -25,7 +25,7 @@ class VipPlace:
 
     @property
     def https_url(self) -> str:
-        """The same over TLS."""
+        """URL of the website's HTTPS listener."""
         return f"https://{self.address}:{self.https_port}/"
 
 

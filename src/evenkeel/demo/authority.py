@@ -24,7 +24,7 @@ class CertificateAuthority:
         self._authority = trustme.CA()
 
     def client_context(self) -> ssl.SSLContext:
-        """For clients that trust no other authority."""
+        """TLS context of a client that trusts only this authority."""
         return ssl.create_default_context(cadata=self._authority.cert_pem.bytes().decode())
 
     def issue(self, name: str) -> IssuedCertificate:

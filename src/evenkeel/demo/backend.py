@@ -21,7 +21,7 @@ def answer_of(name: str) -> bytes:
 
 
 async def serve(name: str, port_file: Path, port: int) -> None:
-    """Serve until stopped."""
+    """Answer HTTP requests with the backend's name until the process ends; writes the port to ``port_file``."""
     answer = answer_of(name)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""``python child.py PARENT_PID COMMAND…``: becomes COMMAND, and dies with the parent.
+"""``python child.py PARENT_PID COMMAND…`` executes COMMAND in its place; the process ends with its parent.
 
 Started by path, without site packages, so that it costs little. On Linux the kernel kills the process when the thread
 that started it ends, for whatever reason; elsewhere children end only if the parent stops in an orderly way.

@@ -10,7 +10,7 @@ NO_QUOTAS: Sections = {
         for kind in ("load_balancer", "listener", "pool", "member", "health_monitor", "l7policy", "l7rule")
     }
 }
-"""For controllers with a single project."""
+"""Unlimited quotas, for controllers with a single project."""
 
 
 def ini(sections: Sections) -> str:
@@ -23,7 +23,7 @@ def ini(sections: Sections) -> str:
 
 
 def merged(*layers: Sections) -> dict[str, dict[str, object]]:
-    """Sections of all layers; later ones win option by option."""
+    """Merge the sections of all layers; of an option that several layers set, the last one counts."""
     result: dict[str, dict[str, object]] = {}
     for layer in layers:
         for title, options in layer.items():

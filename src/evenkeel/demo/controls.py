@@ -1,4 +1,4 @@
-"""What a visitor of the demo may do to it: kill and freeze agents, cut the device off, and heal everything."""
+"""Actions offered to a visitor of the demo: kill and freeze agents, cut the device off, and heal everything."""
 
 import asyncio
 import signal
@@ -13,11 +13,14 @@ OF_AGENTS = ("kill", "freeze")
 
 
 class WrongControl(Exception):
-    """What is asked for is not offered, or not now."""
+    """The requested action does not exist, or is not available now."""
 
 
 class Controls:
-    """Of one cluster. ``offered``: not while the demo tells its story, which would not be as promised then."""
+    """Actions on the processes of one cluster.
+
+    ``offered`` is False while the demo runs its scenario, whose outcome the actions would change.
+    """
 
     def __init__(self, cluster: Cluster, hosts: tuple[str, ...], say: Callable[[str], None]) -> None:
         self.offered = False
@@ -30,7 +33,7 @@ class Controls:
         self._cut = False
 
     def state(self) -> dict[str, Any]:
-        """What there is, for the dashboard."""
+        """State of agents and device in JSON, for the dashboard."""
         ended = self._cluster.ended()
         return {
             "offered": self.offered,

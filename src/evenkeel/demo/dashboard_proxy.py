@@ -1,6 +1,8 @@
-"""The demo's front: one URL from the first second on, for the dashboard of whichever controller answers, and for the
-demo's controls. It listens on the loopback address only; the controls need a token, which is in the URL that it prints.
-Controllers know nothing of it.
+"""The demo's one URL from its first second on: a reverse proxy to whichever controller answers, and the demo's
+controls.
+
+The proxy listens on the loopback address only; the controls need a token, which is in the URL that the demo prints.
+Controllers are not aware of the proxy.
 """
 
 import hmac
@@ -26,7 +28,10 @@ _STARTING = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title
 
 
 class DashboardProxy:
-    """``controllers``: their root URLs, of those that have been started."""
+    """Forwards requests to the first controller that answers.
+
+    ``controllers`` returns the root URLs of the controllers that have been started.
+    """
 
     def __init__(self, controllers: Callable[[], Sequence[str]], controls: Controls) -> None:
         self._controllers = controllers
@@ -36,7 +41,7 @@ class DashboardProxy:
         self._session: ClientSession | None = None
         self._hosts: frozenset[str] = frozenset()
         self.url = ""
-        """Of the dashboard, with the token."""
+        """URL of the dashboard, with the token."""
 
     async def start(self) -> None:
         """Listen on a free port."""
@@ -56,7 +61,6 @@ class DashboardProxy:
         self.url = f"http://{ADDRESS}:{port}/ui/?demo={self._token}"
 
     async def close(self) -> None:
-        """Stop."""
         if self._runner is not None:
             await self._runner.cleanup()
         if self._session is not None:
@@ -102,7 +106,10 @@ class DashboardProxy:
         return web.json_response({"faultstring": "no controller of the demo answers"}, status=503)
 
     async def _forward(self, url: str, request: web.Request, body: bytes) -> web.StreamResponse:
-        """Raises :class:`ClientConnectionError` before anything is answered."""
+        """Forward the request to one controller and stream its response.
+
+        Raises :class:`ClientConnectionError` only before any part of the response was sent.
+        """
         assert self._session is not None  # noqa: S101  # started
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
         asking: Any = self._session.request(

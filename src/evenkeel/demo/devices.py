@@ -28,7 +28,7 @@ class EmulatedDevice:
 
     @property
     def port(self) -> int:
-        """The management port."""
+        """TCP port of the device's management address."""
         return urlsplit(self.url).port or 443
 
 
@@ -46,7 +46,7 @@ class Emulator:
 
     @classmethod
     def announced(cls, endpoints: Mapping[str, Any], *, user: str, password: str) -> "Emulator":
-        """From the emulator's ``endpoints.json``."""
+        """Create the client from the content of the emulator's ``endpoints.json``."""
         devices = [EmulatedDevice(name=item["name"], url=item["url"]) for item in endpoints["devices"]]
         return cls(
             devices,
@@ -72,7 +72,7 @@ class Emulator:
         return self.control("GET", "/counters")
 
     def reset_counters(self) -> None:
-        """Count from zero."""
+        """Set all request counters of the emulated devices to zero."""
         self.control("POST", "/counters/reset")
 
     def last_write(self) -> int:

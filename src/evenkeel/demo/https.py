@@ -80,5 +80,5 @@ class HttpsWebsite:
         return reference
 
     async def _shown(self) -> bool:
-        """Has somebody seen the newest certificate?"""
+        """Whether some client was presented the newest certificate."""
         return self.traffic.counts.certificates[self._issued[-1].sha256] > 0

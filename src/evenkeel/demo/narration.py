@@ -57,7 +57,7 @@ class Narrator:
 
 
 class LiveNarrator(Narrator):
-    """The same lines, scrolling above a live view."""
+    """Narrator that scrolls its lines above a live view of the cluster."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -65,7 +65,6 @@ class LiveNarrator(Narrator):
         self._live.start()
 
     def refresh(self) -> None:
-        """Draw again."""
         self._live.update(self._drawn())
 
     def close(self) -> None:
@@ -83,7 +82,7 @@ def open_narrator() -> Narrator:
 
 
 def drawn(picture: LiveView) -> RenderableType:
-    """The live view."""
+    """Render the live view: agents, traffic and the most recent events."""
     agents = Table(title="agents", title_justify="left")
     for name in ("host", "state", "shards: acting", "home", "load balancers", "queue"):
         agents.add_column(name)

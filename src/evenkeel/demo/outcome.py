@@ -35,7 +35,7 @@ class DemoResult:
                 self.problems.append(f"{device} saw {count} writes for the create, {promised} are promised")
 
     def rows(self) -> list[tuple[str, str]]:
-        """The closing table."""
+        """Label and value of each row of the closing table."""
         creates = ", ".join(f"{device} {count}" for device, count in self.create_writes.items())
         return [
             ("requests sent", str(self.counts.sent)),

@@ -41,7 +41,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Of the running process. Raises :class:`ProcessFailed` if it never ran."""
+        """Pid of the process, also after it ended. Raises :class:`ProcessFailed` if it was never started."""
         if self._popen is None:
             raise ProcessFailed(f"{self.name} has not been started")
         return self._popen.pid
@@ -121,7 +121,7 @@ class Process:
 
 
 def stop_all(processes: Sequence[Process], timeout_seconds: float = STOP_SECONDS) -> None:
-    """Terminate all at the same time; kill those that do not end."""
+    """Terminate all processes concurrently; those still running after ``timeout_seconds`` are killed."""
     for process in processes:
         process.send(signal.SIGCONT)
         process.send(signal.SIGTERM)

@@ -194,6 +194,6 @@ class Scenario:
             await self._https.traffic.stop()
 
     def close(self) -> None:
-        """Disconnect the tenants."""
+        """Close the connections of all tenants."""
         for tenant in self._tenants.values():
             tenant.close()

@@ -95,7 +95,6 @@ class Tenant:
         return next(iter(self._api.pools(loadbalancer_id=load_balancer_id)))
 
     def close(self) -> None:
-        """Disconnect."""
         self._connection.close()
 
 

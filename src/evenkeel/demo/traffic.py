@@ -17,11 +17,11 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class RequestFailed(Exception):
-    """A request failed; the text says why."""
+    """A request failed; the text gives the reason."""
 
 
 class TlsClient(NamedTuple):
-    """How clients speak TLS: what they trust, and the name that they ask for."""
+    """TLS parameters of a client: trusted authorities, and the server name it sends."""
 
     context: ssl.SSLContext
     server_name: str
@@ -55,7 +55,7 @@ class Traffic:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin."""
+        """Start the clients, which send requests until :meth:`stop`."""
         self._tasks = [asyncio.create_task(self._client(keep=bool(n % 2))) for n in range(self._clients)]
 
     async def stop(self) -> Counts:
@@ -137,7 +137,6 @@ class TrafficConnection:
         return body.decode(errors="replace")
 
     def close(self) -> None:
-        """Disconnect."""
         self._writer.close()
 
 

@@ -37,7 +37,7 @@ def _served_by(agent: Row) -> set[tuple[str, int]]:
 
 
 def unsettled(objects: Iterable[Row]) -> list[str]:
-    """Which of the objects are not ACTIVE."""
+    """One text for each object whose provisioning status is not ACTIVE."""
     return [
         f"{item.get('name') or item['id']} is {item['provisioning_status']}"
         for item in objects

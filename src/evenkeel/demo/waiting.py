@@ -26,8 +26,8 @@ async def until(condition: Callable[[], Awaitable[T | None]], what: str) -> T:
 
 
 async def settle(problems: Callable[[], Awaitable[list[str]]]) -> None:
-    """Wait until there are no problems, because reports take a moment. Raises :class:`StepFailed` with the remaining
-    ones.
+    """Poll until ``problems`` returns none. Raises :class:`StepFailed` with the remaining ones after
+    :data:`STEP_SECONDS`.
     """
     deadline = time.monotonic() + STEP_SECONDS
     while found := await problems():

@@ -42,7 +42,7 @@ class Workspace:
         return process
 
     def configured(self, name: str, module: str, sections: Sections) -> Process:
-        """The same with an ini file, whose URLs may contain passwords."""
+        """Create a process of a module that reads an ini file with ``sections``; its URLs may contain passwords."""
         file = self.secret(f"{name}.ini", ini(sections))
         return self.process(name, module, ["--config-file", str(file)])
 

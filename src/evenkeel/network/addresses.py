@@ -128,7 +128,9 @@ def check_address(wanted: Address, subnet: Subnet, field: str = "vip_address") -
 
 
 def check_range(wanted: Address, subnet: Subnet, field: str) -> None:
-    """Raises :class:`Invalid` for an address outside the subnet's allocation range, which may belong to existing hosts."""
+    """Raises :class:`Invalid` for an address outside the subnet's allocation range: it may belong to an
+    existing host.
+    """
     first, last = ip_address(subnet.allocation_start), ip_address(subnet.allocation_end)
     if int(first) <= int(wanted) <= int(last):
         return

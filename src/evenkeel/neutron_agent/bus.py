@@ -27,10 +27,10 @@ FAILURES = (oslo_messaging.MessagingException, OSError)
 
 
 class NeutronBus:
-    """Client of Neutron's message bus. Methods raise :data:`FAILURES`, also after ``timeout_seconds`` of the settings."""
+    """Client of Neutron's message bus. Methods raise :data:`FAILURES`, also when a call times out."""
 
     def __init__(self, settings: NeutronAgentSettings) -> None:
-        """Configure the transport, which connects on first use. Raises :class:`ValueError` for an unusable file or URL."""
+        """Configure the transport, which connects on first use. Raises :class:`ValueError` for a bad file or URL."""
         self._settings = settings
         # oslo.messaging reads some options from the process's global object only
         conf = cfg.CONF

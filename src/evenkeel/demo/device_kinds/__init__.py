@@ -16,7 +16,7 @@ class DeviceKind(Protocol):
     driver: str
     """The environment's ``device_driver``."""
     names: tuple[str, ...]
-    """Of the devices."""
+    """Names of the devices."""
     create_writes_promised: int
     """The most writes that a device may get for the demo's create."""
 
@@ -24,7 +24,7 @@ class DeviceKind(Protocol):
         """Start processes that do not run, and wait until they answer."""
 
     def described(self) -> str:
-        """What is listening (human-readable)."""
+        """Text that names the devices that are listening and their software."""
 
     def tips(self) -> list[str]:
         """Hints for experiments with the devices of a running demo, a line each."""
@@ -53,4 +53,4 @@ class DeviceKind(Protocol):
         """The opposite of :meth:`cut`."""
 
     def close(self) -> None:
-        """Stop processes that outlive the cluster's. Called after those have ended."""
+        """Stop processes that outlive the cluster's, such as HAProxys; called after the cluster's have ended."""

@@ -58,7 +58,7 @@ class BigipSide:
         return known.get(name, 0)
 
     def described(self) -> str:
-        """What listens now, for people."""
+        """Text that names the BIG-IP stand-ins that are listening."""
         what = "a pair of BIG-IP stand-ins listens" if len(self.names) > 1 else "a BIG-IP stand-in listens"
         return f"{what}: {', '.join(self.names)}"
 
@@ -84,8 +84,9 @@ class BigipSide:
         return self.emulator.last_write()
 
     def writes_after(self, number: int) -> Mapping[str, int]:
-        """Writes per device, without those that save the running configuration: when they come depends on earlier
-        changes.
+        """Number of writes per device after journal entry ``number``.
+
+        Writes that save the running configuration are not counted: their time depends on earlier changes.
         """
         writes = self.emulator.writes(number)
         counted = Counter(entry["device"] for entry in writes if not entry["path"].endswith(SAVE_PATH))
@@ -97,7 +98,7 @@ class BigipSide:
         return None if write is None else float(write["time"])
 
     def members(self) -> Mapping[str, set[str]]:
-        """Members of the pools, by device; BIG-IP names them ``address:port``, IPv6 ones ``address.port``."""
+        """Members of all pools by device, as ``address:port``, for IPv6 ``address.port``."""
         return {
             device.name: {name for names in self.emulator.members(device).values() for name in names}
             for device in self.emulator.devices

@@ -34,7 +34,7 @@ class DaemonProbe:
         return ssl.create_default_context(cafile=self.ca_file)
 
     def about(self) -> wire.About:
-        """Its versions."""
+        """Versions of the daemon and its HAProxy."""
         return self.read("/v1", wire.About)
 
     def entries(self, after: int) -> tuple[wire.JournalEntry, ...]:
@@ -46,7 +46,7 @@ class DaemonProbe:
         return max((entry.number for entry in self.entries(after)), default=after)
 
     def first_write_by(self, agent: str, after: int) -> wire.JournalEntry | None:
-        """The first write that it accepted from an agent after number ``after``."""
+        """The agent's first accepted write after journal entry ``after``; None if there is none yet."""
         taken = (entry for entry in self.entries(after) if entry.accepted and entry.agent == agent)
         return next(taken, None)
 
@@ -56,7 +56,7 @@ class DaemonProbe:
         return [self.read(f"/v1/partitions/{quote(name, safe='')}", wire.PartitionConfig) for name in names]
 
     def read(self, path: str, kind: type[T]) -> T:
-        """One GET."""
+        """Decode the response to one GET request."""
         credential = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         headers = {"Authorization": f"Basic {credential}"}
         request = urllib.request.Request(self.url + path, headers=headers)  # noqa: S310  # a daemon of ours: https

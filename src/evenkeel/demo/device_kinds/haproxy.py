@@ -78,7 +78,7 @@ class HaproxySide:
     # -- starting
 
     async def start(self) -> None:
-        """The daemon, and with it the HAProxys of partitions that it holds."""
+        """Start the daemon, which starts the HAProxys of the partitions that it holds."""
         if self._guard is None:
             await asyncio.to_thread(self._prepare)
         file = self._workshop.announcement(f"{PROCESS}.url")
@@ -135,7 +135,7 @@ class HaproxySide:
     # -- observation
 
     def described(self) -> str:
-        """What listens now, for people."""
+        """Text that names the device and its HAProxy's version."""
         about = self.daemon.about()
         return f"{self.names[0]}: HAProxy {about.haproxy_version}, with the daemon that makes it a device for agents"
 

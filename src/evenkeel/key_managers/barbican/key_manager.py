@@ -45,7 +45,7 @@ class BarbicanKeyManager:
         )
 
     def close(self) -> None:
-        """Refuse new reads."""
+        """Refuse reads that start from now on; running ones end."""
         self._calls.close()
 
     def _certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:

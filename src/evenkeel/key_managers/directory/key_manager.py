@@ -59,7 +59,7 @@ class DirectoryKeyManager:
         )
 
     async def certificate(self, reference: str, project_id: str) -> CertificateBundle:
-        """See the port."""
+        """Read a certificate with its key from the project's file."""
         content = await self._read(reference, project_id, CertificateKind.CERTIFICATE)
         if content.facts is None:
             raise KeyManagerUnavailable(f"{reference} is incomplete")
@@ -74,7 +74,7 @@ class DirectoryKeyManager:
     async def authority(
         self, reference: str, project_id: str, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """See the port."""
+        """Read an authority's certificates, and check the revocation list, if one is named, against the first one."""
         content = await self._read(reference, project_id, CertificateKind.AUTHORITY)
         certificates = "".join(content.certificates).encode()
         if revocation_list is None:
@@ -84,12 +84,12 @@ class DirectoryKeyManager:
         return await self._calls.run(lambda: authority_bundle(reference, certificates, signed))
 
     async def revocation_list(self, reference: str, project_id: str) -> RevocationList:
-        """See the port."""
+        """Read a revocation list, without a check of its signature."""
         content = await self._read(reference, project_id, CertificateKind.REVOCATION_LIST)
         return await self._calls.run(lambda: read_revocation_list(reference, content.revocation_list.encode()))
 
     async def add(self, new: NewCertificate, *, replace: bool) -> KeptCertificate:
-        """See the port."""
+        """Check a certificate and write it to the project's file; an existing file is kept unless ``replace``."""
         place = checked_place(SCHEME, new.project_id, new.name)
 
         def work() -> KeptCertificate:
@@ -114,7 +114,7 @@ class DirectoryKeyManager:
         return await self._run(None, work)
 
     async def show(self, project_id: str, name: str) -> KeptCertificate:
-        """See the port."""
+        """Read what operators may see of one certificate. Raises :class:`NotFound`."""
         place = checked_place(SCHEME, project_id, name)
         found = await self._run(place, lambda: self._found(place))
         if found is None:
@@ -122,13 +122,13 @@ class DirectoryKeyManager:
         return found
 
     async def delete(self, project_id: str, name: str) -> None:
-        """See the port."""
+        """Delete the certificate's file. Raises :class:`NotFound`."""
         place = checked_place(SCHEME, project_id, name)
         if not await self._run(place, lambda: self._files.delete(place)):
             raise NotFound("Certificate", place.reference)
 
     def close(self) -> None:
-        """Refuse new calls."""
+        """Refuse calls that start from now on; running ones end."""
         self._calls.close()
 
     async def _read(self, reference: str, project_id: str, kind: CertificateKind) -> SealedContent:

@@ -32,8 +32,9 @@ class Unparsed(Exception):
 
 
 def parsed_apart(module: str, content: bytes, passphrase: bytes, *, timeout_seconds: float = READ_SECONDS) -> bytes:
-    """What ``module`` writes about ``content``; see :func:`serve`. Blocks for at most ``timeout_seconds``. Raises
-    :class:`Unparsed`.
+    """Parse ``content`` in a child process that runs ``module`` (see :func:`serve`), and return its output.
+
+    Blocks for at most ``timeout_seconds``. Raises :class:`Unparsed`.
     """
     try:
         done = subprocess.run(  # noqa: S603  # runs this interpreter with a module of ours

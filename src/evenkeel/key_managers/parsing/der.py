@@ -1,5 +1,6 @@
-"""What a private key's DER shows before a library parses it: the cost of decrypting it, and its algorithm. The file
-sets both, and an attacker's file could ask for 10^9 rounds, or be of an algorithm whose numbers take minutes.
+"""Reads a private key's DER before a library parses it: the cost of decrypting it, and its algorithm.
+
+The file sets both, and an attacker's file could request 10^9 rounds, or be of an algorithm whose numbers take minutes.
 """
 
 import base64

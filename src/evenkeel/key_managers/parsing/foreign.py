@@ -16,4 +16,4 @@ FOREIGN = (
     x509.InvalidVersion,
     CryptographyDeprecationWarning,  # where warnings are errors
 )
-"""Their texts are dropped: they come from OpenSSL, and may quote the input."""
+"""Exceptions of parsing libraries. Their texts are dropped: they come from OpenSSL, and may quote the input."""

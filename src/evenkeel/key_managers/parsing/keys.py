@@ -1,8 +1,8 @@
 """Private keys: parsed with or without a passphrase, and checked against their certificate.
 
-What a tenant's key may cost is bounded: an encrypted one is decrypted in a process with limits, and of the others only
-RSA and EC keys are parsed, without a test for primes, which takes seconds for large ones and holds the interpreter's
-lock meanwhile. The numbers of an RSA key are checked against each other and against the certificate instead.
+The cost of a tenant's key is bounded: an encrypted key is decrypted in a process with limits. Of the others only RSA
+and EC keys are parsed, without a test for primes, which takes seconds for large keys and holds the interpreter's lock
+meanwhile. The numbers of an RSA key are checked against each other and against the certificate instead.
 """
 
 from cryptography.hazmat.primitives.asymmetric import ec, rsa

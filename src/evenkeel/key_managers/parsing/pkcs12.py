@@ -21,7 +21,7 @@ class Pkcs12Parts(Value):
     certificate: bytes
     private_key: bytes
     intermediates: list[bytes]
-    """In chain order."""
+    """Intermediate certificates in chain order."""
 
     def __repr__(self) -> str:
         return "<Pkcs12Parts: hidden>"

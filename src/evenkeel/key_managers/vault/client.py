@@ -24,7 +24,7 @@ class VaultAddress(Value):
     """CA certificates to verify Vault's certificate with; None: the system's."""
     namespace: str | None
     timeout_seconds: float
-    """For connecting, and for each read of a response."""
+    """Time-out of connecting, and of each read of a response."""
 
 
 class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
@@ -40,7 +40,10 @@ class LimitedAdapter(RawAdapter):  # type: ignore[misc]  # hvac has no types
     def request(
         self, method: str, url: str, headers: Any = None, raise_exception: bool = True, **kwargs: Any
     ) -> dict[str, Any]:
-        """As in the base class, but ``raise_exception`` is always true."""
+        """Send a request to Vault and decode its JSON, whose size is limited.
+
+        Errors are always raised, as hvac's exceptions: ``raise_exception`` is ignored.
+        """
         answer = super().request(method, url, headers, raise_exception=False, stream=True, **kwargs)
         with answer:
             status, content = answer.status_code, _limited(answer)

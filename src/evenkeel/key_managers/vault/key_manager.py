@@ -19,30 +19,32 @@ from evenkeel.key_managers.parsing import any_bundle, authority_bundle, certific
 from evenkeel.key_managers.vault.secrets import SecretFolders
 
 CERTIFICATE, PRIVATE_KEY, INTERMEDIATES = "certificate", "private_key", "intermediates"
+"""Names of a secret's fields in PEM, like those of the secrets in Barbican's certificate containers."""
 PASSPHRASE = "private_key_passphrase"  # noqa: S105  # a field name
+"""Name of the field with the passphrase of the private key or PKCS#12 file."""
 REVOCATION_LIST = "revocation_list"
-"""Fields in PEM, named like the secrets in Barbican's certificate containers."""
+"""Name of the field with a revocation list, in PEM."""
 PKCS12 = "pkcs12"
-"""A field in base64."""
+"""Name of the field with a PKCS#12 file, in base64."""
 VALUE = "value"
-"""A field in hexadecimal with everything in one file, as castellan stores it."""
+"""Name of the single field, in hexadecimal, in which castellan stores everything in one file."""
 
 
 class VaultKeyManager:
-    """Reads in a thread pool, each read within ``timeout_seconds``."""
+    """Reads certificates from Vault in a thread pool, each read within ``timeout_seconds``."""
 
     def __init__(self, folders: SecretFolders, *, timeout_seconds: float) -> None:
         self._folders = folders
         self._calls = BlockingCalls("Vault", unavailable=KeyManagerUnavailable, timeout_seconds=timeout_seconds)
 
     async def certificate(self, reference: str, project_id: ProjectId) -> CertificateBundle:
-        """See the port."""
+        """Read a certificate with its key from the fields of one secret."""
         return await self._calls.run(lambda: _bundle(reference, self._folders.fields(reference, project_id)))
 
     async def authority(
         self, reference: str, project_id: ProjectId, *, revocation_list: str | None = None
     ) -> AuthorityBundle:
-        """See the port."""
+        """Read an authority's certificates, and check the revocation list, if one is named, against the first one."""
 
         def work() -> AuthorityBundle:
             certificates = self._file(reference, project_id, CERTIFICATE, AuthorityUnreadable)
@@ -54,7 +56,7 @@ class VaultKeyManager:
         return await self._calls.run(work)
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
-        """See the port."""
+        """Read a revocation list, without a check of its signature."""
 
         def work() -> RevocationList:
             content = self._file(reference, project_id, REVOCATION_LIST, RevocationListUnreadable)
@@ -63,7 +65,7 @@ class VaultKeyManager:
         return await self._calls.run(work)
 
     def close(self) -> None:
-        """Refuse new reads."""
+        """Refuse reads that start from now on; running ones end."""
         self._calls.close()
 
     def _file(self, reference: str, project_id: ProjectId, name: str, unreadable: type[CertificateError]) -> bytes:

@@ -19,20 +19,20 @@ TOKEN_BYTES_MAX = 64 * 1024
 
 
 class AuthMethod(StrEnum):
-    """Vault's auth methods."""
+    """Vault's auth methods by which the controller can log in."""
 
     APPROLE = "approle"
-    """With a role id and a secret id."""
+    """Login with a role id and a secret id."""
     JWT = "jwt"
-    """With a JWT of another issuer, read from a file."""
+    """Login with a JWT of another issuer, read from a file."""
     KUBERNETES = "kubernetes"
-    """With a Kubernetes service account token, read from a file."""
+    """Login with a Kubernetes service account token, read from a file."""
     TOKEN = "token"  # noqa: S105  # the method's name, not a secret
-    """With a Vault token in a file that another process renews, such as Vault Agent."""
+    """A Vault token in a file that another process renews, such as Vault Agent."""
 
 
 class VaultLogin(Value):
-    """Login parameters."""
+    """Parameters of a login at Vault."""
 
     method: AuthMethod
     path: str
@@ -40,9 +40,9 @@ class VaultLogin(Value):
     role: str = ""
     """The role id for ``approle``; the role's name for ``jwt`` and ``kubernetes``."""
     secret_id: Secret | None = None
-    """For ``approle`` only."""
+    """Secret id of the role; for ``approle`` only."""
     token_file: Path | None = None
-    """For the other methods; read at each login."""
+    """File with the JWT or token for all other methods; read at each login."""
 
 
 class LoginRefused(Exception):

@@ -309,7 +309,10 @@ class NeutronNetwork:
         self._calls.close()
 
     async def _read(self, work: Callable[[], T]) -> T:
-        """The result of ``work``; Neutron refuses reads only if it is misconfigured, hence :class:`NetworkUnavailable`."""
+        """The result of ``work``, whose requests only a misconfigured Neutron refuses.
+
+        Raises :class:`NetworkUnavailable`.
+        """
         try:
             return await self._calls.run(work)
         except NeutronRefused as error:

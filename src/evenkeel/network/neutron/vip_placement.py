@@ -57,7 +57,7 @@ def plan_more(subnet: Subnet, wanted: Address | None) -> VipPlan:
 
 
 def more_on_port(port: NeutronPort, plan: VipPlan, additional: Sequence[WantedVip]) -> tuple[VipPlan, ...]:
-    """Plan additional VIPs on addresses of the tenant's port. Raises :class:`Invalid` for an address it does not have."""
+    """Plan additional VIPs on addresses of the tenant's port. Raises :class:`Invalid` for an address that it lacks."""
     chosen: list[VipPlan] = []
     for each in additional:
         if each.subnet_id in {plan.subnet_id, *(other.subnet_id for other in chosen)}:
