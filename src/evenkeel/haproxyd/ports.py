@@ -41,10 +41,10 @@ class PartitionEvent(Value):
 
 
 class NoCounters:
-    """Counts nothing."""
+    """Counters that record nothing, for HAProxys whose totals do not matter."""
 
     def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AbstractAsyncContextManager[None]:
-        """Nothing to do."""
+        """A context manager without effect."""
         return contextlib.nullcontext()
 
 

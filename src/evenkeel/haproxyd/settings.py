@@ -29,7 +29,7 @@ class DaemonSettings(Value):
     """The user and group of all workers; empty: a user of its own for each partition, if the daemon has the privileges
     (:mod:`haproxy.worker_users`)."""
     worker_uid_first: int | None = None
-    """First of those users' ids, which are also their groups' ids; None: a range that is normally unused."""
+    """First user id of the range for workers, also used as group ids; None: a range that is normally unused."""
     worker_uid_count: int = 5000
     memory_max_mib: int = 2048
     """Limit of the address space of one HAProxy process with one thread. With less than 256, a process could not even
@@ -38,7 +38,7 @@ class DaemonSettings(Value):
     maxconn: int | None = None
     """Maximum of concurrent connections of one HAProxy; None: as many as memory and the limit of open files allow."""
     hard_stop_after_seconds: int = 0
-    """How long old connections may last after the configuration they were accepted under was replaced; 0: no limit."""
+    """Maximum life of connections accepted under a configuration that was replaced; 0: no limit."""
     worker_max_reloads: int = 128
     """Maximum of workers with old connections of one partition (:mod:`haproxy.old_workers`)."""
     old_workers_memory_max_mib: int = 0
@@ -48,7 +48,7 @@ class DaemonSettings(Value):
     """``address:port`` of the syslog server that gets a line for each request or connection of tenants; empty: none."""
 
     peers_address: str = ""
-    """Address at which other hosts' HAProxys reach those of this one, to share stick tables; empty: no peers."""
+    """Address at which HAProxys of other hosts reach this host's to share stick tables; empty: no peers."""
     peers_port_first: int = 10300
     peers_port_last: int = 12299
 
@@ -63,9 +63,9 @@ class DaemonSettings(Value):
     check_timeout_seconds: float = 60.0
     command_timeout_seconds: float = 5.0
     guard_timeout_seconds: float = 20.0
-    """How long a takeover waits for an older owner's change in progress."""
+    """Time that a takeover waits for an older owner's change in progress."""
     owner_wait_seconds: float = 30.0
-    """How long a daemon that has started leaves a running HAProxy unchanged, waiting for its owner's configuration."""
+    """Time after its start in which the daemon leaves running HAProxys unchanged, waiting for their owners."""
     restart_min_seconds: float = 0.2
     restart_max_seconds: float = 30.0
     """Pauses before the restart of a HAProxy that died: the shortest, doubled each time up to the longest."""
@@ -75,7 +75,7 @@ class DaemonSettings(Value):
     partitions_max: int = 5000
     load_balancers_max: int = 200
     servers_max: int = 10_000
-    """Per backend."""
+    """Limit of servers per backend."""
     lines_max: int = 5000
     """Per frontend or backend."""
     line_chars_max: int = 4000
@@ -103,7 +103,7 @@ class DaemonSettings(Value):
 
     @property
     def address_space_mib(self) -> int:
-        """For a process with that many threads: the C library reserves a heap and a stack for each."""
+        """Address space limit of a HAProxy, MiB: the C library reserves a heap and a stack for each thread."""
         return self.memory_max_mib + (self.threads - 1) * THREAD_MIB
 
     @property

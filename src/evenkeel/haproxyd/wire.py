@@ -40,7 +40,7 @@ PEERS_SECTION = "evenkeel"
 """Name of the peers section, which every configuration has, for stick tables."""
 
 How = Literal["nothing", "runtime", "reload"]
-"""How a change was applied: nothing had to change; by runtime API commands; by a reload (a new worker)."""
+"""Way in which a change was applied: not at all, by runtime API commands, or by a reload (a new worker)."""
 
 
 # -- configuration ----------
@@ -149,7 +149,7 @@ class HaproxyPeer(Wire):
 
 
 class PartitionChange(Wire):
-    """What a partition is to hold, from the owner at ``epoch``.
+    """A request to change the content of a partition, from the owner at ``epoch``.
 
     ``state_id``: from the response to the request that moved the guard. ``removed``: ids of load balancers to remove;
     PATCH only. ``peers`` None: unchanged.
@@ -176,12 +176,11 @@ class LoadBalancerOutcome(Wire):
 
 
 class Receipt(Wire):
-    """The change is on disk and in the running process. One outcome per load balancer named in the request, removed
-    ones included.
+    """Response to a change that is on disk and in the running process.
 
-    ``peer``: this HAProxy's own entry, as its peers have to be configured with it; None if the daemon has no address
-    for peers. ``repaired``: by load balancer id, for operators: manual changes and removed files that were repaired
-    since the last receipt.
+    It has one outcome per load balancer named in the request, including removed ones. ``peer``: this HAProxy's own
+    entry for its peers' configuration; None if the daemon has no address for peers. ``repaired``: manual changes and
+    removed files that were repaired since the last receipt, by load balancer id, for operators.
     """
 
     outcomes: tuple[LoadBalancerOutcome, ...]
@@ -296,7 +295,7 @@ class PartitionStatus(Wire):
     backends: tuple[BackendStatus, ...] = ()
     problem: str = ""
     notes: dict[str, str] = {}
-    """:attr:`LoadBalancerConfig.note` by load balancer id, of those that have one; also while HAProxy does not run."""
+    """:attr:`LoadBalancerConfig.note` of load balancers that have one, by id; also while HAProxy does not run."""
     digests: dict[str, str] = {}
     """Digests of the held load balancers, by id. Equal for equal :class:`LoadBalancerConfig` on any daemon."""
 
@@ -334,7 +333,7 @@ class DaemonEvents(Wire):
 
 
 class JournalEntry(Wire):
-    """One write attempt."""
+    """One write attempt of an agent, accepted or refused."""
 
     number: int
     time: float
@@ -345,9 +344,9 @@ class JournalEntry(Wire):
     how: str = ""
     """:data:`How`, ``guard``, or the reason for the refusal."""
     load_balancer_ids: tuple[str, ...] = ()
-    """At most 50."""
+    """Ids of the load balancers in the change, at most 50."""
     request_ids: tuple[str, ...] = ()
-    """Of the API's requests whose changes the agent wrote: its header ``X-Request-Id``, at most 20."""
+    """Values of ``X-Request-Id`` of the API requests whose changes the agent wrote, at most 20."""
 
 
 class Journal(Wire):

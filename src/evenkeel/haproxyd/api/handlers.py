@@ -29,7 +29,7 @@ _NAME = re.compile(wire.NAME)
 
 
 class PartitionOperations(Protocol):
-    """What the handlers need of the partitions of this host."""
+    """Operations on the partitions of this host that the handlers call."""
 
     def names(self) -> tuple[str, ...]: ...
 
@@ -63,7 +63,7 @@ class Handlers:
         self._changes: set[asyncio.Task[wire.Receipt]] = set()
 
     async def about(self, request: web.Request) -> web.Response:
-        """``GET /v1``"""
+        """Handle ``GET /v1``: versions, identity and settings of the daemon."""
         return answer(self._about())
 
     async def partitions(self, request: web.Request) -> web.Response:
@@ -186,7 +186,7 @@ class Handlers:
 
 
 def answer(value: msgspec.Struct, *, status: int = 200) -> web.Response:
-    """A JSON response."""
+    """Response with the value as JSON."""
     return web.Response(body=msgspec.json.encode(value), status=status, content_type="application/json")
 
 

@@ -21,23 +21,24 @@ class HttpSettings(Value):
     """Maximum of open connections; never more than the limit of open files allows. At the maximum, a new connection
     closes the oldest unauthenticated one."""
     connections_per_address_max: int = 100
-    """0: no limit."""
+    """Limit of concurrent connections from one address; 0: no limit."""
     header_seconds: float = 10.0
     """Timeout of the TLS handshake, and of each request's header."""
     login_seconds: float = 30.0
-    """How long a connection may stay unauthenticated."""
+    """Time after which a connection without a valid login is closed."""
     unread_seconds: float = 5.0
-    """How long the server reads the rest of a request's body after it has sent the response."""
+    """Time for which the server reads the rest of a request's body after it has sent the response."""
     write_seconds: float = 30.0
     """Timeout of writes: how long the client may take to read a part of the response."""
     body_bytes_max: int = 64 * 1024 * 1024
     body_seconds: float = 30.0
     """Timeout of a request's body."""
     change_seconds: float = 120.0
-    """Timeout of the response to a change. A change that takes longer continues; its client is asked to retry."""
+    """Time-out of the response to a change. A slower change continues, and its client gets an error that allows a
+    retry."""
     keep_alive_seconds: float = 75.0
     events_wait_seconds_max: float = 60.0
     events_waiting_max: int = 64
     """Maximum of concurrent long polls for events."""
     observe_every_seconds: float = 15.0
-    """Interval at which counters are read even if no agent asks, so that little is lost when a HAProxy crashes."""
+    """Interval at which counters are read without a request, so that little is lost when a HAProxy crashes."""

@@ -25,7 +25,7 @@ from evenkeel.serving.connections import Connection, ConnectionLimits, Connectio
 from evenkeel.serving.refusal_log import RefusalLog
 
 STOP_SECONDS = 1.0
-"""How long requests in progress may take when the daemon stops. Clients of long polls retry."""
+"""Time for requests in progress when the daemon stops. Clients of long polls retry."""
 
 
 def routes(handlers: Handlers) -> list[web.RouteDef]:
@@ -46,7 +46,7 @@ def routes(handlers: Handlers) -> list[web.RouteDef]:
 def create_app(
     handlers: Handlers, credentials: Credentials, settings: HttpSettings, *, is_ready: Callable[[], bool]
 ) -> web.Application:
-    """The web application, independent of the server. Until ``is_ready``, agents are asked to retry."""
+    """The web application, independent of the server. Until ``is_ready``, requests get an error that allows a retry."""
     app = web.Application(
         client_max_size=settings.body_bytes_max,
         middlewares=[_refusals, _authentication(credentials), _readiness(is_ready)],

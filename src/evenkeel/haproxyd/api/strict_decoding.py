@@ -1,7 +1,7 @@
-"""Decoding of requests: a field that this version does not know is refused by name, never ignored.
+"""Decoding of requests: an unknown field is refused by name, never ignored.
 
-The structs of :mod:`wire` ignore unknown fields, which is right for responses; but to ignore a part of a configuration
-would apply another configuration than the agent sent.
+The structs of :mod:`wire` ignore unknown fields, which is right for responses; a daemon that ignored a part of a
+configuration would apply another configuration than the agent sent.
 """
 
 import functools
@@ -36,7 +36,7 @@ def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 @functools.cache
 def _strict(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The same struct type, and those nested in it, with unknown fields forbidden."""
+    """Copy of a struct type that forbids unknown fields, also in nested structs."""
     hints = typing.get_type_hints(kind, include_extras=True)
     fields = [
         (field.name, _strict_type(hints[field.name]), None if not field.required else msgspec.NODEFAULT)

@@ -13,7 +13,7 @@ from evenkeel.core.values import Value
 ORGANIZATION = "Even Keel"
 UNIT = "evenkeel-haproxyd"
 VALID = timedelta(days=730)
-"""Of a certificate that ``--init`` issues."""
+"""Validity of a certificate that ``--init`` issues."""
 
 
 class CertificateFiles(Value):

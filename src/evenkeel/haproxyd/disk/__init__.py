@@ -1,1 +1,1 @@
-"""The daemon's persistent state, and how it is written so that it survives a power failure."""
+"""Persistent state of the daemon, written so that it survives a power failure."""

@@ -28,12 +28,12 @@ _SALT_DIGITS = 16
 
 
 class CertificateContents:
-    """The certificate contents of one partition."""
+    """Stores the certificate contents of one partition, and replaces them by placeholders."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._words: dict[str, str] = {}
-        """Placeholders by content."""
+        """Name of the stored file, which the placeholder contains, by content."""
 
     def keep(self, one: wire.LoadBalancerConfig) -> wire.LoadBalancerConfig:
         """The load balancer with placeholders for contents. The contents are on disk when this returns. Raises

@@ -1,4 +1,4 @@
-"""What a partition holds, on disk: a snapshot and a log of the changes since.
+"""The content of a partition on disk: a snapshot and a log of the changes since.
 
 A change is one append with fsync, which costs the disk one flush; replacing a file costs three. When the log is larger
 than the snapshot, both are compacted into a new snapshot, after the response. Replaying a log over a snapshot that

@@ -47,7 +47,7 @@ def write_file(path: Path, content: bytes, *, sync: bool = False, temporary_dir:
 
 
 def update_file(path: Path, content: bytes, *, temporary_dir: Path | None = None) -> None:
-    """As :func:`write_file`, but a file that has this content already is left: that needs no room on the disk."""
+    """Write a file by :func:`write_file` unless it has this content already, which works while the disk is full."""
     if not has_content(path, content):
         write_file(path, content, temporary_dir=temporary_dir)
 

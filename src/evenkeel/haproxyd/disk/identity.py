@@ -1,9 +1,9 @@
-"""The identity of this daemon and of its current run, by which agents detect that it may no longer hold what they sent.
+"""The identity of this daemon and of its current run, by which agents detect that its state may not be what they sent.
 
-The installation id is made with the state directory and survives restarts. The run's id (``state_id``) is made at each
-start: the daemon cannot tell whether the state directory is as it left it, an older copy or another daemon's, and a
-full comparison costs an agent one request per partition that changes nothing. The run's id is also on disk, so that a
-directory that was removed or replaced while the daemon runs is detected.
+The installation id is created with the state directory and survives restarts. The run's id (``state_id``) is created at
+each start: the daemon cannot detect whether the state directory is as it left it, an older copy or another daemon's,
+and a full comparison costs an agent one request per partition that changes nothing. The run's id is also on disk, so
+that a directory that was removed or replaced while the daemon runs is detected.
 """
 
 import secrets
@@ -35,12 +35,12 @@ class DaemonIdentity:
 
     @property
     def installation_id(self) -> str:
-        """Identifies the state directory."""
+        """Id of the state directory, which survives restarts."""
         return self._identity.installation_id
 
     @property
     def state_id(self) -> str:
-        """Identifies this run."""
+        """Id of the current run; agents compare everything again when it changes."""
         return self._identity.state_id
 
     def begin(self) -> None:

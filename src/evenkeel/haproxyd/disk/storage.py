@@ -137,8 +137,10 @@ class PartitionStorage:
         return self.files_dir, self._contents.folder
 
     def _move_keys(self) -> None:
-        """The running HAProxy has already read the files that it uses, and reads them at the new place the next
-        time."""
+        """Move private keys to the directory for keys, and delete the old files.
+
+        The running HAProxy has already read the files that it uses, and reads them at the new place the next time.
+        """
         old = self.directory / self._peer_key.name
         if old.exists():
             if not self._peer_key.exists():
@@ -165,8 +167,10 @@ class PartitionStorage:
             self._guard_version = _file_version(self._guard)
 
     def find_missing(self) -> str:
-        """What was removed or replaced since it was read or written, for operators; empty: nothing. Checks only a few
-        files."""
+        """Text that names a file or directory that was removed or replaced since its last use; empty: none found.
+
+        Checks only a few files.
+        """
         for folder in (self.config_dir, self.counters_dir, *self._key_folders):
             if not folder.is_dir():
                 return f"{folder.name} is gone"
@@ -183,7 +187,7 @@ class PartitionStorage:
             self._guard_lock.release()
 
     def read_peer_key(self) -> str:
-        """Its HAProxy's certificate and key for peers; empty if there is none, or if it cannot be used."""
+        """Read this HAProxy's certificate and key for peers; empty if there is none, or if it is not usable."""
         key = read_text(self._peer_key) or ""
         return key if certificate_of(key) else ""
 
@@ -213,7 +217,7 @@ class PartitionStorage:
     # -- HAProxy's input
 
     def write_files(self, folder: Path, wanted: Mapping[str, str], known: Mapping[str, str]) -> None:
-        """Write the files that are neither known nor found to be up to date. Other files stay: they may be in use."""
+        """Write files unless ``known`` or the disk has the same content. Other files stay: they may be in use."""
         for name, content in wanted.items():
             if known.get(name) != content:
                 update_file(folder / name, content.encode())
@@ -252,7 +256,7 @@ class PartitionStorage:
     # -- the process
 
     def read_running(self) -> RunningFile:
-        """What the process that may still run last read; nothing, if that file is not readable."""
+        """Read the record of what the HAProxy process last loaded; an empty record if the file is not readable."""
         with contextlib.suppress(StorageBroken):
             return read_value(self._running, RunningFile) or RunningFile()
         return RunningFile()

@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 OLDEST = (2, 6)
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
-"""Where the system's HAProxy is looked for: a daemon's PATH often lacks the sbin directories."""
+"""Directories searched for the system's HAProxy: a daemon's PATH often lacks the sbin directories."""
 VERSION_TIMEOUT_SECONDS = 20.0
 WITHOUT_NAME = "no-check-sni-auto"
 """Argument of a server whose checks send no name but that of ``check-sni``."""
@@ -33,7 +33,7 @@ _PATCH = re.compile(r"\d+\.\d+\.(\d+)")
 
 
 class BinaryUnusable(EvenKeelError):
-    """There is no usable HAProxy; the text says where it was looked for."""
+    """There is no usable HAProxy; the text names the places that were searched."""
 
 
 class Binary(Value):
@@ -41,7 +41,7 @@ class Binary(Value):
 
     path: Path
     version: str
-    """As ``haproxy -v`` prints it: ``2.6.12-1+deb12u4``."""
+    """Version as printed by ``haproxy -v``, such as ``2.6.12-1+deb12u4``."""
     release: tuple[int, int]
 
     @property
@@ -85,7 +85,7 @@ class Binary(Value):
         return self.release >= (2, 7)
 
     def differences(self) -> Iterator[str]:
-        """What is done otherwise than with the HAProxy that can do most, for operators."""
+        """Texts for operators: each restriction of this HAProxy compared with the most capable one."""
         if not self.cookies_at_runtime:
             yield "a member added to a pool with HTTP_COOKIE needs a reload"
         if not self.authorities_at_runtime:
@@ -109,13 +109,13 @@ FindBinary = Callable[[], Awaitable[Binary]]
 
 
 class BinaryFinder:
-    """Looks for a usable HAProxy until there is one, then remembers it for as long as its file is there."""
+    """Finds a usable HAProxy, and keeps it for as long as its file exists."""
 
     def __init__(self, configured: Path | None) -> None:
         self._configured = configured
         self._binary: Binary | None = None
         self.problem = ""
-        """Why no HAProxy can be started or reloaded; empty when it can. Running ones keep running."""
+        """Reason why no HAProxy can be started or reloaded; empty if there is none. Running HAProxys keep running."""
 
     @property
     def version(self) -> str:
@@ -124,7 +124,7 @@ class BinaryFinder:
 
     @property
     def note(self) -> str:
-        """What is done otherwise with this HAProxy; empty: nothing, or there is no usable HAProxy."""
+        """Text for operators with the restrictions of this HAProxy; empty if it has none, or none is usable."""
         differences = "; ".join(self._binary.differences()) if self._binary else ""
         return f"with HAProxy {self.version} {differences}" if differences else ""
 

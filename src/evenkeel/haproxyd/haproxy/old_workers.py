@@ -1,8 +1,8 @@
-"""Old workers: those that a reload has replaced, and that live as long as their connections.
+"""Old workers: workers that a reload has replaced, and that live as long as their connections.
 
 Their number in one partition and their memory on the host are bounded: HAProxy 2.6 cannot list more than 186 of them,
-and each has the memory of a whole configuration (6 to 10 MB and more). Beyond a bound, the one with the fewest
-connections is ended first, and of several the oldest. They perform no health checks (measured with 2.6 and 3.2).
+and each has the memory of a whole configuration (6 to 10 MB and more). Beyond a bound, the worker with the fewest
+connections is ended first, and of several the oldest. Old workers perform no health checks (measured with 2.6 and 3.2).
 """
 
 import asyncio
@@ -25,10 +25,10 @@ log = structlog.get_logger(__name__)
 MIB = 1024 * 1024
 END_TIMEOUT_SECONDS = 5.0
 MEMORY_SHARE = 4
-"""Without a configured limit, old workers may have one part of so many of the host's memory."""
+"""Divisor of the host's memory that gives the memory limit of old workers if none is configured."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _CONNECTIONS_UNKNOWN = 2**31
-"""Of a worker that does not answer: it may be busy, so others are ended first."""
+"""Number of connections assumed of a worker that does not answer: it may be busy, so others are ended first."""
 
 
 class OldWorker(Value):
@@ -62,7 +62,7 @@ def private_bytes(pid: int) -> int:
 
 
 class OldWorkers:
-    """The old workers of one partition's HAProxy. Events tell of each that is ended."""
+    """The old workers of one partition's HAProxy. ``on_event`` is called for each worker that is ended."""
 
     def __init__(self, partition: str, cli: WorkerCli, on_event: OnEvent) -> None:
         self._partition = partition
@@ -81,7 +81,7 @@ class OldWorkers:
         self._started = {pid: started for pid, started in found.items() if pid != current}
 
     def alive(self) -> tuple[OldWorker, ...]:
-        """Those that have not ended."""
+        """The old workers whose processes still run."""
         return tuple(
             OldWorker(pid=pid, started=started)
             for pid, started in self._started.items()
@@ -138,8 +138,10 @@ async def limit_memory(partitions: Sequence[OldWorkers], limit_bytes: int) -> No
 
 
 def _terminated(one: OldWorker) -> bool:
-    """Terminate a worker, and wait until it has ended, because its memory counts until then. The master goes on: it
-    expects that old workers end. False: it had ended by itself, or does not end."""
+    """Terminate a worker, and wait until it has ended, because its memory counts until then.
+
+    The master continues: it expects that old workers end. False: the worker had ended before, or does not end.
+    """
     try:
         descriptor = os.pidfd_open(one.pid)
     except OSError:

@@ -19,8 +19,7 @@ class OutputLog:
         self.path = path
 
     def open_path(self) -> Path:
-        """Where HAProxy is to write: the log; or nowhere, if that cannot be opened, because its disk is read-only for
-        example."""
+        """Path for HAProxy's output: the log, or ``/dev/null`` if the log cannot be opened, as on a read-only disk."""
         try:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
         except OSError as error:

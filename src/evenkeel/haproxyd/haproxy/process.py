@@ -32,8 +32,9 @@ log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.005
 FIRST_ANSWER_SECONDS, LAST_ANSWER_SECONDS = 0.1, 5.0
-"""How long a worker that may be reading its configuration is given to answer: at first, and at most. HAProxy 3.2 never
-answers a command that arrives at the wrong moment."""
+"""Initial and maximum time-out of a command to a worker that may be reading its configuration.
+
+HAProxy 3.2 never answers a command that arrives at the wrong moment, so it has to be repeated."""
 
 
 class HaproxyProcess:
@@ -76,7 +77,7 @@ class HaproxyProcess:
 
     @property
     def up(self) -> bool:
-        """False once the master is known to have ended."""
+        """Whether a master is running, as far as is known: False once its end was noticed."""
         return self._pidfd is not None
 
     def is_worker(self, pid: int) -> bool:
@@ -96,8 +97,11 @@ class HaproxyProcess:
     # -- adoption
 
     async def adopt(self, pid: int, started_ticks: int) -> bool:
-        """Adopt a running HAProxy. ``pid``, ``started_ticks``: the last known master. If that process still runs, it
-        may be reloading: it is given time to answer and is then terminated."""
+        """Adopt a HAProxy that an earlier daemon started. Returns whether one was adopted.
+
+        ``pid`` and ``started_ticks`` identify the last recorded master. If that process still runs, it may be
+        reloading: it gets ``start_timeout_seconds`` to answer and is then terminated.
+        """
         deadline = time.monotonic() + self._settings.start_timeout_seconds
         while not await self._find_master():
             if not pid or start_ticks(pid) != started_ticks:
@@ -217,9 +221,12 @@ class HaproxyProcess:
             raise HaproxyRefused(alerts(answer) or self._output.alerts_since(position))
 
     def reload_obstacle(self) -> str:
-        """Why this process cannot be reloaded: its socket or working directory was removed, or it was started by a
-        daemon with other privileges or of another version; empty if it can be reloaded, and while it is not known, as
-        during a start. Blocks shortly; may be called from any thread."""
+        """Reason why this process cannot be reloaded; empty if it can be, or if that cannot be determined, as during a
+        start.
+
+        Reasons are a removed socket or working directory, and a process that a daemon with other privileges or of
+        another version started. Blocks shortly; may be called from any thread.
+        """
         pid = self.master_pid
         if not self._is_settled(pid):
             return ""

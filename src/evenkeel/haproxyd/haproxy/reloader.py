@@ -129,7 +129,10 @@ class Reloader:
                 await self._process.reload()
 
     async def _replace_process(self, config: HaproxyConfig) -> None:
-        """If the old process does not answer, its server states and what it counted since the last read are lost."""
+        """Start a new process in place of the old one, carrying over server states and counters.
+
+        If the old process does not answer, its server states and its counts since the last read are lost.
+        """
         async with self._counters.carry_over(self._process.cli, self._layout.worker_socket):
             try:
                 await self._keep_server_states(config)

@@ -2,7 +2,7 @@
 
 Files are written before HAProxy receives commands, so that after a crash at any moment HAProxy starts with the new or
 the old configuration. The configuration that the process last read is recorded beside them (``running.json``): from it
-a restarted daemon knows whether an adopted process runs what is on disk, and reloads it if that is not certain.
+a restarted daemon derives whether an adopted process runs what is on disk, and reloads it if that is not certain.
 
 A load balancer that HAProxy refuses keeps its previous configuration; the others are applied. Not safe for concurrent
 calls.
@@ -51,8 +51,11 @@ Repaired = Mapping[str, tuple[str, ...]]
 
 
 class ApplyResult(Value):
-    """``errors``: load balancers that kept their previous configuration, and why; ``kept``: that configuration of
-    those that HAProxy runs. ``problem``: what else was left out, such as peers or the operator's file."""
+    """Outcome of one attempt to run a configuration.
+
+    ``errors``: reasons for load balancers that kept their previous configuration; ``kept``: that configuration, where
+    HAProxy runs it. ``problem``: other parts that were left out, such as peers or the operator's file.
+    """
 
     how: wire.How
     errors: Mapping[str, str] = {}
@@ -149,7 +152,7 @@ class HaproxyRunner:
     # -- files
 
     def forget_files(self) -> None:
-        """Compare all files with those on disk in the next pass, because they may be gone."""
+        """Have the next pass compare all files with the disk, because they may have been removed."""
         self._files.forget()
 
     async def write_outdated_files(self) -> None:
@@ -190,9 +193,11 @@ class HaproxyRunner:
         return ApplyResult(how=how, errors=errors, kept=kept, problem=self._problem(), repaired=repaired)
 
     async def _find_binds(self) -> None:
-        """Ask HAProxy where it listens if it is not known what it runs: an address is checked by binding it unless it
-        is HAProxy's already. If it does not say, the recorded addresses count; without a record, nothing is changed.
-        Raises :class:`HaproxyDown`."""
+        """Read the listening addresses from HAProxy if the configuration that it runs is not certain.
+
+        A new address is checked by binding it unless HAProxy already listens there. If HAProxy does not answer, the
+        recorded addresses count; without a record, nothing is changed. Raises :class:`HaproxyDown`.
+        """
         if not self.process.up or self._state.known:
             return
         socket, limit_seconds = self._layout.worker_socket, self._settings.command_timeout_seconds
@@ -216,7 +221,7 @@ class HaproxyRunner:
         return without(config, previous, errors), errors
 
     async def _change(self, config: HaproxyConfig, *, verify: bool) -> tuple[wire.How, dict[str, str]]:
-        """How the change was applied, and errors by load balancer."""
+        """Apply the configuration. Returns the way in which it was applied, and errors by load balancer."""
         step = await self._plan(config, verify=verify)
         if step.commands and not step.reason:
             if await self._apply_at_runtime(config, step):
@@ -321,7 +326,7 @@ def _texts(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _repaired(found: Iterable[tuple[str, str]]) -> Repaired:
-    """Findings by load balancer; those that belong to none are only logged."""
+    """Texts of repairs by load balancer id. Repairs that belong to no load balancer are only logged."""
     repaired: dict[str, tuple[str, ...]] = {}
     for load_balancer_id, text in found:
         if load_balancer_id:

@@ -1,4 +1,4 @@
-"""The configuration that one HAProxy runs, as far as the daemon knows, and its record for the next daemon
+"""The configuration that one HAProxy runs, as far as is certain, and its record for the next daemon
 (``running.json``).
 """
 
@@ -34,7 +34,7 @@ class RunningState:
         self.local = ""
         """The operator's file as HAProxy read it."""
         self.binds: Binds = frozenset()
-        """Addresses on which the process listens; recorded ones, while it is not :attr:`known` what it runs."""
+        """Addresses on which the process listens; recorded addresses while :attr:`known` is False."""
         self._adopted: Mapping[str, wire.LoadBalancerConfig] = {}
         """The load balancers on disk when a process was adopted that may run others."""
         self.lost = False
@@ -43,8 +43,11 @@ class RunningState:
         """Servers in maintenance that remain in the process until their connections have ended."""
 
     def adopt(self, saved: RunningFile, config: HaproxyConfig, local: str) -> None:
-        """Adopt a running process. ``saved``: the record of an earlier daemon; ``config``: the configuration it should
-        run; ``local``: the operator's file that it may have read."""
+        """Set the state to that of a process that an earlier daemon started.
+
+        ``saved``: the earlier daemon's record; ``config``: the configuration that the process should run; ``local``:
+        the operator's file that it may have read.
+        """
         self.binds = frozenset((address, port) for address, port in saved.places)
         self.local = local
         self.known = self._is_of_process(saved) and saved.digest == self._files.digest(config, local)
@@ -54,7 +57,9 @@ class RunningState:
 
     @property
     def previous(self) -> Mapping[str, wire.LoadBalancerConfig]:
-        """The load balancers that the process runs as far as is known, by id: what a refused one is put back to."""
+        """Configurations that the process runs as far as is certain, by load balancer id; a refused load balancer keeps
+        its own.
+        """
         return self.config.load_balancers or self._adopted
 
     def _is_of_process(self, saved: RunningFile) -> bool:

@@ -91,7 +91,7 @@ class WorkerUsers:
 
 
 class PartitionUser:
-    """The worker user of one partition: written to disk before it is used, so that it never changes."""
+    """The worker user of one partition. It is written to disk before it is used, so that it never changes."""
 
     def __init__(self, partition: str, storage: PartitionStorage, users: WorkerUsers) -> None:
         self._partition = partition

@@ -57,7 +57,7 @@ def parse_health_line(datagram: bytes) -> HealthLine | None:
 
 
 def any_process(partition: str, pid: int) -> bool:
-    """Accept every sender."""
+    """Sender check that accepts every process."""
     return True
 
 

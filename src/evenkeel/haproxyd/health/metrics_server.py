@@ -23,8 +23,9 @@ from evenkeel.haproxyd.health.private_socket import bound_socket
 log = structlog.get_logger(__name__)
 
 KEPT_SECONDS = 5.0
-"""How long statistics of a partition are cached: reading them costs a HAProxy with 10,000 servers a sixth of a
-second."""
+"""Time for which statistics of a partition are cached.
+
+Reading them costs a HAProxy with 10,000 servers a sixth of a second."""
 CONNECTIONS_MAX = 256
 HEAD_BYTES_MAX = 64 * 1024
 LIMIT_SECONDS = 15.0
@@ -47,7 +48,7 @@ class _Statistics:
 
 
 class PartitionSource(ObservedPartitions, Protocol):
-    """What the server needs of partitions, and to identify the connecting worker."""
+    """The observed partitions, and identification of the worker that connects to the metrics server."""
 
     def is_worker(self, name: str, pid: int) -> bool:
         """Whether this process is the current worker of a partition's HAProxy, or one that is about to be."""

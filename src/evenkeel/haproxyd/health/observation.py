@@ -38,7 +38,7 @@ PARTITION_SECONDS = 6.0
 
 
 class FrontendTotals(Protocol):
-    """A partition's counters."""
+    """Source of a partition's counters, which go on over reloads and restarts."""
 
     async def collect(self, cli: WorkerCli, pid: int, kept: tuple[str, ...]) -> Mapping[str, FrontendCounts]:
         """Totals by frontend. Raises :class:`HaproxyDown`."""
@@ -46,7 +46,7 @@ class FrontendTotals(Protocol):
 
 
 class Observer:
-    """Observes all partitions."""
+    """Reads status and counters of all partitions."""
 
     def __init__(
         self,

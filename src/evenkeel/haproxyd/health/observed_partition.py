@@ -1,4 +1,4 @@
-"""What observation and ICMP checks need of partitions."""
+"""Protocols of a partition and of all partitions, as observation and ICMP checks use them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ class ObservedPartition(Protocol):
 
     @property
     def name(self) -> str:
-        """The partition's name."""
+        """Name of the partition."""
         ...
 
     @property
@@ -22,7 +22,7 @@ class ObservedPartition(Protocol):
 
     @property
     def cli(self) -> WorkerCli:
-        """The runtime API."""
+        """Runtime API of the partition's HAProxy."""
         ...
 
     @property
@@ -51,7 +51,7 @@ class ObservedPartition(Protocol):
 
 
 class ObservedPartitions(Protocol):
-    """All partitions."""
+    """Access to all partitions of this host by name."""
 
     def names(self) -> tuple[str, ...]:
         """Names of all partitions."""

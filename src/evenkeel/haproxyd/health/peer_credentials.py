@@ -1,4 +1,4 @@
-"""Which process is at the other end of a UNIX socket, by the kernel (unix(7))."""
+"""Pid of the process at the other end of a UNIX socket, as the kernel reports it (unix(7))."""
 
 import socket
 import struct
@@ -12,7 +12,10 @@ ANCILLARY_BYTES = socket.CMSG_SPACE(_UCRED.size)
 
 
 def sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
-    """Of a datagram that was received with ``ancillary`` over a socket with SO_PASSCRED; 0 if it is unknown."""
+    """Pid of a datagram's sender; 0 if it is unknown.
+
+    ``ancillary`` was received over a socket with SO_PASSCRED.
+    """
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, _SCM_CREDENTIALS) and len(content) == _UCRED.size:
             return _pid(content)
@@ -20,7 +23,7 @@ def sender_pid(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
 
 
 def peer_pid(connection: socket.socket) -> int:
-    """Of the process that has connected; 0 if it is unknown."""
+    """Pid of the process that has connected; 0 if it is unknown."""
     try:
         return _pid(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
     except (OSError, struct.error):

@@ -59,7 +59,7 @@ class PingTarget(Value):
 
     @property
     def key(self) -> ServerOf:
-        """The server's key."""
+        """Partition, backend and server name."""
         return (self.partition, self.backend, self.server)
 
 
@@ -74,7 +74,7 @@ class PingChecks:
         """Checks that were cancelled, and may still have a command under way."""
         self._with_result: set[ServerOf] = set()
         self._permitted = True
-        """Whether the host allows ICMP sockets, as far as is known."""
+        """False after the host refused to create an ICMP socket, until a ping fails for another reason."""
         self._set_down: set[ServerOf] = set()
         """Servers that this daemon or an earlier one has set down in HAProxy."""
         self._lifting: dict[ServerOf, asyncio.Task[None]] = {}
@@ -86,7 +86,6 @@ class PingChecks:
         self._logged_at_seconds = -LOG_EVERY_SECONDS
 
     def start(self) -> None:
-        """Start the checks."""
         self._loop_task = asyncio.create_task(self._run(), name="ping checks")
 
     async def close(self) -> None:
@@ -117,7 +116,9 @@ class PingChecks:
             await asyncio.sleep(POLL_SECONDS)
 
     def _adapt(self, known: Mapping[ServerOf, ReportedState]) -> None:
-        """Begin and end checks, so that those of all servers to be pinged run. It waits for none to end."""
+        """Start and cancel checks so that exactly the servers to be pinged are checked. Does not wait for cancelled
+        checks.
+        """
         wanted = set(self._targets())
         for target in self._checks.keys() - wanted:
             task = self._checks.pop(target)
@@ -160,7 +161,7 @@ class PingChecks:
         return {(name, *server): (pid, state.up) for server, state in states.items() if state.admin_up}
 
     def _lift(self, keys: Collection[ServerOf]) -> None:
-        """Set servers up that are no longer pinged; those whose HAProxy does not answer are tried again."""
+        """Set servers up that are no longer pinged; if HAProxy does not answer, this is retried."""
         for key in keys:
             if key not in self._lifting:
                 self._lifting[key] = asyncio.create_task(self._set_up(key))
@@ -236,8 +237,10 @@ class PingChecks:
         return True
 
     async def _report(self, target: PingTarget, up: bool, reported: ReportedState | None) -> ReportedState | None:
-        """Set the server's health in the worker, unless it is set already. Returns the worker's state; None: not
-        known."""
+        """Set the server's health in HAProxy, unless the worker has it already.
+
+        Returns the state reported to the current worker; None: not known.
+        """
         try:
             partition = self._partitions.get(target.partition)
             if partition.worker_pid is None or (partition.worker_pid, up) == reported:
@@ -276,7 +279,10 @@ def _is_unjudged(partition: ObservedPartition, backend_name: str, name: str) -> 
 
 
 def _targets_of(partition: ObservedPartition) -> Iterator[PingTarget]:
-    """Without servers in maintenance: HAProxy accepts no health for them, and drops their previous health."""
+    """The servers of a partition to be pinged.
+
+    Servers in maintenance are left out: HAProxy accepts no health for them, and drops their previous health.
+    """
     for balancer in partition.held.values():
         for backend in balancer.backends:
             if backend.ping is None:

@@ -61,8 +61,10 @@ def deviations(
     *,
     pinged: Container[ServerKey] = frozenset(),
 ) -> tuple[str, ...]:
-    """Manual changes in a worker. ``states``: of its servers; ``pinged``: those that are checked by ICMP and have a
-    result."""
+    """Texts that describe manual changes in a worker.
+
+    ``states``: the worker's servers; ``pinged``: the servers that are checked by ICMP and have a result.
+    """
     try:
         drift = server_drift(HaproxyConfig(load_balancers=held), states, pinged=pinged)
         servers = tuple(finding.command.text for finding in drift.findings)

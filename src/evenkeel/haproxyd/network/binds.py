@@ -14,7 +14,7 @@ from evenkeel.core.values import Value
 from evenkeel.haproxyd import wire
 
 IPV6_FREEBIND = 78
-"""From Linux's ``in6.h``; missing in Python's socket module."""
+"""Socket option from Linux's ``in6.h``, which Python's socket module lacks."""
 IP_FREEBIND = 15
 
 ANY_IPV4 = "0.0.0.0"  # noqa: S104 # compared with tenants' addresses; nothing is bound to it
@@ -42,7 +42,7 @@ def frontend_addresses(frontend: wire.Frontend) -> tuple[BindAddress, ...]:
 
 
 def bind_address(address: str, port: int) -> BindAddress:
-    """In normalized notation."""
+    """Address and port, in a notation that can be compared."""
     return _canonical(address), port
 
 
@@ -57,13 +57,16 @@ class BindRegistry:
 
     def __init__(self) -> None:
         self._holders: dict[int, dict[str, set[BindHolder]]] = {}
-        """By port and address."""
+        """Holders by port and address."""
         self._reserved: dict[str, set[tuple[BindAddress, BindHolder]]] = {}
         """Reservations by partition."""
 
     def reserve(self, partition: str, one: wire.LoadBalancerConfig, *, own: bool = False) -> str:
-        """Reserve all addresses of a load balancer, in addition to those it has; or return, for operators, the
-        conflicting holder: a load balancer of another partition, and with ``own`` also another one of the same."""
+        """Reserve all addresses of a load balancer, in addition to those that it has.
+
+        Returns empty, or a text for operators that names the conflicting holder: a load balancer of another partition,
+        and with ``own`` also another one of the same partition.
+        """
         wanted = bind_addresses(one)
         holder = BindHolder(partition=partition, load_balancer_id=one.id)
         for bind in wanted:
@@ -117,7 +120,9 @@ class BindRegistry:
 
 
 def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.LoadBalancerConfig]) -> dict[str, str]:
-    """Those of ``then`` that conflict with earlier ones, and why."""
+    """Load balancers of ``then`` that conflict with any of ``first`` or with an earlier one of ``then``, with
+    reasons.
+    """
     registry = BindRegistry()
     for one in first:
         registry.reserve("", one)
@@ -126,7 +131,7 @@ def in_the_way(first: Iterable[wire.LoadBalancerConfig], then: Iterable[wire.Loa
 
 
 def _overlaps(one: str, other: str) -> bool:
-    """``::`` includes IPv4."""
+    """Whether the two addresses overlap; ``::`` includes all IPv4 addresses."""
     return one == other or "::" in (one, other) or (ANY_IPV4 in (one, other) and (":" in one) == (":" in other))
 
 

@@ -9,7 +9,7 @@ _ADDRESS, _PORT = "addr", "port"
 """Server arguments that redirect health checks."""
 
 Destination = tuple[str, str, int]
-"""Description, address, port."""
+"""Description, address and port of a destination."""
 
 
 def destinations(one: wire.LoadBalancerConfig) -> Iterator[Destination]:

@@ -1,8 +1,8 @@
 """Addresses that no tenant's load balancer may send to or listen on, because this host or its neighbours use them.
 
 Rules for all hosts are in :mod:`evenkeel.core.addresses` and checked by :mod:`partition.validation`. This module has
-what only this daemon knows: its own host's addresses, its API, its HAProxys' peers. The daemon checks although the
-controllers' API does, because an agent may be compromised.
+the addresses that are specific to this daemon: its own host's, its API, its HAProxys' peers. The daemon checks although
+the controllers' API does, because an agent may be compromised.
 """
 
 import ipaddress
@@ -17,12 +17,12 @@ from evenkeel.haproxyd.network.host_addresses import own_addresses
 from evenkeel.haproxyd.settings import DaemonSettings
 
 KEPT_SECONDS = 5.0
-"""How long addresses from the kernel are cached: they come and go with VRRP."""
+"""Time for which addresses from the kernel are cached: they come and go with VRRP."""
 KEPT_MAX = 20_000
 
 
 class _Known(NamedTuple):
-    """What an address was, and when it was looked up."""
+    """The kernel's answer for one address, and the time of the look-up."""
 
     kind: str
     at_seconds: float

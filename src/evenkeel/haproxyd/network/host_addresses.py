@@ -1,5 +1,4 @@
-"""This host's own addresses, from the kernel's routing table: it is asked for the route to an address; nothing is sent
-there.
+"""This host's own addresses, from the kernel's routing table: a query for the route to an address, which sends nothing.
 
 This covers addresses of interfaces, and whole networks that a route makes local, as VIPs may be. Linux only.
 """
@@ -25,8 +24,10 @@ _OWN = {2: "an address of this host", 3: "a broadcast address", 4: "an anycast a
 
 
 def own_addresses(addresses: Iterable[str]) -> dict[str, str]:
-    """Those of the addresses that are this host's or its network's (broadcast, anycast, multicast), and which kind.
-    Raises :class:`OSError` where the kernel denies the request."""
+    """Kinds of the addresses that are this host's or its network's (broadcast, anycast, multicast), by address.
+
+    Other addresses are left out. Raises :class:`OSError` where the kernel denies the request.
+    """
     wanted = tuple(dict.fromkeys(addresses))
     if not wanted:
         return {}

@@ -16,7 +16,7 @@ SOCKETS_MAX = 100_000
 _AT_ONCE = 253
 """SCM_MAX_FD, the maximum of descriptors in one message (unix(7))."""
 _NAMES_BYTES = 1 << 16
-"""For the namespace and interface of each socket, which are not used."""
+"""Buffer for the namespace and interface of each socket, which are not used."""
 _COUNT = struct.Struct("=i")
 
 

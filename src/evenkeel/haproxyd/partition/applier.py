@@ -68,8 +68,7 @@ class ChangeApplier:
         self.runner.forget_files()
 
     def admitted(self, changes: list[QueuedChange], admit: Callable[[wire.PartitionChange], None]) -> MergedChanges:
-        """The changes to be merged, without those that the guard, which may have moved while they waited, no longer
-        admits."""
+        """Merge the changes that the guard still admits: it may have moved while they waited."""
         merged = MergedChanges(
             self.held.by_id,
             changes,
@@ -115,8 +114,10 @@ class ChangeApplier:
         await self._user.release()
 
     def left_out(self, merged: MergedChanges, applied: ApplyResult) -> list[str]:
-        """What is held but HAProxy does not run, and why; what concerns load balancers of a change is in its receipt
-        instead."""
+        """Texts for load balancers that the partition holds but HAProxy does not run, with reasons.
+
+        Load balancers of the current changes are not included: their errors are in the receipts.
+        """
         left_out = [
             f"load balancer {name} is left out: {words}"
             for name, words in sorted(applied.errors.items())

@@ -33,8 +33,11 @@ class HaproxyAvailability:
         self.restarts.failed()
 
     def applied(self, left_out: Iterable[str], *, is_down: bool, is_up: bool) -> None:
-        """A pass ended. ``left_out``: what HAProxy does not run, and why. ``is_down``: it ended in the meantime, or no
-        load balancer is left that it could run; ``is_up``: it runs."""
+        """Record the end of a pass.
+
+        ``left_out``: reasons for load balancers that HAProxy does not run. ``is_down``: HAProxy ended in the meantime,
+        or no load balancer is left that it could run; ``is_up``: it runs.
+        """
         problem = "; ".join(left_out)
         if is_down:
             self.problem = problem or self.problem

@@ -1,4 +1,4 @@
-"""The queue of one partition's changes, and those that are being applied: one pass at a time."""
+"""The queue of one partition's changes, and the changes that are being applied: one pass at a time."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ class QueuedChange:
     """A queued change, with the future of its receipt."""
 
     def __init__(self, change: wire.PartitionChange, *, complete: bool) -> None:
-        """``complete``: the partition is to hold nothing else (PUT)."""
+        """``complete``: the change replaces the whole content of the partition (PUT)."""
         self.change = change
         self.complete = complete
         self.receipt: asyncio.Future[wire.Receipt] = asyncio.get_running_loop().create_future()
@@ -26,7 +26,7 @@ class QueuedChange:
 
     @property
     def names_load_balancers(self) -> bool:
-        """Whether it concerns load balancers, and not only peers."""
+        """Whether the change concerns load balancers, and not only peers."""
         return self.complete or bool(self.change.load_balancers or self.change.removed)
 
     def fail(self, error: EvenKeelError) -> None:
@@ -60,7 +60,7 @@ class QueuedChange:
 
 
 def _retrieve_exception(receipt: "asyncio.Future[wire.Receipt]") -> None:
-    """The requester may have disconnected, and asyncio logs exceptions that are never retrieved."""
+    """Mark the exception as retrieved: asyncio logs it otherwise, and the requester may have disconnected."""
     if not receipt.cancelled():
         receipt.exception()
 
@@ -97,11 +97,11 @@ class ApplyPass:
         self._ended = asyncio.Event()
 
     def has_other_owner(self, epoch: int, session_id: str) -> bool:
-        """Whether any of them is from another owner."""
+        """Whether any change of the pass is from an owner other than this one."""
         return bool(self._owners - {(epoch, session_id)})
 
     def end(self) -> None:
-        """Its changes are on disk."""
+        """Mark the pass as ended and release callers that wait for it."""
         self._ended.set()
 
     async def wait_until_ended(self, limit_seconds: float) -> None:

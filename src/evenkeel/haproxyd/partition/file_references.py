@@ -25,8 +25,9 @@ _VALUES_AFTER = 3
 
 
 def file_read_by(words: Sequence[str]) -> str:
-    """A file that does not belong to the load balancer, or the word that could name one; empty if there is none.
-    ``words``: of a line, as HAProxy reads them.
+    """The first reference in a line to a file that is not the load balancer's; empty if there is none.
+
+    ``words``: the line as HAProxy reads it. The result is the file's name, or the word that could name one.
     """
     if words and words[0] in _ANSWERS:
         for word in words:
@@ -40,7 +41,10 @@ def file_read_by(words: Sequence[str]) -> str:
 
 
 def file_of_expressions(words: Sequence[str]) -> str:
-    """The same for the sample expressions among these words: a map, or a key, that is not the load balancer's."""
+    """The first reference in sample expressions to a file that is not the load balancer's; empty if there is none.
+
+    The result is the name of a map, ``map``, or the converter that reads a key.
+    """
     text = " ".join(words)
     for name in _MAPPED.findall(text):
         if not _NAME.fullmatch(name):

@@ -30,7 +30,7 @@ class NotGuarded(EvenKeelError):
 
 
 class EpochJumpTooLarge(EvenKeelError):
-    """The guard may not be raised by this many epochs at once."""
+    """The wanted epoch is further above the guard's than one request may raise it."""
 
     def __init__(self, partition: str, seen_epoch: int, wanted: int) -> None:
         super().__init__(
@@ -76,17 +76,17 @@ class PartitionGuard:
 
     @property
     def owner(self) -> str:
-        """Environment and device group; empty: not known."""
+        """Environment and device group that own the partition; empty: not known."""
         return self._file.owner
 
     @property
     def peers(self) -> tuple[wire.HaproxyPeer, ...]:
-        """The HAProxys with which it shares its stick tables."""
+        """The other hosts' HAProxys with which this one shares its stick tables."""
         return self._file.peers
 
     @property
     def peer(self) -> wire.HaproxyPeer | None:
-        """This HAProxy's own entry, as its peers have to be configured with it; None: it has none."""
+        """This HAProxy's own entry for its peers' configuration; None: it has no address, port or key for peers."""
         if not self._file.peer_port or not self._settings.peers_address or not self.peer_key:
             return None
         return wire.HaproxyPeer(
@@ -97,9 +97,10 @@ class PartitionGuard:
         )
 
     def read(self) -> None:
-        """Read it from disk. Blocks. Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`.
+        """Read the guard file and the peer key from disk. Blocks.
 
-        An epoch above the allowed maximum would lock out all owners for ever, so it is ignored.
+        Raises :class:`~evenkeel.haproxyd.disk.files.StorageBroken`. An epoch above the allowed maximum would lock out
+        all owners for ever, so it is ignored.
         """
         found = self._storage.read_guard() or self._file
         if found.epoch != UNGUARDED and not plausible(found.epoch):
@@ -126,8 +127,10 @@ class PartitionGuard:
             raise StaleOwner(self._partition, held.epoch)
 
     def admit(self, change: wire.PartitionChange, state_id: str) -> None:
-        """Whether the sender has moved the guard since this daemon started. Raises :class:`StaleOwner`,
-        :class:`NotGuarded`."""
+        """Check that the sender has moved the guard since this daemon started.
+
+        Raises :class:`StaleOwner`, :class:`NotGuarded`.
+        """
         self.refuse_stale(change.epoch, change.session_id)
         seen = None if self.epoch == UNGUARDED else self.epoch
         if (self.epoch, self.session_id) != (change.epoch, change.session_id):
@@ -167,7 +170,6 @@ class PartitionGuard:
                 await self._replace_file(peer_port=port)
 
     async def set_peers(self, peers: tuple[wire.HaproxyPeer, ...]) -> None:
-        """Store the peers."""
         async with self._writing:
             await self._replace_file(peers=peers)
 
@@ -180,7 +182,7 @@ class PartitionGuard:
                 self._peer_ports.release(self._partition, port)
 
     async def rewrite(self) -> None:
-        """Write it again, because it was removed from disk."""
+        """Write guard and peer key again, because they were removed from disk."""
         async with self._writing:
             await asyncio.to_thread(self._storage.write_guard, self._file)
             if self.peer_key:
@@ -194,5 +196,5 @@ class PartitionGuard:
 
 
 def describe(epoch: int | None) -> str:
-    """The epoch of a guard, for operators. None: nobody owns the partition."""
+    """Text for operators with the epoch of a guard; ``nobody`` for None."""
     return "nobody" if epoch is None else f"epoch {epoch}"

@@ -1,4 +1,4 @@
-"""What a partition holds: the accepted load balancers in memory, on disk and in the registry of listening addresses."""
+"""The accepted load balancers of a partition in memory, on disk and in the registry of listening addresses."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a line of a frontend or a backend may be: its first word, its action, and the files it reads. Pure."""
+"""Rules for the lines of a frontend or backend: first words, actions, and files that they may read. Pure."""
 
 from collections.abc import Collection, Sequence
 

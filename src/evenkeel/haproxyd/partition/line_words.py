@@ -11,7 +11,7 @@ _PIECES = r"[^ '\"\\$#]|'[^']*'|\\'"
 _WORD = re.compile(rf"(?:{_PIECES})+")
 _PIECE = re.compile(_PIECES)
 QUOTING = "single quotes, with \\' between them for a single quote; no other quotes, escapes, variables or comments"
-"""What is allowed in a line, for messages."""
+"""Description of the allowed quoting, for error messages."""
 
 
 def words_of_line(line: str) -> tuple[str, ...] | None:

@@ -36,7 +36,7 @@ STARTS_AT_ONCE = 8
 
 
 def _no_events(event: PartitionEvent) -> None:
-    """Drop the event."""
+    """Event handler that drops the event."""
 
 
 def _no_counters(name: str, directory: Path) -> NoCounters:
@@ -93,7 +93,7 @@ class PartitionManager:
 
     @property
     def problem(self) -> str:
-        """Why no HAProxy can be started or reloaded; empty when it can. Running ones keep running."""
+        """Reason why no HAProxy can be started or reloaded; empty if there is none. Running HAProxys keep running."""
         return self._binary.problem
 
     @property
@@ -104,7 +104,10 @@ class PartitionManager:
     # -- start and end
 
     async def start(self) -> None:
-        """Adopt the running HAProxys and start the missing ones. Returns when each start was tried once."""
+        """Load all partitions, adopt the running HAProxys and start the missing ones.
+
+        Returns when each start was tried once.
+        """
         await asyncio.to_thread(self._settings.partitions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
         await asyncio.to_thread(run_dir.prepare, self._settings)
         await asyncio.to_thread(keys_dir.prepare, self._keys_dir)
@@ -125,7 +128,7 @@ class PartitionManager:
         await asyncio.gather(*(supervisor.close() for supervisor in self._supervisors.values()))
 
     async def stop_all(self) -> None:
-        """Terminate every HAProxy."""
+        """Terminate the HAProxys of all partitions."""
         await asyncio.gather(*(supervisor.stop() for supervisor in self._supervisors.values()))
 
     async def maintain(self) -> None:
@@ -250,7 +253,7 @@ class PartitionManager:
 
     @property
     def problem_count(self) -> int:
-        """How many partitions have a problem."""
+        """Number of partitions that have a problem."""
         return sum(bool(each.problem or each.name in self._broken) for each in self._supervisors.values())
 
     # -- writes

@@ -14,7 +14,7 @@ from evenkeel.haproxyd.settings import DaemonSettings
 
 
 class MergedChanges:
-    """What a partition is to hold after all of these changes."""
+    """The content and peers of a partition after all queued changes."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class MergedChanges:
         peers: tuple[wire.HaproxyPeer, ...],
         partition: str,
     ) -> None:
-        """``peers``: the current ones."""
+        """``held`` and ``peers`` are the partition's before the changes."""
         self._before = held
         self._settings = settings
         self._registry = registry
@@ -40,7 +40,7 @@ class MergedChanges:
         """Load balancers that a change names or removes."""
         self.errors: dict[str, str] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """By load balancer: identities of contents that are neither sent nor held."""
+        """Digests of contents that are neither sent nor held, by load balancer id."""
         self.peers: tuple[wire.HaproxyPeer, ...] | None = None
         self.moved = True
         """Whether any load balancer gets or gives up a name or an address."""
@@ -55,7 +55,7 @@ class MergedChanges:
         self.changes = [queued for queued in self.changes if not queued.receipt.done()]
 
     def merge(self) -> None:
-        """Merge a change; later changes override earlier ones."""
+        """Merge all queued changes in order; later changes override earlier ones."""
         for queued in self.changes:
             wanted = self._after(queued)
             if len(wanted) > self._settings.load_balancers_max:
@@ -80,7 +80,7 @@ class MergedChanges:
         return wanted | {one.id: with_held_contents(one, self.wanted.get(one.id)) for one in change.load_balancers}
 
     def _refuse_unfit(self) -> None:
-        """Revert those that cannot be accepted, and those that conflict with a reverted one."""
+        """Revert load balancers that cannot be accepted, and those that conflict with a reverted one."""
         self.lacking = {name: lacked for name in self.named if (lacked := lacking(self.wanted.get(name)))}
         changed = [one for name, one in self.wanted.items() if name in self.lacking or self._before.get(name) != one]
         self.moved = not (self._before.keys() <= self.wanted.keys() and all(map(self._stays, changed)))
@@ -95,7 +95,7 @@ class MergedChanges:
         return problem_of(one, self._settings) or self._forbidden_addresses.problem_of(one, peers)
 
     def _stays(self, one: wire.LoadBalancerConfig) -> bool:
-        """Whether it already has the names and addresses that it wants."""
+        """Whether the load balancer already holds the names and addresses that it is to have."""
         before = self._before.get(one.id)
         return before is not None and _names(before) == _names(one) and bind_addresses(before) == bind_addresses(one)
 

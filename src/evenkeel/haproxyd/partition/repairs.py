@@ -1,9 +1,9 @@
-"""What was repaired in a partition, until the next receipt reports it to the owner."""
+"""Repairs in a partition, collected until the next receipt reports them to the owner."""
 
 from collections.abc import Collection, Mapping
 
 TEXTS_MAX = 20
-"""For one load balancer; further texts are dropped."""
+"""Limit of texts for one load balancer; further texts are dropped."""
 
 
 class RepairReport:

@@ -23,16 +23,16 @@ class RestartBackoff:
         return self._backoff.nominal_seconds(self._failures)
 
     def served(self) -> None:
-        """HAProxy serves."""
+        """Record that HAProxy serves. :meth:`exited` resets the pauses if it did so for ``steady_after_seconds``."""
         if self._serving_since is None:
             self._serving_since = self._now()
 
     def failed(self) -> None:
-        """HAProxy could not be started."""
+        """Record that HAProxy could not be started, which doubles the pause."""
         self._failures += 1
 
     def exited(self) -> float:
-        """HAProxy ended without being stopped. Returns the seconds to wait before the next start."""
+        """Record that HAProxy ended without being stopped. Returns the seconds to wait before the next start."""
         since, self._serving_since = self._serving_since, None
         if since is not None and self._now() - since >= self._steady_after_seconds:
             self._failures = 0

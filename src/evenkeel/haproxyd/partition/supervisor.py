@@ -1,8 +1,8 @@
-"""One partition: its guard, what it holds, and the task that applies changes, pass after pass.
+"""One partition: its guard, its content, and the task that applies changes, pass after pass.
 
-Changes that arrive during a pass are applied together in the next one. What is held changes only after HAProxy runs it
-and it is on disk. The guard moves first: once it has moved, no change of an older owner is applied. A HAProxy that ends
-is restarted, at once the first time and then after increasing pauses.
+Changes that arrive during a pass are applied together in the next one. The held content changes only after HAProxy runs
+it and it is on disk. The guard moves first: once it has moved, no change of an older owner is applied. A HAProxy that
+ends is restarted, at once the first time and then after increasing pauses.
 """
 
 import asyncio
@@ -94,12 +94,12 @@ class PartitionSupervisor:
 
     @property
     def session_id(self) -> str:
-        """The guard's session."""
+        """Session of the newest owner."""
         return self._guard.session_id
 
     @property
     def owner(self) -> str:
-        """Environment and device group; empty: not known."""
+        """Environment and device group that own the partition; empty: not known."""
         return self._guard.owner
 
     @property
@@ -204,8 +204,10 @@ class PartitionSupervisor:
     # -- repair of manual changes and removed files
 
     def find_missing(self) -> str:
-        """Which of its files, or of those that HAProxy needs for a reload, are missing, for operators; empty: none.
-        Blocks shortly."""
+        """Text that names a missing file of the partition, or one that HAProxy needs for a reload; empty: none.
+
+        Blocks shortly.
+        """
         missing = self._storage.find_missing()
         return missing or ("" if self._waits_for_owner else self._runner.process.reload_obstacle())
 

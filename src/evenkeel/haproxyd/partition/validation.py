@@ -27,7 +27,7 @@ _HIDING = re.compile(r"[\"'\\$#]")
 _HIDDEN = frozenset(
     ("agent-addr", "agent-check", "agent-port", "init-addr", "namespace", "resolvers", "socks4", "source", "usesrc")
 )
-"""Server arguments that set another address, or let another party set it."""
+"""Server arguments that set another address, or allow another party to set it."""
 
 
 def problem_of(load_balancer: wire.LoadBalancerConfig, settings: DaemonSettings) -> str:

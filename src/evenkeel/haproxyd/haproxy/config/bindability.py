@@ -1,4 +1,4 @@
-"""Which load balancers of a configuration can be bound now, and which conflict with others. Pure, except for test
+"""Finds load balancers of a configuration whose addresses cannot be bound now, or conflict. Pure, except for test
 binds.
 """
 
@@ -51,8 +51,10 @@ def unbindable(config: HaproxyConfig, running: HaproxyConfig, ours: Binds) -> di
 
 
 def still_bindable(previous: LoadBalancers, ours: Binds) -> LoadBalancers:
-    """Those of the ``previous`` load balancers that can be bound. HAProxy may not run them, if they are what was on
-    disk."""
+    """The ``previous`` load balancers whose addresses can be bound.
+
+    The test is needed because HAProxy may not run them, if they come from the disk.
+    """
     return {name: one for name, one in previous.items() if not binds.unbindable(set(binds.bind_addresses(one)) - ours)}
 
 
@@ -67,8 +69,10 @@ def what_listens(wanted: LoadBalancers, ours: Binds) -> LoadBalancers:
 
 
 def without(config: HaproxyConfig, running: LoadBalancers, bad: dict[str, str]) -> HaproxyConfig:
-    """The configuration with the ``bad`` load balancers as they run now; those that conflict with them are added to
-    ``bad``."""
+    """The configuration with the ``bad`` load balancers replaced by what runs of them now.
+
+    Load balancers that conflict with these are added to ``bad``.
+    """
     if not bad:
         return config
     kept = {name: one for name, one in config.load_balancers.items() if name not in bad}

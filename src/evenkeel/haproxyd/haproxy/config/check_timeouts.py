@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 KEPT = "version_atleast(3.2.1) || version_atleast(2.8.16) && version_before(2.9)"
-"""HAProxy's condition for those that end a check in time; :attr:`Binary.check_timeout_kept` is the same one."""
+"""HAProxy's condition for versions that end a check in time; equal to :attr:`Binary.check_timeout_kept`."""
 _TIMEOUT = re.compile(r"timeout (check|connect) (\d+)(ms|s)")
 _MILLISECONDS = {"ms": 1, "s": 1000}
 

@@ -45,7 +45,7 @@ PEER_KEY, TRUSTED_PEERS = "_peer.pem", "_trusted_peers.pem"
 """Stored among load balancers' files; no load balancer's file can have these names."""
 PEER_CONNECTIONS_MAX = 64
 TRAFFIC_LOG_BYTES_MAX = 4096
-"""Of one line; the rest of a longer URL is cut off."""
+"""Length of one line of the traffic log; the rest of a longer URL is cut off."""
 RELOADS_MAX = 1_000_000
 """Old workers are ended by :mod:`haproxy.old_workers`, not by the master after a number of reloads (from HAProxy 3.3 on
 50 by default)."""
@@ -78,7 +78,7 @@ TLS = (
     f"ssl-default-server-ciphersuites {_SUITES}",
     "tune.ssl.default-dh-param 2048",
 )
-"""For the whole process (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
+"""Lines of the global section for TLS (Mozilla, "Server Side TLS", version 5.7, intermediate)."""
 DEFAULTS = f"""
 defaults
     mode http
@@ -102,7 +102,8 @@ class HaproxyConfig(Value):
     peer: wire.HaproxyPeer | None = None
     """This HAProxy's own entry in the peers section."""
     peer_key: str = ""
-    """Its certificate and key for peers (:func:`~evenkeel.haproxyd.network.peer_keys.make_peer_key`); secret."""
+    """This HAProxy's certificate and key for peers (:func:`~evenkeel.haproxyd.network.peer_keys.make_peer_key`);
+    secret."""
     peers: tuple[wire.HaproxyPeer, ...] = ()
     user: WorkerUser | None = None
     """The user that workers run as, in a chroot; None: the master's user."""
@@ -163,7 +164,10 @@ def _clients_show_certificates(config: HaproxyConfig) -> bool:
 
 
 def _peers(config: HaproxyConfig, layout: Layout, settings: DaemonSettings) -> str:
-    """With the local peer alone, too: through it a worker passes its stick tables to the next one."""
+    """The ``peers`` section.
+
+    It exists with the local peer alone, too: through it a worker passes its stick tables to the next one.
+    """
     lines = (
         _with_peers(config.peer, config.peers, layout, settings) if config.peer else _alone(config, layout, settings)
     )
@@ -220,7 +224,7 @@ class Composer:
         self._last: tuple[HaproxyConfig, str] | None = None
 
     def text(self, config: HaproxyConfig) -> str:
-        """The same text as :func:`compose`; unchanged parts are taken from the cache."""
+        """The text of :func:`compose`, with unchanged parts taken from a cache."""
         if self._last is None or self._last[0] is not config:
             text = compose(self._partition, config, self._layout, self._settings, self._fragment)
             self._last = (config, text)

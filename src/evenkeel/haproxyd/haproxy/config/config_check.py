@@ -33,8 +33,10 @@ class ConfigCheck:
         return (await self._binary()).refused_reload_costs
 
     async def check(self, load_balancers: LoadBalancers) -> str:
-        """Why HAProxy would refuse these load balancers, without the operator's file; empty if it accepts them. Raises
-        :class:`HaproxyDown`."""
+        """HAProxy's reason to refuse these load balancers, without the operator's file; empty if it accepts them.
+
+        Raises :class:`HaproxyDown`.
+        """
         try:
             return await self._check(load_balancers)
         finally:
@@ -60,9 +62,12 @@ class ConfigCheck:
     async def bisect(
         self, wanted: LoadBalancers, running: LoadBalancers, words: str, *, with_local: bool
     ) -> dict[str, str]:
-        """The refused load balancers, and why; empty: the cause is the operator's file (``with_local``: HAProxy read
-        it). ``words``: HAProxy's message. Raises :class:`HaproxyDown` if the check cannot be run, or if nothing that
-        runs is known to be right and nothing shows which one is to blame."""
+        """Find the load balancers that HAProxy refuses, with reasons; empty: the operator's file is the cause.
+
+        ``words`` is HAProxy's message, ``with_local`` whether it read the operator's file. If checks find no cause, the
+        changed load balancers that the message names are blamed, or else all changed ones. Raises :class:`HaproxyDown`
+        if the check cannot be run, if none changed, or if none runs and the message names none of several.
+        """
         suspects = sorted(name for name, one in wanted.items() if one != running.get(name))
 
         async def check(names: Sequence[str]) -> str:

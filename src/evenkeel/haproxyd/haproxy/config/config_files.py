@@ -19,19 +19,21 @@ class ConfigFiles:
         self._storage = storage
         self._layout = layout
         self._known: dict[str, str] = {}
-        """Contents known to be on disk, by name."""
+        """Contents that are certainly on disk, by file name."""
         self._composer = Composer(partition, layout, settings)
         self.outdated = False
         """Whether the files are older than the running configuration."""
 
     def forget(self) -> None:
-        """Compare all files with those on disk the next time, and write those that differ."""
+        """Have the next write compare all files with the disk, and replace those that differ."""
         self._known = {}
         self._composer = Composer(self._partition, self._layout, self._settings)
 
     def write(self, config: HaproxyConfig, *, take_local: bool) -> None:
-        """Write the files; those that are no longer referred to stay. ``take_local``: include the operator's file.
-        Blocks."""
+        """Write the files of a configuration; files without a reference stay, because they may be in use. Blocks.
+
+        ``take_local``: include the operator's file.
+        """
         write_files(self._storage, config, self._layout, self._known, self._composer)
         self._known |= files_of(config)
         self._storage.link_local(take=take_local)
@@ -60,8 +62,11 @@ class ConfigFiles:
 def write_files(
     storage: PartitionStorage, config: HaproxyConfig, layout: Layout, known: Mapping[str, str], composer: Composer
 ) -> None:
-    """Write the files that the configuration refers to, unless ``known`` to be up to date, then the configuration. What
-    is on disk already is not written again: HAProxy can be started from it while the disk is full. Blocks."""
+    """Write the files that the configuration refers to, unless ``known`` has their content, then the configuration.
+    Blocks.
+
+    A file that already has its content is not written again: HAProxy can be started from it while the disk is full.
+    """
     storage.write_files(layout.files_dir, files_of(config), known)
     # the temporary file is outside the directory: HAProxy reads every file in it
     update_file(layout.config, composer.text(config).encode(), temporary_dir=layout.config_dir.parent)
@@ -74,7 +79,7 @@ def owner_of(config: HaproxyConfig, name: str) -> str:
 
 
 def files_of(config: HaproxyConfig, kind: str = "") -> dict[str, str]:
-    """All certificates and lists by name, or those of one kind."""
+    """Contents of all certificates and lists by file name, or only of one ``kind``."""
     files = {
         file.name: file.content
         for one in config.load_balancers.values()

@@ -1,6 +1,6 @@
-"""What the arguments of a ``server`` line mean for its health checks and its TLS. Pure.
+"""Extracts the settings of health checks and TLS from the arguments of a ``server`` line. Pure.
 
-Words: HAProxy configuration manual, 5.2.
+Source of the words: HAProxy configuration manual, 5.2.
 """
 
 import functools

@@ -17,7 +17,10 @@ type."""
 
 
 def shown_for(content: str) -> ShownFor:
-    """Of the first certificate in a PEM file; empty if it cannot be parsed: HAProxy then reports the error."""
+    """Names for which HAProxy presents the first certificate of a PEM file.
+
+    Empty if it cannot be parsed: HAProxy then reports the error.
+    """
     leaf = _PEM.search(content)
     return _of_leaf(leaf[0]) if leaf else frozenset()
 

@@ -29,8 +29,9 @@ log = structlog.get_logger(__name__)
 
 SAVE_EVERY_SECONDS = 10.0
 FOLLOW_SECONDS_MIN, FOLLOW_SECONDS_MAX = 0.05, 5.0
-"""Between two looks at an old worker: most have no connections, and end at once. HAProxy itself adds what a connection
-has transferred every 5 s (``option contstats``)."""
+"""Pause between two reads of an old worker's counters: most have no connections, and end at once.
+
+HAProxy itself adds the transfer of open connections every 5 s (``option contstats``)."""
 FRONTENDS_KEPT_MAX = 10_000
 """Totals of removed frontends are kept up to this number, because a frontend that is disabled and enabled again keeps
 its totals."""
@@ -119,7 +120,7 @@ class PartitionCounters:
         self._totals = CounterTotals(_read(self._file, name))
         self._lock = asyncio.Lock()
         self._followed: dict[str, asyncio.Task[None]] = {}
-        """Held workers."""
+        """Tasks that keep old workers from ending before they are counted, by worker key."""
 
     @contextlib.asynccontextmanager
     async def carry_over(self, cli: WorkerCli, worker_socket: Path) -> AsyncIterator[None]:
@@ -207,8 +208,10 @@ class PartitionCounters:
         await self._save()
 
     async def _record(self, cli: WorkerCli, pid: int) -> str:
-        """Record a worker's counts; its key, which nobody can tell any more once the process has ended. Raises
-        :class:`HaproxyDown`."""
+        """Read and record a worker's counts. Raises :class:`HaproxyDown`.
+
+        Returns the worker's key, which cannot be determined any more once the process has ended.
+        """
         worker = worker_key(pid)
         self._totals.seen(worker, frontend_counts(await cli.of_worker(pid, FRONTENDS)))
         return worker

@@ -35,8 +35,11 @@ class ServerDrift(Value):
 def server_drift(
     config: HaproxyConfig, seen: Mapping[ServerKey, ServerState], *, pinged: Container[ServerKey] = frozenset()
 ) -> ServerDrift:
-    """The drift of all servers. ``pinged``: those whose health the daemon still has to set, whether or not their
-    backend is pinged from now on. Raises :class:`NeedsReload` if a server is missing."""
+    """Differences between the configured servers and the states that HAProxy reports.
+
+    ``pinged``: servers whose health the daemon still has to set, whether or not their backend is pinged from now on.
+    Raises :class:`NeedsReload` if a server is missing.
+    """
     findings: list[Finding] = []
     wanted: set[ServerKey] = set()
     owners: dict[str, str] = {}
@@ -65,7 +68,10 @@ def server_drift(
 def _server_repairs(
     backend: wire.Backend, server: wire.BackendServer, found: ServerState, *, is_judged: bool
 ) -> Iterator[tuple[str, RuntimeCommand]]:
-    """What was changed, and the commands that undo it. ``is_judged``: something may raise it if it is down."""
+    """Each changed attribute of a server, with the command that restores it.
+
+    ``is_judged``: a health check or ping may raise the server if it is down.
+    """
     name = f"{backend.name}/{server.name}"
     if (canonical(found.address), found.port) != (canonical(server.address), server.port):
         text = f"set server {name} addr {server.address} port {server.port}"

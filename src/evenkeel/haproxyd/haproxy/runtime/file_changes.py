@@ -22,7 +22,7 @@ from evenkeel.haproxyd.haproxy.runtime.command import NeedsReload, RuntimeComman
 from evenkeel.haproxyd.haproxy.runtime.master_cli import WORD
 
 ACL_CHANGES_MAX = 500
-"""For more entries a reload is faster."""
+"""Changed entries of a list up to which runtime commands are faster than a reload."""
 PAYLOAD_BYTES_MAX = 15_000
 """One command with its payload has to fit into HAProxy's buffer of 16 KiB."""
 _SSL_FILES = {"certificate": "cert", "ca": "ca-file", "crl": "crl-file"}
@@ -53,8 +53,12 @@ def file_changes(
 
 
 def _refuse_other_order(changed: Files, new: Files) -> None:
-    """For a name, HAProxy presents the certificate that was loaded first; a renewed one is loaded anew, after those
-    that follow it in the list. Raises :class:`NeedsReload` if one of those has a name in common with it."""
+    """Raises :class:`NeedsReload` if replacing a certificate would change which certificate HAProxy presents for a
+    name.
+
+    HAProxy presents the certificate that was loaded first; a renewed one is loaded after the certificates that follow
+    it in the list.
+    """
     for listed in (file for file in new.values() if file.kind == "crt_list"):
         names = [certificate_of(line) for line in entries(listed.content)]
         for place, name in enumerate(names):

@@ -1,8 +1,8 @@
 """A connection to one worker's own runtime API that keeps the worker from ending.
 
-HAProxy counts the last bytes of a connection when it ends, and a worker that was replaced ends with its last
-connection: before anybody could read these counts. A connection to its runtime API counts as one that it has to finish
-(measured with HAProxy 2.6, 2.8, 3.0 and 3.2), so it must be closed once nothing else is left.
+HAProxy counts the last bytes of a connection when it ends, and a replaced worker ends with its last connection, before
+these counts can be read. A worker also waits for connections to its runtime API (measured with HAProxy 2.6, 2.8, 3.0
+and 3.2), so this connection must be closed once no other is left.
 """
 
 import asyncio
@@ -18,7 +18,9 @@ ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 
 class HeldWorker:
-    """A held worker. Created by :meth:`open`; to be closed soon after its last connection has ended."""
+    """Connection that keeps a worker from ending. Created by :meth:`open`; close it soon after the worker's last
+    connection.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -40,7 +42,7 @@ class HeldWorker:
         return held
 
     async def ask(self, text: str) -> str:
-        """The answer to one command. Raises :class:`HaproxyDown`."""
+        """Send one command and return the worker's answer. Raises :class:`HaproxyDown`."""
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 self._writer.write(f"{text}\n".encode())
@@ -51,5 +53,5 @@ class HeldWorker:
         return answer.removesuffix(_PROMPT).decode(errors="replace")
 
     def close(self) -> None:
-        """Let the worker end."""
+        """Close the connection, so that the worker can end."""
         self._writer.transport.abort()

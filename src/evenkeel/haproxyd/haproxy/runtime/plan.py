@@ -144,9 +144,11 @@ def _server(backend: str, old: wire.BackendServer, new: wire.BackendServer) -> I
 
 
 def enable_checks(backend: str, server: wire.BackendServer) -> Iterator[RuntimeCommand]:
-    """Enable the health checks of a server that has any, before it is put into service. HAProxy runs them from then on
-    also while a server added at runtime is in maintenance, unlike those of a server in the file; so they stay disabled
-    until then."""
+    """Commands that enable the health checks of a server, if it has any, before it is put into service.
+
+    HAProxy then runs them also while a server added at runtime is in maintenance, unlike the checks of a server in the
+    file; so they stay disabled until then.
+    """
     if arguments_of(server).checked:
         yield RuntimeCommand(text=f"enable health {backend}/{server.name}")
 

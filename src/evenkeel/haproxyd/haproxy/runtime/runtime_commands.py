@@ -37,17 +37,19 @@ class RuntimeCommands:
         return True
 
     async def repair_servers(self, running: HaproxyConfig) -> tuple[tuple[Finding, ...], ServersToDelete]:
-        """What was repaired, and the servers to be deleted. Raises :class:`NeedsReload`, :class:`HaproxyDown`, as do
-        the other methods."""
+        """Restore servers that were changed manually. Returns the repairs, and the servers to be deleted.
+
+        Raises :class:`NeedsReload`, :class:`HaproxyDown`, as do the other methods.
+        """
         drift = server_drift(running, server_states(await self._cli.command(SERVERS_STATE)))
         return await self._repair(drift.findings), drift.to_delete
 
     async def repair_frontends(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """What was repaired."""
+        """Restore frontends that were changed manually, and return the repairs."""
         return await self._repair(frontend_drift(running, await self._cli.command(FRONTENDS)))
 
     async def repair_acls(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """What was repaired."""
+        """Restore lists that were changed manually, and return the repairs."""
         repaired: list[Finding] = []
         for one in running.load_balancers.values():
             for name in files_of(HaproxyConfig(load_balancers={one.id: one}), "acl"):
@@ -57,7 +59,7 @@ class RuntimeCommands:
         return tuple(repaired)
 
     async def repair_certificates(self, running: HaproxyConfig) -> tuple[Finding, ...]:
-        """What was repaired of certificates, CA files, and lists of certificates."""
+        """Restore certificates, CA files and lists of certificates, and return the repairs."""
         asked = questions(running)
         return await self._repair(ssl_drift(running, await self._cli.commands(asked)) if asked else ())
 

@@ -1,4 +1,4 @@
-"""Drift of certificates: where a running HAProxy presents or trusts other certificates than those configured. Pure.
+"""Drift of certificates: where a running HAProxy presents or trusts other certificates than configured. Pure.
 
 Compares the fingerprints of certificates and CA certificates, and the lists of listeners' certificates. Intermediates
 and revocation lists are not compared: the runtime API shows too little of them.
@@ -35,7 +35,7 @@ def questions(config: HaproxyConfig) -> tuple[str, ...]:
 
 
 def parse(text: str) -> SeenCertificates:
-    """Parse the answers to :func:`questions`; files that HAProxy does not know are left out."""
+    """Parse the answers to :func:`questions`; files that HAProxy has not loaded are left out."""
     seen = SeenCertificates(fingerprints={}, listed={})
     prints: list[str] = []
     names: list[str] | None = None
@@ -54,7 +54,10 @@ def parse(text: str) -> SeenCertificates:
 
 
 def ssl_drift(config: HaproxyConfig, text: str) -> tuple[Finding, ...]:
-    """What was changed, from the answers. Raises :class:`NeedsReload` if something is missing, or if a list differs."""
+    """Differences between the configured certificates and HAProxy's answers ``text``.
+
+    Raises :class:`NeedsReload` if a file is missing, or if a list differs.
+    """
     seen = parse(text)
     return tuple(finding for one in config.load_balancers.values() for finding in _of(one, seen))
 

@@ -36,14 +36,17 @@ COLUMNS = (
 )  # fmt: skip
 """The columns that are written; HAProxy accepts 20 or more."""
 DOWN, UP = "0", "2"
-"""Values of srv_op_state."""
+"""Values of the column srv_op_state."""
 _IN_SERVICE = "0"
-"""Value of srv_admin_state."""
+"""Value of the column srv_admin_state."""
 
 
 def kept_states(config: HaproxyConfig, shown: str) -> str:
-    """The file for a worker with this configuration. ``shown``: the replaced worker's answer to ``show servers state``;
-    of a server that it names twice, the first line counts, as it does for HAProxy."""
+    """Content of the state file for a new worker with this configuration.
+
+    ``shown``: the replaced worker's answer to ``show servers state``; if it lists a server twice, the first line
+    counts, as it does for HAProxy.
+    """
     lines = [VERSION, " ".join(("#", *COLUMNS))]
     wanted = dict(_servers_in_service(config))
     for row in table(shown):

@@ -23,10 +23,10 @@ MAINTENANCE = FORCED_MAINTENANCE | 0x02 | 0x20 | 0x40
 """Bits of srv_admin_state: forced, inherited, by name resolution, by host name. The bit 0x04, of a server that is
 ``disabled`` in the configuration, is not among them: it stays after ``set server … state ready``."""
 CHECK_CONFIGURED, CHECK_ENABLED = 0x02, 0x04
-"""Bits of srv_check_state."""
+"""Bits of the column srv_check_state."""
 
 ServerKey = tuple[str, str]
-"""Backend and server."""
+"""Names of backend and server."""
 
 
 class ServerState(Value):
@@ -119,8 +119,10 @@ def frontend_counts(text: str) -> dict[str, FrontendCounts]:
 
 
 def table(text: str) -> Iterator[Mapping[str, str]]:
-    """The rows of a table, by the names of their columns; the line that starts with ``#`` names them. Other lines, and
-    those that lack columns, are ignored."""
+    """Rows of a table as mappings from column names, which the line that starts with ``#`` gives.
+
+    Other lines, and rows with too few columns, are ignored.
+    """
     columns: list[str] = []
     for line in text.splitlines():
         fields = line.split()
