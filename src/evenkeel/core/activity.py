@@ -1,7 +1,8 @@
-"""What one controller did, and the traffic of all load balancers: totals since it began, and points over time.
+"""Activity of one controller: totals since it started, and points over time.
 
-Requests and times to ACTIVE are this controller's own: other controllers answer other requests and take other reports.
-Traffic is that of all load balancers with a series, which every controller makes from the same totals in the database.
+Requests and times to ACTIVE are this controller's own: other controllers answer other requests and process other
+reports. Traffic is that of all load balancers with a series, which every controller computes from the same totals in
+the database.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from evenkeel.core.traffic import TrafficSample
 from evenkeel.core.values import Value
 
 RouteKey = tuple[str, str]
-"""Method and route."""
+"""Key of a route: HTTP method and path template."""
 
 
 class RequestTotals(Value):
@@ -18,7 +19,7 @@ class RequestTotals(Value):
 
     count: int = 0
     failed: int = 0
-    """With a status of 500 or above."""
+    """Number of requests answered with a status of 500 or above."""
     seconds: float = 0.0
     """The sum of the times to answer them."""
 
@@ -55,7 +56,7 @@ class ActivityTotals(Value):
     changes: ChangeTotals
 
     def requests(self) -> RequestTotals:
-        """Of all routes."""
+        """Return the sum over all routes."""
         every = self.routes.values()
         return RequestTotals(
             count=sum(each.count for each in every),
@@ -68,26 +69,26 @@ class TrafficSum(Value):
     """The traffic of several load balancers between two looks."""
 
     load_balancers: int
-    """Those that were observed; the others are not in it."""
+    """Number of load balancers observed; the sum leaves the others out."""
     traffic: TrafficSample
 
 
 class ActivityPoint(Value):
-    """What happened between two looks."""
+    """Activity between two observations."""
 
     at: float
     """When it ended, seconds since the epoch."""
     requests: float
-    """Per second."""
+    """Requests per second."""
     failed_requests: float
-    """Per second."""
+    """Requests per second that were answered with a status of 500 or above."""
     request_seconds: float | None
     """Mean time to answer; None without requests."""
     changes: int
     time_to_active_seconds: float | None
     """Mean of the changes; None without changes."""
     traffic: TrafficSum | None
-    """None: no load balancer was observed."""
+    """Traffic of all observed load balancers; None if none was observed."""
 
 
 class Activity(Value):

@@ -49,7 +49,7 @@ class AddressRules(Value):
 
 
 STRICT = AddressRules()
-"""The default."""
+"""Default rules, without addresses that an operator allows or refuses."""
 
 
 def parsed_address(text: str) -> Address:
@@ -82,7 +82,7 @@ def host_and_port(host: str, port: int) -> str:
 
 
 class AddressRange(NamedTuple):
-    """From the first to the last address, both included."""
+    """Addresses from the first to the last one, both included."""
 
     first: Address
     last: Address

@@ -1,4 +1,4 @@
-"""What another program attached devices to, and a tenant's shard takes over with its partition. Pure."""
+"""Networks that another program attached devices to, and that a tenant's shard takes over with its partition. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,7 +10,7 @@ from evenkeel.core.service import ServiceDefinition
 from evenkeel.core.values import Value, Wire
 
 ADDRESSES_MAX = 1000
-"""In one adoption."""
+"""Most addresses taken over in one adoption."""
 
 
 class FoundAddress(Wire):
@@ -21,31 +21,31 @@ class FoundAddress(Wire):
     owner: str
     """The device or traffic group that has it here."""
     address: str
-    """Without a route domain."""
+    """The IP address without a route domain."""
     name: str
-    """Of the object on the devices, and of its port at the network service if it has one."""
+    """Name of the object on the devices, and of its port at the network service if it has a port."""
     index: int = 0
 
     @property
     def wanted(self) -> WantedAddress:
-        """What it is taken for."""
+        """Key under which the address is allocated: (use, owner, index)."""
         return self.use, self.owner, self.index
 
 
 class FoundNetworks(Value):
-    """What the devices have in a tenant's partition that another program made."""
+    """Network objects that another program made in a tenant's partition of the devices."""
 
     route_domain: int
-    """Its number; :data:`COMMON_ROUTE_DOMAIN`: everything is there."""
+    """Number of the route domain; :data:`COMMON_ROUTE_DOMAIN` if every object is in the common one."""
     addresses: tuple[FoundAddress, ...] = ()
 
 
 class TakenNetworks(Value):
-    """What a shard takes over, or would."""
+    """The networks, addresses and ports that a shard takes over, or would take over."""
 
     route_domain: int
     addresses: tuple[FoundAddress, ...] = ()
-    """Of those found, without those that are not the network service's to give."""
+    """Found addresses, without addresses of a subnet that the network service does not manage."""
     ports: tuple[TakenAddress, ...] = ()
     """Ports at the network service that are theirs from now on."""
 

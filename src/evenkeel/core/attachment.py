@@ -33,7 +33,7 @@ from evenkeel.core.values import Value
 
 
 class NotAttachable(Exception):
-    """The devices cannot be attached to the networks of a load balancer; the text says why."""
+    """Devices cannot be attached to the networks of a load balancer; the exception's text gives the reason."""
 
 
 class NotAllocated(Exception):
@@ -41,7 +41,7 @@ class NotAllocated(Exception):
 
 
 class NotReady(Exception):
-    """The devices are being attached to a common network of a load balancer; the text says which."""
+    """Devices are still being attached to a common network of a load balancer; the exception's text names the network."""
 
 
 class KnownSubnet(Value):
@@ -70,7 +70,7 @@ class DevicePort(Value):
 
     @property
     def name(self) -> str:
-        """Of the port."""
+        """Name of the port at the network service."""
         return "-".join((self.use, self.owner, self.subnet_id))
 
 
@@ -84,7 +84,7 @@ class TakenAddress(Value):
 
 
 class Needs(Value):
-    """What only the network service can tell or make, before devices can be attached."""
+    """Facts and ports that only the network service can supply before devices can be attached."""
 
     subnets: Mapping[LoadBalancerId, frozenset[str]] = {}
     """Subnets that are not known."""
@@ -98,11 +98,11 @@ class Needs(Value):
 
 
 class NetworkFacts(Value):
-    """What a network service says of subnets."""
+    """Facts about subnets, read from a network service."""
 
     subnets: tuple[KnownSubnet, ...] = ()
     refused: Mapping[str, str] = {}
-    """By subnet id, why devices cannot be attached to it. Subnets in neither do not exist."""
+    """Reasons why devices cannot be attached, by subnet id. A subnet in neither attribute does not exist."""
 
 
 class DueFacts(Value):
@@ -111,7 +111,7 @@ class DueFacts(Value):
     network_id: str
     subnets: frozenset[str]
     members: frozenset[str]
-    """Addresses of those whose hosts devices have to know, or knew."""
+    """Addresses of members whose hosts devices need, or needed, in their forwarding tables."""
 
 
 class CommonNetwork(Value):
@@ -124,20 +124,20 @@ class CommonNetwork(Value):
 
 
 class Attached(Value):
-    """What the devices have of networks for one shard."""
+    """Networks, addresses and hosts that the devices have for one shard."""
 
     route_domains: Mapping[str, int] = {}
-    """By network id."""
+    """Route domain number by network id."""
     addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
-    """By subnet id."""
+    """Allocated device addresses by subnet id."""
     hosts: Mapping[tuple[str, str], MemberHost] = {}
-    """By network id and address of a member; without a MAC address if it has no port."""
+    """Host by (network id, member address); without a MAC address if the member has no port."""
     common: Mapping[str, CommonNetwork] = {}
-    """By network id."""
+    """Common networks by network id."""
     common_addresses: Mapping[str, tuple[DeviceAddress, ...]] = {}
-    """By subnet id, of common networks; without those that are given up."""
+    """Allocated device addresses by subnet id, on common networks; without addresses being released."""
     needed: Mapping[str, int] = {}
-    """By network id: the revision of a common network that has what the shard needs of it."""
+    """By network id, the revision of a common network that provides all the shard needs from it."""
 
 
 class SubnetsInUse(Value):
@@ -148,7 +148,7 @@ class SubnetsInUse(Value):
 
     @property
     def all(self) -> frozenset[str]:
-        """Of both."""
+        """Ids of the subnets of VIPs and members together."""
         return self.vips | self.members
 
 
@@ -164,7 +164,7 @@ def subnets_in_use(tree: LoadBalancerTree) -> SubnetsInUse:
 
 
 def tunnels_of_service(subnets: Iterable[KnownSubnet]) -> dict[str, str]:
-    """Network ids by subnet id, of tunnels whose members' hosts the network service may know."""
+    """Map subnet id to network id for subnets on tunnels of which the network service may have the members' hosts."""
     return {
         each.subnet.id: each.subnet.network_id
         for each in subnets
@@ -173,8 +173,9 @@ def tunnels_of_service(subnets: Iterable[KnownSubnet]) -> dict[str, str]:
 
 
 def members_on_tunnels(tree: LoadBalancerTree, tunnels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Network id and address of the members whose hosts the devices have to know. ``tunnels``: those of
-    :func:`tunnels_of_service`."""
+    """Yield (network id, address) of each member whose host the devices must have. ``tunnels``: network id by subnet
+    id, from :func:`tunnels_of_service`.
+    """
     for member in tree.members:
         if member.subnet_id is not None and member.subnet_id in tunnels and not member.deleted:
             yield tunnels[member.subnet_id], member.address
@@ -183,8 +184,9 @@ def members_on_tunnels(tree: LoadBalancerTree, tunnels: Mapping[str, str]) -> It
 def subnets_to_attach(
     uses: SubnetsInUse, known: Mapping[str, KnownSubnet], layout: NetworkLayout, project_id: ProjectId
 ) -> tuple[KnownSubnet, ...]:
-    """Those of the subnets that need objects on the devices, by id. ``project_id``: the load balancer's. Raises
-    :class:`NotAttachable`."""
+    """Return the used subnets that need objects on the devices, sorted by id. ``project_id``: project of the load
+    balancer. Raises :class:`NotAttachable`.
+    """
     found = []
     for subnet_id in sorted(uses.all):
         if subnet_id not in known:
@@ -221,7 +223,7 @@ def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: Ne
 
 
 def _check_overlaps(own: Sequence[KnownSubnet], shared: Sequence[KnownSubnet]) -> None:
-    """An address has to say in which route domain it is."""
+    """Raise :class:`NotAttachable` if own subnets overlap with shared ones: an address must identify its route domain."""
     cidrs = [(one.subnet.cidr, other.subnet.cidr) for one in own for other in shared]
     for one, other in cidrs:
         if _overlap(one, other):
@@ -278,7 +280,7 @@ def is_common(network: DeclaredNetwork, layout: NetworkLayout) -> bool:
 
 
 def common_networks_of(subnets: Iterable[KnownSubnet], layout: NetworkLayout) -> frozenset[str]:
-    """Ids of the common networks of these subnets, without those that an operator attached."""
+    """Ids of the common networks of these subnets, without networks that an operator attached."""
     networks = {each.network.id for each in subnets if each.network is not None and is_common(each.network, layout)}
     return frozenset(networks).difference(layout.common_network_ids)
 
@@ -290,8 +292,9 @@ def service_networks(
     project_id: ProjectId,
     members: Collection[tuple[str, str]] = (),
 ) -> tuple[ServiceNetwork, ...]:
-    """The networks of a service definition. ``members``: those of :func:`members_on_tunnels`. Raises
-    :class:`NotAllocated`, :class:`NotAttachable`, :class:`NotReady`."""
+    """The networks of a service definition. ``members``: result of :func:`members_on_tunnels`. Raises
+    :class:`NotAllocated`, :class:`NotAttachable`, :class:`NotReady`.
+    """
     by_network: dict[str, list[ServiceSubnet]] = {}
     networks: dict[str, DeclaredNetwork] = {}
     for each in subnets:
@@ -361,7 +364,7 @@ def _check_ready(network_id: str, attached: Attached) -> None:
 def _common_subnet(
     each: KnownSubnet, layout: NetworkLayout, attached: Attached, project_id: ProjectId
 ) -> ServiceSubnet:
-    """Of its addresses, those that the project's load balancers use."""
+    """A subnet of a common network, with the device addresses that the project's load balancers use."""
     subnet = each.subnet
     if subnet.network_id not in attached.common or attached.route_domains[subnet.network_id] != COMMON_ROUTE_DOMAIN:
         raise NotAllocated
@@ -384,7 +387,7 @@ def _service_subnet(subnet: Subnet, layout: NetworkLayout, attached: Attached, p
 def allocated_subnet(
     subnet: Subnet, addresses: Iterable[DeviceAddress], wanted: Iterable["WantedAddress"]
 ) -> ServiceSubnet:
-    """The subnet with those of the wanted addresses that are allocated."""
+    """The subnet with the wanted addresses that are already allocated."""
     has = {(one.use, one.owner, one.index): one for one in addresses}
     return ServiceSubnet(
         id=subnet.id,
@@ -401,7 +404,7 @@ def _hosts(subnet: Subnet, attached: Attached, members: Collection[tuple[str, st
 
 
 WantedAddress = tuple[AddressUse, str, int]
-"""Use, owner and index."""
+"""Key of a device address: (use, owner, index)."""
 
 
 def wanted_addresses(layout: NetworkLayout, project_id: ProjectId) -> Iterator[WantedAddress]:

@@ -32,7 +32,9 @@ LINKS: dict[type[Any], tuple[str, ...]] = {
     L7Policy: ("rule_ids",),
     L7Rule: (),
 }
-"""Ids of other objects, stored with those objects: the last attributes of their class."""
+"""Attributes with ids of related objects, by class; they are stored with the related objects and stand last in their
+class.
+"""
 _FIXED: dict[type[Any], frozenset[str]] = {
     Listener: frozenset({"protocol", "protocol_port"}),
     Pool: frozenset({"protocol", "subnet_id"}),
@@ -50,9 +52,9 @@ class Shape(NamedTuple):
     """The type of an attribute."""
 
     node: inspect.Type
-    """The type without None."""
+    """Type without its None."""
     optional: bool
-    """It may be None."""
+    """True if the value may be None."""
 
 
 def shape_of(annotation: Any) -> Shape:
@@ -70,7 +72,7 @@ def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
 
 
 def defaults_of(kind: type[Any]) -> dict[str, Any]:
-    """Attribute -> default, of those that have one."""
+    """Default by attribute name, for attributes that have a default."""
     return {
         name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         for name, field in fields_of(kind).items()
@@ -82,9 +84,13 @@ CHANGEABLE: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset({"name", "description", "admin_state_up", "tags", "vip_qos_policy_id", "vip_sg_ids"}),
     **{kind: frozenset(fields_of(kind)) - _SYSTEM - fixed - set(LINKS[kind]) for kind, fixed in _FIXED.items()},
 }
-"""What an update may set, by kind (Octavia API reference). A new attribute can be changed unless it is named above."""
+"""Attributes that an update may set, by class (Octavia API reference). A new attribute can be changed unless it is
+named above.
+"""
 STORABLE = CHANGEABLE | {Member: CHANGEABLE[Member] | {"given_monitor_address"}}
-"""What an update may store: also how a request wrote an address."""
+"""Attributes that an update may store, by class: :data:`CHANGEABLE`, and the spelling in which a request gave an
+address.
+"""
 HIDDEN: dict[type[Any], frozenset[str]] = {
     LoadBalancer: frozenset(
         {
@@ -108,4 +114,6 @@ HIDDEN: dict[type[Any], frozenset[str]] = {
     Pool: frozenset({"revision", "deleted", "subnet_id"}),
     HealthMonitor: frozenset({"revision", "deleted", "shared_monitor_id"}),
 }
-"""What no view of Octavia's API shows, and no list is filtered by. A new attribute is shown unless it is named here."""
+"""Attributes that no view of Octavia's API shows and no list is filtered by, by class. A new attribute is shown unless
+it is named here.
+"""

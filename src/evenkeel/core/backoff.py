@@ -16,7 +16,7 @@ INTERVAL_SPREAD = (0.8, 1.2)
 
 
 def spread(interval_seconds: float, uniform: Uniform) -> float:
-    """One interval, with jitter."""
+    """Return one interval in seconds, with jitter."""
     return interval_seconds * uniform(*INTERVAL_SPREAD)
 
 
@@ -56,5 +56,5 @@ class Backoff(Value):
 
 
 CHANGE_RETRY = Backoff(initial_seconds=1.0, max_seconds=60.0, jitter=(0.75, 1.25))
-"""Between two tries of a change that a device refused or that could not be tried."""
+"""Delay between two attempts at a change that a device refused or that could not be attempted."""
 CHANGE_RETRY_SECONDS_MAX = round(CHANGE_RETRY.max_seconds * CHANGE_RETRY.jitter[1])

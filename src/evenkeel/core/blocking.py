@@ -51,5 +51,5 @@ class BlockingCalls:
             raise self._unavailable(f"{self._name} did not answer within {self._timeout_seconds:g} s") from error
 
     def close(self) -> None:
-        """Start no more calls; does not wait for running ones."""
+        """Start no more calls. Does not wait for running calls."""
         self._pool.shutdown(wait=False, cancel_futures=True)

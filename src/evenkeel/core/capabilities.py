@@ -1,10 +1,10 @@
-"""What a device type supports, and which part of a request it does not. Pure.
+"""Capabilities of device types, and checks of requests against them. Pure.
 
 Each device driver declares a :class:`Capabilities` table (entry point group ``evenkeel.capabilities``). The API checks
 every request against the table of the environment's device type and names what it refuses, so that nothing is accepted
 that a device would have to drop. Tenants see the table, and the documentation's feature matrix is generated from it.
 
-Attributes come as mappings, so that new objects (all attributes) and changes (those to be changed) pass the same
+Attributes come as mappings, so that new objects (all attributes) and changes (attributes to be changed) pass the same
 checks: an absent attribute is not checked.
 """
 
@@ -94,7 +94,7 @@ def _all_persistences() -> dict[str, tuple[str, ...]]:
 
 
 class Capabilities(Value):
-    """What one device type supports. The defaults are everything the API knows."""
+    """Features that one device type supports. The defaults are everything the API accepts."""
 
     protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
     """Listener protocol -> protocols of the pools it may send to."""
@@ -109,36 +109,39 @@ class Capabilities(Value):
     exclusive_headers: tuple[tuple[str, ...], ...] = ()
     """Sets of headers of which one listener can insert only one."""
     options: tuple[str, ...] = OPTIONS
-    """Those of :data:`OPTIONS` that may have another value than their default."""
+    """Names out of :data:`OPTIONS` that may have another value than their default."""
     refused_values: dict[str, tuple[int, ...]] = {}
     """Values of an option that are refused nevertheless."""
     fixed_attributes: dict[str, tuple[str, ...]] = {}
     """Listener protocol -> attributes that must have their default with it, although the options have them."""
     pool_monitors: dict[str, tuple[str, ...]] = {}
-    """Pool protocol -> types of health monitors that it may have, where those are fewer than
-    ``health_monitor_types``. HTTP over TLS counts as HTTPS."""
+    """Allowed types of health monitors by pool protocol, for protocols with fewer than ``health_monitor_types``. HTTP
+    over TLS counts as HTTPS.
+    """
     health_monitor_ranges: dict[str, tuple[int, int]] = {}
     """Attribute of a health monitor -> least and greatest value, where the range is narrower than the API's."""
     l7policy_actions: tuple[str, ...] = get_args(L7PolicyAction)
-    """Empty: L7 policies are not supported."""
+    """Supported actions of L7 policies; empty if L7 policies are not supported."""
     l7rule_types: tuple[str, ...] = get_args(L7RuleType)
     l7rule_dn_fields: tuple[str, ...] = ()
     """Keys that a rule of type SSL_DN_FIELD may have, in any case; empty: all."""
     pattern_limits: PatternLimits = PatternLimits()
-    """Of L7 rules that compare by REGEX."""
+    """Limits of the patterns of L7 rules that compare by REGEX."""
     tls_versions: tuple[str, ...] = get_args(TlsVersion)
-    """Towards clients and members."""
+    """TLS versions supported towards clients and members."""
     tls_version_gaps: bool = True
     """May a version between two others be left out?"""
 
     carries_traffic: bool = True
-    """Its devices serve clients: they need what references to a key manager name."""
+    """True if the devices serve clients, and so need the content of references to a key manager."""
     enhanced_services: bool = False
-    """Its agents may offer enhanced services: see :mod:`evenkeel.core.enhanced_services`."""
+    """True if agents of this type may offer enhanced services (:mod:`evenkeel.core.enhanced_services`)."""
     flavor_metadata: dict[str, str] | None = None
-    """What the data of flavor profiles may hold: name -> description. None: anything."""
+    """Keys allowed in the data of flavor profiles: name -> description. None: any key."""
     availability_zone_metadata: dict[str, str] | None = None
-    """The same for profiles of availability zones, beside :data:`~evenkeel.core.catalogue.ZONE_GROUP`."""
+    """Keys allowed in the data of availability zone profiles, beside :data:`~evenkeel.core.catalogue.ZONE_GROUP`: name
+    -> description. None: any key.
+    """
     other_metadata: bool = False
     """Profiles may hold more than what is named."""
 
@@ -149,7 +152,7 @@ class Capabilities(Value):
 
 
 EVERYTHING = Capabilities(carries_traffic=False)
-"""Of a driver without a table: its renderer refuses what it does not support later."""
+"""Capabilities of a driver without a table: the renderer of such a driver refuses what it does not support."""
 
 
 def refuse(provider: str, problems: Iterable[str]) -> None:
@@ -165,13 +168,13 @@ def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attribu
 
 
 def load_balancer_problems(table: Capabilities, more: Collection[Vip]) -> Iterator[str]:
-    """What of a load balancer, without its children, is not supported. ``more``: its additional VIPs."""
+    """Yield unsupported attributes of a load balancer, without its children. ``more``: additional VIPs."""
     if more and ADDITIONAL_VIPS not in table.options:
         yield f"additional_vips {_shown(tuple(vip.address or vip.subnet_id for vip in more))}. Allowed: none."
 
 
 def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a listener is not supported."""
+    """Yield unsupported attributes of a listener."""
     yield from _not_among("protocol", attributes.get("protocol"), table.protocol_pairs)
     yield from _header_problems(table, attributes.get("insert_headers") or {})
     yield from _option_problems(table, "listener", LISTENER_DEFAULTS, attributes)
@@ -184,7 +187,7 @@ def listener_problems(table: Capabilities, attributes: Attributes) -> Iterator[s
 
 
 def pool_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a pool, without its members and monitor, is not supported."""
+    """Yield unsupported attributes of a pool, without its members and monitor."""
     yield from _not_among("protocol", attributes.get("protocol"), table.pool_protocols)
     yield from _not_among("lb_algorithm", attributes.get("lb_algorithm"), table.lb_algorithms)
     persistence: SessionPersistence | None = attributes.get("session_persistence")
@@ -205,14 +208,14 @@ def persistence_problems(table: Capabilities, pool_protocol: str, persistence: S
 
 
 def member_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a member is not supported."""
+    """Yield unsupported attributes of a member."""
     yield from _option_problems(table, "member", MEMBER_DEFAULTS, attributes)
     if attributes.get("vnic_type") == "direct" and REQUEST_SRIOV not in table.options:
         yield "request_sriov True. Allowed: False."
 
 
 def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of a health monitor is not supported."""
+    """Yield unsupported attributes of a health monitor."""
     yield from _not_among("type", attributes.get("type"), table.health_monitor_types)
     for name, (least, greatest) in table.health_monitor_ranges.items():
         value = attributes.get(name)
@@ -230,12 +233,12 @@ def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: st
 
 
 def l7policy_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of an L7 policy, without its rules, is not supported."""
+    """Yield unsupported attributes of an L7 policy, without its rules."""
     yield from _not_among("l7policy action", attributes.get("action"), table.l7policy_actions)
 
 
 def l7rule_problems(table: Capabilities, attributes: Attributes) -> Iterator[str]:
-    """What of an L7 rule is not supported."""
+    """Yield unsupported attributes of an L7 rule."""
     yield from _not_among("l7rule type", attributes.get("type"), table.l7rule_types)
     key = attributes.get("key")
     if attributes.get("type") == "SSL_DN_FIELD" and table.l7rule_dn_fields and key is not None:
@@ -261,7 +264,7 @@ def pair_problems(
 
 
 def tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterator[str]:
-    """What of a whole new load balancer is not supported."""
+    """Yield unsupported attributes of a whole new load balancer."""
     yield from load_balancer_problems(table, tree.load_balancer.additional_vips)
     pools = {pool.id: pool for pool in tree.pools}
     for pool in tree.pools:
@@ -293,7 +296,9 @@ def _policy_tree_problems(table: Capabilities, tree: LoadBalancerTree) -> Iterat
 
 
 def definition_problems(table: Capabilities, service: ServiceDefinition) -> Iterator[str]:
-    """What of a service definition is not supported: for renderers, which accept definitions from any controller."""
+    """Yield unsupported attributes of a service definition: for renderers, which receive definitions from any
+    controller.
+    """
     yield from load_balancer_problems(table, service.additional_vips)
     for pool in service.pools:
         found = [*pool_problems(table, asdict(pool))]

@@ -13,7 +13,7 @@ OPTION = "capacity_policy"
 
 
 class Metric(StrEnum):
-    """What a policy may limit. In a group of several devices, the one with the highest value counts."""
+    """A metric that a capacity policy may limit. In a group of several devices, the highest value counts."""
 
     THROUGHPUT = "throughput"  # bits per second, in and out
     INBOUND_THROUGHPUT = "inbound_throughput"  # bits per second inwards, as the devices count
@@ -90,8 +90,9 @@ def _plain(number: float) -> str:
 
 
 def amounts_of(addresses: int, *, new_tenant: bool) -> dict[str, float]:
-    """What a load balancer with that many distinct member addresses adds to the metrics that count objects;
-    ``new_tenant``: the first one of its tenant on the group. It adds nothing to metrics that are absent.
+    """Amounts by which a load balancer with ``addresses`` distinct member addresses raises the metrics that count
+    objects; ``new_tenant``: it is the first load balancer of its tenant on the group. Metrics that it does not raise
+    are absent.
 
     An address that the tenant already has on the group is counted again: the reservation may be too large for a moment,
     never too small. TLS profiles are not counted.

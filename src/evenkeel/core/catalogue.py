@@ -1,5 +1,5 @@
-"""Flavors and availability zones, which operators offer to tenants. The profile of each says for which provider it is
-and what it means there. Attribute names and texts are Octavia's.
+"""Flavors and availability zones, which operators offer to tenants. The profile of each entry names a provider and
+holds the entry's settings for it. Attribute names and texts are Octavia's.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from evenkeel.core.errors import Invalid
 from evenkeel.core.values import Value
 
 ZONE_GROUP = "environment_group_number"
-"""In the data of an availability zone: the device group of the provider that its load balancers go to."""
+"""Key in the data of an availability zone: number of the provider's device group in which load balancers are placed."""
 
 
 class FlavorProfile(Value):
@@ -32,12 +32,12 @@ class Flavor(Value):
     flavor_profile_id: str
     description: str = ""
     enabled: bool = True
-    """False: no new load balancer may have it."""
+    """False: no new load balancer may use the flavor."""
     created_at: float = 0.0
 
 
 class AvailabilityZoneProfile(Value):
-    """What an availability zone means to a provider."""
+    """The settings of an availability zone for one provider."""
 
     id: str
     name: str
@@ -48,18 +48,18 @@ class AvailabilityZoneProfile(Value):
 
 
 class AvailabilityZone(Value):
-    """A choice of where a load balancer is. It is known by its name."""
+    """A location for load balancers, offered to tenants. Identified by its name."""
 
     name: str
     availability_zone_profile_id: str
     description: str = ""
     enabled: bool = True
-    """False: no new load balancer may have it."""
+    """False: no new load balancer may use the zone."""
     created_at: float = 0.0
 
     @property
     def id(self) -> str:
-        """What lists are continued after."""
+        """Key after which the next page of a list continues: the name."""
         return self.name
 
 
@@ -68,7 +68,7 @@ CatalogueKind = type[FlavorProfile] | type[Flavor] | type[AvailabilityZoneProfil
 
 
 class Offer(Value):
-    """A flavor or availability zone, with what its profile says."""
+    """A flavor or availability zone with the data of its profile."""
 
     enabled: bool
     provider_name: str

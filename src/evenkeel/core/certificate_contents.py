@@ -19,7 +19,7 @@ class ReadCertificate(Value):
 
     content: CertificateContent
     facts: CertificateFacts | None
-    """Of a certificate, or of the first CA certificate."""
+    """Facts about the certificate, or about the first CA certificate; None for a revocation list."""
     next_update: datetime | None = None
     """The next update of a revocation list, if it states one."""
 
@@ -50,7 +50,7 @@ class ReadCertificate(Value):
 async def read_certificate(
     key_manager: KeyManager, reference: str, project_id: ProjectId, kind: CertificateKind
 ) -> ReadCertificate:
-    """Raises what :class:`KeyManager` raises."""
+    """Read the content that a reference names from the key manager. Raises the errors of :class:`KeyManager`."""
     if kind is CertificateKind.REVOCATION_LIST:
         revoked = await key_manager.revocation_list(reference, project_id)
         content = CertificateContent(kind=kind, sha256=revoked.sha256, revocation_list=revoked.content)

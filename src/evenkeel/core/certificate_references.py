@@ -15,13 +15,15 @@ REFERENCES: dict[str, CertificateKind] = {
     "ca_tls_container_ref": CertificateKind.AUTHORITY,
     "crl_container_ref": CertificateKind.REVOCATION_LIST,
 }
-"""Attribute -> what it names, one or a list of it; those of listeners, then those of pools."""
+"""Kind of certificate by attribute that holds a reference or a list of references; listeners' attributes first, then
+pools'.
+"""
 SIGNED_BY = {"client_crl_container_ref": "client_ca_tls_container_ref", "crl_container_ref": "ca_tls_container_ref"}
 """Attribute of a revocation list -> that of the authority that has signed it."""
 
 
 class NamedCertificate(Value):
-    """One reference."""
+    """One reference to a certificate, in an attribute of a listener or pool."""
 
     field: str
     reference: str
@@ -29,8 +31,9 @@ class NamedCertificate(Value):
 
 
 def references_of(row: ListenerSpec | PoolSpec) -> tuple[NamedCertificate, ...]:
-    """What the listener or pool refers to, in the order of its attributes. What has no effect is not among it: the
-    references of a listener whose protocol has no TLS."""
+    """References of a listener or pool, in the order of its attributes. References without effect are left out: those
+    of a listener whose protocol has no TLS.
+    """
     if isinstance(row, ListenerSpec) and row.protocol != TLS_PROTOCOL:
         return ()
     return tuple(_named(row))

@@ -9,7 +9,7 @@ from evenkeel.core.ids import LoadBalancerId, ProjectId
 from evenkeel.core.values import Value
 
 CERTIFICATE_BYTES_MAX = 64 * 1024
-"""Of a certificate with key and intermediates, in any format."""
+"""Largest size of a certificate with key and intermediates, in any format."""
 INTERMEDIATES_MAX = 10
 AUTHORITY_BYTES_MAX = 512 * 1024
 AUTHORITY_CERTIFICATES_MAX = 200
@@ -17,17 +17,17 @@ REVOCATION_LIST_BYTES_MAX = 1024 * 1024
 
 
 class CertificateKind(StrEnum):
-    """What a reference names."""
+    """Kind of content that a reference names."""
 
     CERTIFICATE = "certificate"
     """A certificate with its key and intermediates."""
     AUTHORITY = "authority"
-    """Certificates of authorities."""
+    """CA certificates."""
     REVOCATION_LIST = "revocation_list"
 
     @property
     def words(self) -> str:
-        """As in texts for people."""
+        """The kind as words for texts."""
         return self.value.replace("_", " ")
 
 
@@ -40,7 +40,7 @@ class Secret:
         self._content = content
 
     def reveal(self) -> bytes:
-        """The bytes themselves."""
+        """Return the secret bytes."""
         return self._content
 
     def __repr__(self) -> str:
@@ -64,21 +64,21 @@ class CertificateFacts(Value):
     """Facts read from a certificate."""
 
     subject: str
-    """RFC 4514."""
+    """Subject as an RFC 4514 string."""
     issuer: str
     common_name: str | None
     dns_names: tuple[str, ...]
-    """Of the subject alternative name, in lower case; those with wildcards as they are: ``*.example.org``."""
+    """DNS names of the subject alternative name, in lower case; wildcards are kept: ``*.example.org``."""
     addresses: tuple[str, ...]
     not_before: datetime
     not_after: datetime
     key_type: str
-    """``rsa`` or ``ecdsa``."""
+    """Key algorithm: ``rsa`` or ``ecdsa``."""
     key_bits: int
 
     @property
     def names_sha256(self) -> str:
-        """The same for certificates of the same names."""
+        """Hash of the certificate's names: equal for certificates of the same names."""
         names = sorted({*self.dns_names, *self.addresses}) or [self.common_name or ""]
         return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
@@ -102,25 +102,25 @@ class AuthorityBundle(Value):
     """CA certificates, and the revocation list (CRL) of the first one."""
 
     certificates: tuple[str, ...]
-    """PEM, each."""
+    """CA certificates, each in PEM."""
     revocation_list: str | None
-    """PEM."""
+    """Revocation list of the first CA in PEM; None if there is none."""
     facts: CertificateFacts
-    """Of the first certificate."""
+    """Facts about the first certificate."""
     sha256: str
     """The identity of the content: of the kind and the certificates in DER; the list has its own. No certificate with
     a key has the same one."""
 
 
 class RevocationList(Value):
-    """What an authority has revoked; not held against the authority."""
+    """A certificate revocation list (CRL), held apart from its CA's certificates."""
 
     content: str
-    """PEM."""
+    """The list in PEM."""
     sha256: str
     """The identity of the content: of the list in DER."""
     next_update: datetime | None
-    """When it is out of date, if it says so; devices refuse every client from then on."""
+    """Time at which the list is out of date, if it states one; devices refuse every client certificate from then on."""
 
 
 class CertificateContent(Value):
@@ -132,56 +132,59 @@ class CertificateContent(Value):
     certificates: tuple[str, ...] = ()
     """PEM, as are the others: a certificate and its intermediates in order, or authorities."""
     private_key: PrivateKey | None = None
-    """Of a certificate."""
+    """Private key of a certificate; None for other kinds."""
     revocation_list: str = ""
 
 
 class CheckedCertificate(Value):
-    """What a reference named when the key manager was asked: what the database keeps of it."""
+    """Result of reading a reference from the key manager, as the database stores it."""
 
     reference: str
     kind: CertificateKind
     sha256: str
     """The identity of the content, as in :class:`CertificateContent`."""
     facts: CertificateFacts | None
-    """Of a certificate, or the first one of authorities."""
+    """Facts about the certificate, or the first CA certificate; None for a revocation list."""
     next_update: datetime | None = None
-    """When a revocation list is out of date, if it says so."""
+    """Time at which a revocation list is out of date, if it states one."""
 
     @property
     def ends_at(self) -> datetime | None:
-        """Until when devices or their clients take it."""
+        """Time until which devices or their clients accept the content: ``not_after``, or a revocation list's next
+        update.
+        """
         return self.next_update if self.facts is None else self.facts.not_after
 
 
 EXPIRY_DAYS = (30, 7, 1, 0)
-"""Before the end of a certificate, when operators get an event; the last one when it has expired. Of a revocation list
-only that counts: most of them are never far from their next one."""
+"""Days before the end of a certificate at which operators get an event; the last event (0) is when it has expired. A
+revocation list gets only the last one: most lists are never far from their next update.
+"""
 
 
 class DueCertificate(Value):
-    """A reference that is to be read again."""
+    """A reference whose content is due to be read again."""
 
     id: str
-    """Of its row."""
+    """Id of the reference's database row."""
     project_id: ProjectId
     reference: str
     kind: CertificateKind
 
 
 class ReferenceQuery(Value):
-    """Which references operators ask for: those that meet all of this, of those that listeners or pools have."""
+    """An operators' query for references that listeners or pools have: all conditions must hold."""
 
     project_id: ProjectId | None = None
     load_balancer_id: LoadBalancerId | None = None
     expiring_days: int | None = None
-    """Certificates that end within so many days, or have ended."""
+    """Certificates that end within this number of days, or have ended."""
     unreadable: bool = False
-    """Those that could not be read the last time."""
+    """True: only references whose last read failed."""
 
 
 class ReferencedCertificate(Value):
-    """What operators see of a reference that listeners or pools have."""
+    """A reference of listeners or pools, as operators see it."""
 
     project_id: ProjectId
     reference: str
@@ -189,54 +192,54 @@ class ReferencedCertificate(Value):
     sha256: str
     """The identity of the content, when it was read last."""
     facts: CertificateFacts | None
-    """Of a certificate, or the first one of authorities."""
+    """Facts about the certificate, or the first CA certificate; None for a revocation list."""
     problem: str
-    """Why it could not be read last time; empty: it could."""
+    """Reason why the last read failed; empty if it succeeded."""
     checked_at: datetime
-    """When it could be read last."""
+    """Time of the last successful read."""
     ends_at: datetime | None
-    """As in :class:`CheckedCertificate`."""
+    """Time until which the content is accepted: see :attr:`CheckedCertificate.ends_at`."""
     load_balancers: int
-    """How many use it."""
+    """Number of load balancers that use the reference."""
 
 
 class ReadableCertificate(Value):
-    """What an agent may be given the content of."""
+    """A certificate whose content an agent is authorised to read."""
 
     project_id: ProjectId
-    """In whose name it is read."""
+    """Project in whose name the key manager is read."""
     reference: str
     kind: CertificateKind
     sha256: str
-    """The identity that the agent asked for."""
+    """Identity of the content that the agent requested."""
 
 
 class CertificateReader(Value):
-    """An agent that asks for contents, and what it may have of them."""
+    """An agent that requests certificate contents, and the certificates it may read."""
 
     sealing_key: bytes
-    """The public key of its session; empty: it has none, and may have nothing."""
+    """Public key of the agent's session; empty if the session has none, so that the agent may read nothing."""
     readable: tuple[ReadableCertificate, ...]
-    """Each once, in the order asked for."""
+    """Readable certificates without duplicates, in the requested order."""
 
 
 class NewCertificate(Value):
-    """A certificate, or CA certificates, that an operator adds to a key manager, as given."""
+    """A certificate, or CA certificates, that an operator adds to a key manager, as submitted."""
 
     project_id: ProjectId
     name: str
     kind: CertificateKind
     content: Secret
-    """PEM; of a certificate also PKCS#12. A certificate's may hold its key and intermediates."""
+    """PEM, or PKCS#12 for a certificate. A certificate's content may include its key and intermediates."""
     private_key: Secret | None = None
-    """PEM."""
+    """Private key in PEM, if it is not in ``content``."""
     intermediates: bytes = b""
-    """PEM."""
+    """Intermediate certificates in PEM."""
     passphrase: Secret | None = None
 
 
 class KeptCertificate(Value):
-    """What operators see of a certificate in a key manager."""
+    """A certificate in a key manager, as operators see it."""
 
     reference: str
     """The reference that listeners and pools use."""
@@ -244,7 +247,7 @@ class KeptCertificate(Value):
     name: str
     kind: CertificateKind
     facts: CertificateFacts | None
-    """Of a certificate, or the first one of authorities."""
+    """Facts about the certificate, or the first CA certificate; None for a revocation list."""
     sha256: str
     """The identity of the content."""
     changed_at: datetime

@@ -4,16 +4,16 @@ apart.
 Each accepted change writes a random id, that of its API request, beside the revision it makes. An outcome counts for
 the change it names: at the newest revision by its whole id; at an earlier one by what the row stores of the changes
 since the applied revision, so that a load balancer that changes faster than its device can be updated still makes
-progress. An outcome of an older change than the row stores cannot be told from another history's and is ignored; the
-next outcome is of a newer one.
+progress. An outcome of an older change than the row stores cannot be distinguished from one of another history and is
+ignored; the next outcome is of a newer one.
 """
 
 from evenkeel.core.messages import Applied
 
 EARLIER_CHARACTERS_MAX = 8_000
-"""Size of what a row stores: about 500 changes that no device has confirmed."""
+"""Size of the earlier changes that a row stores: about 500 changes that no device has confirmed."""
 HEAD_CHARACTERS = 8
-"""Of each of them; 32 random bits."""
+"""Leading characters of each change id that a row stores; 32 random bits."""
 
 
 def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes: str) -> bool:
@@ -32,14 +32,14 @@ def is_known(outcome: Applied, *, revision: int, change_id: str, earlier_changes
 
 
 def contradicts(outcome: Applied, *, revision: int, change_id: str) -> bool:
-    """Whether the outcome is of a change that this database accepted once and no longer knows: it lost commits."""
+    """Whether the outcome names a change that this database once accepted and has lost: the database lost commits."""
     if not outcome.change_id:
         return False
     return outcome.revision > revision or (outcome.revision == revision and outcome.change_id != change_id)
 
 
 def since(earlier_changes: str, revision: int) -> str:
-    """The entries to keep when ``revision`` is confirmed: its own and the later ones."""
+    """Entries to keep when ``revision`` is confirmed: the entry of that revision and later ones."""
     kept = [entry for entry in earlier_changes.split(" ") if _revision(entry) >= revision]
     return "".join(f"{entry} " for entry in kept)
 

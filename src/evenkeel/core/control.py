@@ -44,7 +44,7 @@ class AgentEnhancedServices(Value):
 
 
 class Agent(Value):
-    """An agent as the database knows it. Times by the database's clock."""
+    """An agent as stored in the database. Times by the database's clock."""
 
     id: AgentId
     environment: str
@@ -54,18 +54,18 @@ class Agent(Value):
     ha_type: str
     endpoints: tuple[str, ...] = ()
     admin_state_up: bool = True
-    """False: drained or being drained. It gets no shards, and those it serves are handed over."""
+    """False: drained or being drained. The agent gets no shards, and shards it serves are handed over."""
     forced_down: bool = False
     """An operator declared its host dead: what it served may be rebuilt elsewhere."""
     failback_asked: bool = False
-    """An operator asked that its shards come home (``failback`` manual)."""
+    """True if an operator requested that the agent's shards return home (``failback`` manual)."""
     silent_since: float | None = None
-    """Its session ran out without being ended."""
+    """Time at which the agent's session expired without being ended; None if it did not."""
     reachable_devices: int | None = None
-    """By its last state report; None: not reported yet."""
+    """Number of devices that the agent reached by its last state report; None: not reported yet."""
     session_id: SessionId | None = None
     alive: bool = False
-    """Its session had not expired when this was read."""
+    """True if the agent's session had not expired at the time of reading."""
     session_started_at: float | None = None
     session_expires_at: float | None = None
     reported_at: float | None = None
@@ -74,35 +74,35 @@ class Agent(Value):
     queue_depth: int = 0
     capacity_score: float = 0.0
     capacity: dict[str, CapacityFigure] = {}
-    """By metric of its ``capacity_policy``, as last measured."""
+    """Last measured figures by metric of the agent's ``capacity_policy``."""
     serving: tuple[ShardEpoch, ...] = ()
-    """The shards the agent said it served in its last state report."""
+    """The shards that the agent served according to its last state report."""
     assignments_revision: int = 0
     created_at: float = 0.0
     acting_shards: int = 0
     home_shards: int = 0
     load_balancers: int = 0
-    """Load balancers whose shard has this agent as its home ("bound")."""
+    """Number of load balancers whose shard has this agent as its home ("bound")."""
     handing_over: int = 0
-    """Shards it acts for and was asked to release to another agent."""
+    """Number of shards the agent acts for and was requested to release to another agent."""
     away_shards: int = 0
-    """Shards whose home it is and for which another agent acts."""
+    """Number of shards whose home is the agent and for which another agent acts."""
     unserved_shards: int = 0
-    """Shards whose home it is and for which no agent acts."""
+    """Number of shards whose home is the agent and for which no agent acts."""
     fit: bool = False
-    """Shards may be assigned to it now."""
+    """True if shards may be assigned to the agent now."""
     successors: int = 0
-    """Number of other agents of its group to which shards may be assigned now."""
+    """Number of other agents of the agent's group to which shards may be assigned now."""
     waiting_blocker: PlacementBlocker | None = None
     """Why shards that the agent should not serve stay with it (:class:`evenkeel.core.placement.PlacementReasons`)."""
     away_blocker: PlacementBlocker | None = None
     """Why shards whose home is the agent and that other agents serve do not return to it."""
     reschedule: RescheduleMode = RescheduleMode.CONTROL
-    """How shards of its device group may move."""
+    """How shards of the agent's device group may move."""
     failback: FailbackMode = FailbackMode.AUTO
-    """Its environment's."""
+    """Failback mode of the agent's environment."""
     halted_reason: str = ""
-    """Why its environment's circuit breaker is open; empty: it is closed."""
+    """Reason why the circuit breaker of the agent's environment is open; empty: it is closed."""
 
     @property
     def title(self) -> str:
@@ -125,7 +125,7 @@ class Shard(Value):
 
 
 class ShardCount(Value):
-    """Numbers of the shards of an environment and of those without a live agent."""
+    """Numbers of an environment's shards: all shards, and shards without a live agent."""
 
     environment: str
     total: int
@@ -148,25 +148,27 @@ class History(Value):
     """An uninterrupted history of the database: another one begins when it lost commits."""
 
     id: str
-    """Random; empty: unknown."""
+    """Random id of the history; empty: unknown."""
     begun_at: float
     unknown: tuple[UnknownHistory, ...] = ()
     """Histories of other databases that halt every removal from devices until an operator accepts them."""
 
 
 class OrphanSummary(Value):
-    """Counts of what devices hold and the database does not know, and how long until the first of it is removed."""
+    """Counts of orphans: objects on devices that the database does not contain; and seconds until the first one is
+    removed.
+    """
 
     load_balancers: int = 0
-    """In partitions of tenants with a shard."""
+    """Number of orphaned load balancers in partitions of tenants with a shard."""
     load_balancers_removed_in_seconds: float | None = None
-    """Until the first one may be removed; None: none is removed by itself."""
+    """Seconds until the first orphaned load balancer may be removed; None: none is removed automatically."""
     partitions: int = 0
-    """Of tenants without a shard."""
+    """Number of partitions of tenants without a shard."""
     partitions_removed_in_seconds: float | None = None
-    """Until the first one may be emptied; None: none is by itself."""
+    """Seconds until the first partition may be emptied; None: none is emptied automatically."""
     unknown_histories: tuple[UnknownHistory, ...] = ()
-    """Histories of other databases, for which nothing at all is removed."""
+    """Histories of other databases; while there are any, nothing is removed."""
 
 
 class OrphanedPartition(Value):
@@ -174,17 +176,17 @@ class OrphanedPartition(Value):
 
     project_id: ProjectId
     seconds: float
-    """Since it was reported first."""
+    """Seconds since the partition was first reported."""
 
 
 class OrphanedLoadBalancer(Value):
-    """A load balancer on the devices of a shard with load balancers, which the database does not know."""
+    """A load balancer on the devices of a non-empty shard that is missing from the database."""
 
     load_balancer_id: LoadBalancerId
     seconds: float
-    """Since it was reported first."""
+    """Seconds since the load balancer was first reported."""
     removed_in_seconds: float | None
-    """None: never by itself."""
+    """Seconds until the load balancer may be removed; None: it is not removed automatically."""
 
 
 class ShardOwner(Value):
@@ -197,44 +199,44 @@ class ShardOwner(Value):
 
 
 class OwnershipTerm(Value):
-    """As what an agent acts for a shard."""
+    """One ownership term: the session, epoch and database history in which an agent owns a shard."""
 
     session_id: SessionId
     epoch: int
     history: str
-    """Of the database."""
+    """Id of the database history."""
 
 
 class ShardWithCapacity(Value):
-    """A shard of a tenant that has room for a new load balancer of it."""
+    """A tenant's shard with capacity for another load balancer."""
 
     shard_id: ShardId
     owner: ShardOwner | None = None
-    """The acting agent; None: nobody."""
+    """The acting agent; None: no agent acts for the shard."""
     term: OwnershipTerm | None = None
-    """The owner's; None: its devices have to be attached to networks first."""
+    """Ownership term of the acting agent; None: its devices have to be attached to networks first."""
 
 
 class PlacedLoadBalancers(Value):
-    """Load balancers that are in a shard with room now."""
+    """Load balancers that were placed in a shard with capacity, and the agent that acts for it."""
 
     revisions: Mapping[LoadBalancerId, int]
     owner: ShardOwner | None = None
-    """The acting agent; None: nobody."""
+    """The acting agent; None: no agent acts for the shard."""
     epoch: int = 0
 
 
 class GroupReach(Value):
-    """A device group of which not all devices are reachable."""
+    """A device group with devices that are out of reach."""
 
     environment: str
     number: int
     reach: Reach
     tenants: int
-    """How many projects have a shard there."""
+    """Number of projects with a shard in the group."""
     device_driver: str = ""
     titles: Mapping[str, str] = {}
-    """Devices by address: own name before the address, of those whose own name is known."""
+    """Text for a device by its address: its own name before the address; devices without a known name are missing."""
 
     @property
     def away_titles(self) -> tuple[str, ...]:
@@ -243,8 +245,8 @@ class GroupReach(Value):
 
 
 class Recheck(Value):
-    """A request to the owner of a shard to read its devices again: they may hold, or report, something else than it
-    knows.
+    """A request to the owner of a shard to read its devices again: their content, or statuses, may differ from what the
+    owner last observed.
     """
 
     owner: ShardOwner
@@ -255,20 +257,20 @@ class Recheck(Value):
 
 
 class SessionRef(Value):
-    """A live session."""
+    """A live session of an agent."""
 
     agent_id: AgentId
     session_id: SessionId
     environment: str
     late: bool = False
-    """Its agent has missed keepalives."""
+    """True if the session's agent has missed keepalives."""
 
 
 class ChangeIndicator(Value):
-    """What the scheduler's tick looks at first, in case that there is nothing else to look at."""
+    """Cheap change indicator: if it equals that of the last tick, the scheduler skips the full read."""
 
     now_seconds: float
-    """The database's clock."""
+    """Time of the database's clock in seconds."""
     calm: bool
     """Every agent's session is live or was ended, none of them changed lately, and no shard or load balancer waits for
     an agent: only what changes ``marks`` leads to a decision.
@@ -280,10 +282,10 @@ class ChangeIndicator(Value):
 
 
 class DueWork(Value):
-    """What the scheduler's tick finds."""
+    """Decisions that are due, as the scheduler's tick reads them."""
 
     now_seconds: float
-    """The database's clock."""
+    """Time of the database's clock in seconds."""
     groups: tuple[tuple[str, int], ...] = ()
     """(environment, group number) of groups in which a decision on a shard is due."""
     silence: bool = False
@@ -299,17 +301,19 @@ class Change(Value):
     revision: int
     environment: str
     owner: ShardOwner | None
-    """None: no agent acts for it now; the next acting agent finds the change."""
+    """The acting agent; None: no agent acts for the shard now, and the next acting agent finds the change."""
     placed: bool
-    """False: the load balancer has no shard yet; the scheduler must place it."""
+    """False: the load balancer has no shard yet, and the scheduler must place it."""
     resources: tuple[Resource, ...] = ()
     """The objects the write was about, as they are now."""
     tell_network: bool = False
     """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
-    """Only for the create of a load balancer."""
+    """The whole load balancer, for its creation only; else None."""
     term: OwnershipTerm | None = None
-    """The owner's, if the tree is all that its devices need to know; only for the create of a load balancer."""
+    """Ownership term of the owner, for the creation of a load balancer whose tree is all that its devices need; else
+    None.
+    """
 
 
 class AgentLife(Value):
@@ -319,34 +323,34 @@ class AgentLife(Value):
     host: str
     alive: bool
     silent: bool
-    """Its session has expired; nobody ended it, nor declared its host dead."""
+    """True if the agent's session has expired, and neither was ended nor its host declared dead."""
     environment: str = ""
     group_number: int = 0
 
 
 class StuckLoadBalancers(Value):
-    """Load balancers of one device group that do not become ACTIVE; or of one environment, those without a group."""
+    """Load balancers that do not become ACTIVE: of one device group, or of one environment if they are not placed."""
 
     environment: str
     group_number: int | None
-    """None: not placed yet."""
+    """Number of the device group; None: the load balancers are not placed yet."""
     failed: int = 0
-    """In ERROR."""
+    """Number of load balancers in ERROR."""
     waiting: int = 0
-    """PENDING with a reason."""
+    """Number of load balancers that are PENDING with a reason."""
     example: str = ""
-    """The id of one that waits."""
+    """Id of one load balancer that waits."""
     pending_seconds: float = 0.0
-    """How long ago the oldest change was accepted that is PENDING without a reason; 0: there is none."""
+    """Seconds since the oldest change was accepted that is PENDING without a reason; 0 if there is none."""
 
 
 class LoadBalancerSummary(Value):
-    """Counts of load balancers."""
+    """Counts of load balancers by status."""
 
     by_status: Mapping[str, int]
-    """By provisioning status, zeros included."""
+    """Number of load balancers by provisioning status, zeros included."""
     by_operating_status: Mapping[str, int]
-    """Zeros included."""
+    """Number of load balancers by operating status, zeros included."""
     waiting: int
     """Of those that are PENDING: with a reason, so that more than time is needed."""
     oldest_pending_seconds: float
