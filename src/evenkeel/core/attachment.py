@@ -41,7 +41,9 @@ class NotAllocated(Exception):
 
 
 class NotReady(Exception):
-    """Devices are still being attached to a common network of a load balancer; the exception's text names the network."""
+    """Devices are still being attached to a common network of a load balancer; the exception's text
+    names the network.
+    """
 
 
 class KnownSubnet(Value):
@@ -223,7 +225,9 @@ def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: Ne
 
 
 def _check_overlaps(own: Sequence[KnownSubnet], shared: Sequence[KnownSubnet]) -> None:
-    """Raise :class:`NotAttachable` if own subnets overlap with shared ones: an address must identify its route domain."""
+    """Raise :class:`NotAttachable` if own subnets overlap with shared ones: an address must
+    identify its route domain.
+    """
     cidrs = [(one.subnet.cidr, other.subnet.cidr) for one in own for other in shared]
     for one, other in cidrs:
         if _overlap(one, other):

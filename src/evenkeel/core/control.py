@@ -352,11 +352,11 @@ class LoadBalancerSummary(Value):
     by_operating_status: Mapping[str, int]
     """Number of load balancers by operating status, zeros included."""
     waiting: int
-    """Of those that are PENDING: with a reason, so that more than time is needed."""
+    """Number of PENDING load balancers with a reason, for which more than time is needed."""
     oldest_pending_seconds: float
     """How long ago the oldest change was accepted that is still PENDING; 0 if there is none."""
     stuck: tuple[StuckLoadBalancers, ...] = ()
-    """By environment and device group; those without any are missing."""
+    """Load balancers that do not become ACTIVE, by environment and device group; groups without any are missing."""
     age_seconds: float = 0.0
     """How long ago it was counted; 0: for this answer."""
 
@@ -376,7 +376,7 @@ class Event(Value):
     """The operator whose act it is: name, or else id. Empty: the act of an unnamed user, or no operator's act."""
     user_id: str = ""
     request_id: str = ""
-    """Empty: it is no operator's act."""
+    """Id of the operator's API request; empty: the event is no operator's act."""
     client_address: str = ""
     """IP address from which the request came."""
 
@@ -385,13 +385,13 @@ class TagFilter(Value):
     """Which tags objects must have, and which not; an empty set filters nothing. No tag contains a comma here."""
 
     every: tuple[str, ...] = ()
-    """All of these."""
+    """Tags that an object must all have."""
     some: tuple[str, ...] = ()
-    """One of these at least."""
+    """Tags of which an object must have at least one."""
     not_every: tuple[str, ...] = ()
-    """Not all of these together."""
+    """Tags that an object must not have all together."""
     none: tuple[str, ...] = ()
-    """None of these."""
+    """Tags of which an object must have none."""
 
 
 class ListQuery(Value):
@@ -454,4 +454,6 @@ class VipPlan(Value):
     additional: tuple["VipPlan", ...] = ()
     """More addresses, on the same network and port."""
     elsewhere: tuple["VipPlan", ...] = ()
-    """Other subnets of a network that was asked for as a whole: used in this order if this one has no free address."""
+    """Plans on other subnets, for a request that names a whole network: tried in this order if this plan's subnet has
+    no free address.
+    """

@@ -1,16 +1,21 @@
-"""Removals that happen by themselves and cannot be undone, apart from those of orphans on devices."""
+"""Countdowns of automatic, irreversible removals; those of orphans on devices are in
+:class:`evenkeel.core.control.OrphanSummary`.
+"""
 
 from evenkeel.core.values import Value
 
 
 class Countdowns(Value):
-    """What a database is about to remove for good: ports at the network service, its oldest events, and its knowledge
-    of deleted load balancers."""
+    """Automatic removals that the database is about to make: ports at the network service, the oldest events, and
+    records of deleted load balancers.
+    """
 
     ports: int = 0
-    """Ports that nothing stored uses, deleted or being deleted; without those of requests that have just begun."""
+    """Number of ports that no stored object uses, deleted or being deleted; without ports of requests that have just
+    begun.
+    """
     ports_deleted_in_seconds: float | None = None
-    """Until the first of them is deleted; None: none is, because the database has an unknown history."""
+    """Seconds until the first port is deleted; None: none is, because the database has an unknown history."""
     port_device_id: str = ""
     """The ``device_id`` that the first of these ports has at the network service."""
     events: int = 0
@@ -19,7 +24,8 @@ class Countdowns(Value):
     oldest_event_seconds: float = 0.0
     """Age of the oldest event."""
     forgotten: int = 0
-    """Deleted load balancers of which the database will not know within a day that they were deleted: on a device that
-    comes back later they are orphans."""
+    """Number of deleted load balancers whose records will be removed within a day; a device that returns later reports
+    such a load balancer as an orphan.
+    """
     forgotten_in_seconds: float | None = None
-    """Until the first of them is forgotten."""
+    """Seconds until the first record of a deleted load balancer is removed."""

@@ -24,19 +24,19 @@ class DeviceFacts(Value):
     network_layout: NetworkLayout = NOT_ADJACENT
     """How the devices are attached to networks."""
     exclusive: bool = True
-    """False: the endpoints are not addresses, so several device groups may have the same."""
+    """False: the endpoints are no network addresses, so several device groups may have equal ones."""
 
 
 class Attachments(Value):
-    """How the devices of a group are attached to networks, as Neutron knows agents."""
+    """Attachments of a group's devices to networks, in the terms of Neutron agents."""
 
     adjacent: bool = False
-    """They are in tenants' networks; else they route there."""
+    """True: the devices are attached to tenants' networks; False: they route to them."""
     mappings: Mapping[str, str] = {}
-    """Interface by physical network."""
+    """Interface name by physical network."""
     tunnel_types: tuple[str, ...] = ()
     end_points: tuple[str, ...] = ()
-    """Addresses at which tunnels end, one of each device that tells."""
+    """Tunnel end point addresses, one for each device that reports it."""
 
 
 class PartitionBatch(Value):
@@ -53,10 +53,11 @@ class PartitionBatch(Value):
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
     keeps_orphans: bool = False
-    """Of a complete batch: orphans are left as they are and named in :attr:`PartitionOutcome.orphans`. Else they are
-    removed."""
+    """For a complete batch. True: orphans are kept and named in :attr:`PartitionOutcome.orphans`; False: they are
+    removed.
+    """
     certificates: dict[str, CertificateContent] = {}
-    """By sha256: contents that devices reported as lacking. For all others, devices use what they hold."""
+    """Contents, by sha256, that devices reported as missing. For all others, devices use their stored content."""
 
     @property
     def removes_orphans(self) -> bool:
@@ -103,12 +104,12 @@ def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
 
 
 class Retirement(Value):
-    """What :meth:`evenkeel.core.ports.Device.retire` found, by name of the device."""
+    """Result of :meth:`evenkeel.core.ports.Device.retire`: names of devices."""
 
     left: tuple[str, ...] = ()
     """The partition is still there: it holds something, or a guard that this owner did not read it under."""
     lagging: tuple[str, ...] = ()
-    """Out of reach."""
+    """Names of devices that are out of reach."""
 
 
 class PartitionOutcome(Value):
@@ -120,15 +121,16 @@ class PartitionOutcome(Value):
     writes: int = 0
     """Committed batches, summed over devices; 0 when the devices were already up to date."""
     repaired: tuple[Repair, ...] = ()
-    """At most :data:`REPAIRS_MAX`: of load balancers that the driver had applied at the same change before."""
+    """Repairs of load balancers that the driver had applied earlier at the same change; at most :data:`REPAIRS_MAX`."""
     lacking: tuple[str, ...] = ()
     """Identities (sha256) of certificates, authorities and revocation lists that a device does not hold and the batch
     did not bring. Load balancers that refer to them are left as they are, with an error among the outcomes, and must be
     applied again with them.
     """
     left: tuple[LoadBalancerId, ...] = ()
-    """Networks that nobody is to have any more and a device did not give up yet, and orphans on which nobody decided:
-    another complete batch is needed."""
+    """Unneeded networks that a device did not give up yet, and orphans without a verdict: another complete batch is
+    needed.
+    """
     orphans: tuple[LoadBalancerId, ...] = ()
     """Load balancers, or networks of the common shard, that a reachable device holds and a complete batch with
     ``keeps_orphans`` did not name."""
@@ -149,11 +151,11 @@ class Observation(Value):
     statistics: tuple[ObservedStatistics, ...] = ()
     devices: tuple[DeviceState, ...] = ()
     configurations: dict[str, str] | None = None
-    """By load balancer that the devices hold: a digest of its configuration on all devices. It changes only when that
+    """Digest of a load balancer's configuration on all devices, by load balancer. It changes only when that
     configuration changes, by the owner or otherwise. None: the devices cannot report it.
     """
     lacking: dict[LoadBalancerId, str] = {}
-    """By load balancer that not all reachable devices hold: the devices that lack it (human-readable)."""
+    """Devices that lack a load balancer (human-readable), by load balancer that not all reachable devices hold."""
 
 
 __all__ = [

@@ -38,7 +38,7 @@ class EnhancedService(Wire):
     name: str
     file: str = ""
     tags: dict[str, tuple[str, ...]] = {}
-    """By F5's name of the tag: the full paths of the objects on the device; empty: the kind of profile is removed."""
+    """Full paths of objects on the device by F5's name of the tag; an empty tuple removes the kind of profile."""
     problem: str = ""
 
 
@@ -55,13 +55,13 @@ def tagged(tags: Iterable[str]) -> tuple[str, ...]:
 def chosen(
     *, policies: Iterable[str], listener_tags: Iterable[str], load_balancer_tags: Iterable[str], flavor: Iterable[str]
 ) -> tuple[str, ...]:
-    """The names for one listener, the first one with precedence. ``policies``: names of its L7 policies that stand for
-    enhanced services, by position; ``flavor``: those that the load balancer's flavor gives.
+    """Names of the enhanced services for one listener; the first has precedence. ``policies``: names of the listener's
+    L7 policies that stand for enhanced services, by position; ``flavor``: names that the load balancer's flavor gives.
     """
     names = (*policies, *tagged(listener_tags), *tagged(load_balancer_tags), *flavor)
     return tuple(dict.fromkeys(names))
 
 
 def offered(services: Iterable[EnhancedService]) -> Iterator[str]:
-    """The names of those that can be used."""
+    """Yield the names of services without a problem."""
     return (one.name for one in services if one.name and not one.problem)

@@ -1,10 +1,10 @@
-"""How epochs grow, and which are accepted: all code that stores or compares epochs uses this module.
+"""Growth and limits of epochs: all code that stores or compares epochs uses this module.
 
 An epoch is the larger part of the fencing token (the smaller one is the owner's session), and only grows. So an
-attacker who could set one near the end of its range would lock out every other owner for good. That is why every
-process refuses epochs above :data:`EPOCH_MAX`, and why none raises one by more than :data:`EPOCH_JUMP_MAX` at once: an
-attacker needs 2**33 accepted calls to reach the end, and an honest owner that meets a guard far ahead of its database
-(restored from an old backup) still gets above it in a few steps.
+attacker who could set one near the end of its range would lock out every other owner permanently. That is why every
+process refuses epochs above :data:`EPOCH_MAX`, and why none raises one by more than :data:`EPOCH_JUMP_MAX` in one step:
+an attacker needs 2**33 accepted calls to reach the end, and an honest owner that meets a guard far ahead of its
+database (restored from an old backup) still gets above it in a few steps.
 """
 
 EPOCH_MAX = 2**53
@@ -22,10 +22,9 @@ def plausible(epoch: int) -> bool:
 
 
 def next_epoch(current: int, seen: int) -> int:
-    """The epoch of an owner at ``current`` that met a guard of ``seen``: above both, unless that is further than one
-    jump; then it grows by one jump, and the caller meets the guard again and asks again.
-
-    Above :data:`EPOCH_MAX`, that is not :func:`plausible`, when the range is used up: the caller refuses.
+    """Return the next epoch of an owner at ``current`` that met a guard of ``seen``: above both, or one jump above
+    ``current`` if ``seen`` is further away; the caller then meets the guard again and repeats the call. A result above
+    :data:`EPOCH_MAX` is not :func:`plausible`: the range is used up, and the caller refuses.
     """
     return min(max(current, seen) + 1, current + EPOCH_JUMP_MAX)
 

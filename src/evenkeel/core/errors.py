@@ -8,7 +8,7 @@ from typing import Self
 
 
 class EvenKeelError(Exception):
-    """Base of all errors."""
+    """Base class of all errors of this package."""
 
 
 # -- what a tenant or operator asked for cannot be done ----------
@@ -81,7 +81,7 @@ class CertificateError(Invalid):
         self.detail = detail
 
     def of_field(self, field: str) -> Self:
-        """The same error, naming the field of the request that holds the reference."""
+        """Return a copy of the error that names the request's field with the reference."""
         return type(self)(self.reference, self.detail, field=field)
 
     def _text(self, reference: str, detail: str, field: str) -> str:
@@ -172,11 +172,11 @@ class BusUnavailable(Unavailable):
 
 
 class NetworkUnavailable(Unavailable):
-    """The network service is out of reach or failing. What was asked of it may still be carried out."""
+    """The network service is out of reach or failing. It may still carry out the request."""
 
 
 class KeyManagerUnavailable(Unavailable):
-    """The key manager is out of reach or failing. Whether it has what was asked for is not known."""
+    """The key manager is out of reach or failing; so it is unknown whether it has the requested content."""
 
 
 class CallTimeout(BusUnavailable):

@@ -30,7 +30,9 @@ def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -
 
 
 def pool_status(members: Iterable[OperatingStatus], *, in_use: bool = True) -> OperatingStatus:
-    """The status of a pool from those of its members. ``in_use``: enabled, and some listener sends to it."""
+    """Compute the status of a pool from the statuses of its members. ``in_use``: the pool is enabled, and a listener
+    sends to it.
+    """
     statuses = tuple(members)
     if not in_use:
         return S.OFFLINE
@@ -47,7 +49,9 @@ def listener_status(*, enabled: bool, connections: int = 0, connection_limit: in
 
 
 def load_balancer_status(parts: Iterable[OperatingStatus], *, enabled: bool = True) -> OperatingStatus:
-    """The status of a load balancer from those of its listeners and pools; parts that are OFFLINE do not count."""
+    """Compute the status of a load balancer from the statuses of its listeners and pools; OFFLINE
+    parts do not count.
+    """
     if not enabled:
         return S.OFFLINE
     statuses = set(parts)

@@ -31,7 +31,7 @@ class LoadBalancerLimits(Value):
     l7policy: int = 1_000
     l7rule: int = 2_000
     certificate: int = 1_500
-    """What listeners and pools refer to, counted at each of them: certificates, authorities and revocation lists."""
+    """Number of references in all listeners and pools together: certificates, CA certificates and revocation lists."""
 
 
 class LimitMet(Conflict):

@@ -8,7 +8,7 @@ import msgspec
 T = TypeVar("T")
 
 MESSAGE_OVERHEAD_BYTES = 16 * 1024
-"""Of a message, for everything but the values split here."""
+"""Bytes of a message reserved for everything but the values that are split here."""
 
 _encoder = msgspec.json.Encoder()
 

@@ -1,11 +1,10 @@
 """Load balancers and their children, as the API accepts them and the store keeps them.
 
-Attribute names, defaults and meanings are those of the Octavia API v2 reference. Times are seconds since the
-epoch by the database's clock. ``revision`` is the load balancer revision at which the object last changed.
-
-A class such as :class:`ListenerSpec` has the attributes that :mod:`evenkeel.core.service` sends to the device, too.
-Columns, views, list filters and change requests follow from these classes; what an update may set and what is hidden
-from tenants is in :mod:`evenkeel.core.attributes`.
+Attribute names, defaults and meanings are those of the Octavia API v2 reference. Times are seconds since the epoch by
+the database's clock. ``revision`` is the load balancer revision at which the object last changed. A class such as
+:class:`ListenerSpec` has the attributes that :mod:`evenkeel.core.service` sends to the device, too. Columns, views,
+list filters and change requests follow from these classes; :mod:`evenkeel.core.attributes` lists the attributes that an
+update may set and that are hidden from tenants.
 """
 
 from collections.abc import Iterable
@@ -45,13 +44,13 @@ POOL_PROTOCOLS_OF_LISTENER: dict[str, frozenset[str]] = {
 HTTP_CHECK_DEFAULTS = {"http_method": "GET", "url_path": "/", "expected_codes": "200"}
 """Defaults of monitors of types HTTP and HTTPS."""
 TLS_PROTOCOL = "TERMINATED_HTTPS"
-"""Of listeners that terminate TLS: the only ones with certificates and TLS options."""
+"""Protocol of listeners that terminate TLS: only they have certificates and TLS options."""
 DATAGRAM_PROTOCOLS = frozenset({"UDP", "SCTP"})
-"""Those that do not use TCP; each has a port space of its own."""
+"""Protocols that do not use TCP; each has a port space of its own."""
 COOKIE_PERSISTENCE = frozenset({"HTTP_COOKIE", "APP_COOKIE"})
 """Types of session persistence by a cookie."""
 CHILDLESS_PROTOCOL = "PROMETHEUS"
-"""Of listeners that serve metrics of the load balancer themselves; they have neither pools nor policies."""
+"""Protocol of listeners that serve metrics of the load balancer itself; they have neither pools nor policies."""
 L7_TARGETS = {
     "REDIRECT_TO_POOL": "redirect_pool_id",
     "REDIRECT_TO_URL": "redirect_url",
@@ -61,7 +60,7 @@ L7_TARGETS = {
 L7_PROTOCOLS = frozenset({"HTTP", TLS_PROTOCOL})
 """Protocols of listeners that parse requests, so that L7 policies apply."""
 L7_POSITION_MAX = 2_147_483_647
-"""As a position it means "the last one"."""
+"""Largest position of an L7 policy; in a request it means "the last one"."""
 L7_RULES_MAX = 50
 """Rules of one policy, as in Octavia."""
 
@@ -72,7 +71,7 @@ def port_space(protocol: str) -> str:
 
 
 class Vip(Wire):
-    """Where a load balancer listens: an address on a subnet, held by a port."""
+    """An address at which a load balancer listens: on a subnet, held by a port."""
 
     address: str
     subnet_id: str
@@ -81,7 +80,7 @@ class Vip(Wire):
 
 
 def one_family(address: str | None, more: Iterable[str]) -> str | None:
-    """The address, unless additional ones are of another family."""
+    """Return the address; None if an additional address is of another family."""
     six = ":" in (address or "")
     return None if any((":" in other) != six for other in more) else address
 
@@ -143,7 +142,7 @@ class LoadBalancer(Value):
     deleted: bool = False
     """The tenant deleted it; the row stays until the device confirmed."""
     shard_id: ShardId | None = None
-    """None: not placed yet (no eligible device group)."""
+    """Id of the shard; None: the load balancer is not placed yet (no eligible device group)."""
     created_at: float = 0.0
     updated_at: float | None = None
     listener_ids: tuple[str, ...] = ()
@@ -162,11 +161,11 @@ class ListenerSpec(Spec):
     allowed_cidrs: tuple[str, ...] = ()
     """Networks whose clients may connect, as normalised CIDRs of the VIP's family; none: every client may."""
     connection_limit: int = -1
-    """-1: none."""
+    """Limit of open connections; -1: no limit."""
     default_pool_id: str | None = None
     insert_headers: dict[str, str] = {}
     timeout_client_data: int = 50_000
-    """This and the other time-outs in milliseconds."""
+    """Time-out in milliseconds, like the other time-outs of the listener."""
     timeout_member_connect: int = 5_000
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
@@ -183,7 +182,7 @@ class ListenerSpec(Spec):
     """Names of OpenSSL, separated by colons."""
     tls_versions: tuple[TlsVersion, ...] = ()
     alpn_protocols: tuple[AlpnProtocol, ...] = ()
-    """The preferred one first."""
+    """ALPN protocols in order of preference."""
     hsts_max_age: int | None = None
     """Seconds; None: the Strict-Transport-Security header is not sent."""
     hsts_include_subdomains: bool = False
@@ -204,7 +203,7 @@ class Listener(Value, ListenerSpec, kw_only=True):
     created_at: float = 0.0
     updated_at: float | None = None
     l7policy_ids: tuple[str, ...] = ()
-    """In order of their positions."""
+    """Ids of the listener's L7 policies, in order of their positions."""
 
 
 class PoolSpec(Spec):
@@ -321,9 +320,8 @@ class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
 
 
 class L7PolicySpec(Spec):
-    """What a listener does with requests that match all of the policy's rules: the attributes sent to the device.
-
-    Sent is only the attribute that the action needs (:data:`L7_TARGETS`); stored may be others, too.
+    """The attributes of an L7 policy that are sent to the device: action and target for requests that match all of the
+    policy's rules. Only the attribute that the action needs is sent (:data:`L7_TARGETS`); others may be stored.
     """
 
     id: str
@@ -333,14 +331,13 @@ class L7PolicySpec(Spec):
     redirect_prefix: str | None = None
     """Prefix of the redirect URL; path and query of the request follow."""
     redirect_http_code: int | None = None
-    """Of redirects to a URL or prefix."""
+    """HTTP status of redirects to a URL or prefix."""
     admin_state_up: bool = True
 
 
 @flat
 class L7Policy(Value, L7PolicySpec, kw_only=True):
-    """What a listener does with requests that match all of the policy's rules. The first policy that matches applies.
-
+    """An action of a listener for requests that match all of the policy's rules. The first policy that matches applies.
     A policy without enabled rules matches nothing.
     """
 
@@ -348,12 +345,12 @@ class L7Policy(Value, L7PolicySpec, kw_only=True):
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     position: int = L7_POSITION_MAX
-    """Its place among the policies of the listener, from 1 on without gaps."""
+    """Position among the policies of the listener, from 1 on without gaps."""
     name: str = ""
     description: str = ""
     tags: tuple[str, ...] = ()
     enhanced_service: bool = False
-    """It stands for the enhanced service of its name, and has no rules; its action means nothing."""
+    """True: the policy stands for the enhanced service of its name; it has no rules, and its action has no effect."""
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
     revision: int = 1
@@ -419,7 +416,7 @@ class LoadBalancerTree(Value):
     members: tuple[Member, ...] = ()
     health_monitors: tuple[HealthMonitor, ...] = ()
     l7policies: tuple[L7Policy, ...] = ()
-    """By position."""
+    """L7 policies, sorted by position."""
     l7rules: tuple[L7Rule, ...] = ()
 
 
@@ -450,8 +447,8 @@ class Subnet(Value):
     name: str = ""
     gateway_ip: str | None = None
     project_id: ProjectId | None = None
-    """None: every project may use it."""
+    """Project that may use the subnet; None: every project."""
     reserved: tuple[str, ...] = ()
-    """Addresses, and ranges as ``first-last``, that are never VIPs: those of the operator's hosts."""
+    """Addresses of the operator's hosts, and ranges as ``first-last``, that are never VIPs."""
     device_addresses: tuple[str, ...] = ()
-    """The same for the load balancing devices' own addresses; all of them are in ``reserved`` too."""
+    """Addresses of the load balancing devices, and ranges as ``first-last``; all of them are in ``reserved``, too."""

@@ -21,19 +21,19 @@ class VipPort(Value):
 
 
 def octavia_port(load_balancer_id: LoadBalancerId) -> VipPort:
-    """Octavia's marks."""
+    """Name, owner and device id of a VIP's port as Octavia sets them."""
     return VipPort(name=f"octavia-lb-{load_balancer_id}", device_owner="Octavia", device_id=f"lb-{load_balancer_id}")
 
 
 def lbaas_v2_port(load_balancer_id: LoadBalancerId) -> VipPort:
-    """LBaaS v2's marks."""
+    """Name, owner and device id of a VIP's port as LBaaS v2 sets them."""
     return VipPort(
         name=f"loadbalancer-{load_balancer_id}", device_owner="neutron:LOADBALANCERV2", device_id=load_balancer_id
     )
 
 
 def lbaas_v1_port(vip_id: str) -> VipPort:
-    """LBaaS v1's marks."""
+    """Name, owner and device id of a VIP's port as LBaaS v1 sets them."""
     return VipPort(name=f"vip-{vip_id}", device_owner="neutron:LOADBALANCER", device_id=vip_id)
 
 
@@ -60,7 +60,7 @@ class WantedVip(Value):
 
     subnet_id: str
     address: str | None = None
-    """None: any free one."""
+    """Wanted IP address; None: any free one."""
 
 
 class PortOptions(Value):
@@ -84,7 +84,7 @@ class LostPort(Value):
     project_id: ProjectId
     network_id: str
     addresses: tuple[tuple[str, str], ...]
-    """(subnet id, address) of the VIP and of additional ones."""
+    """Pairs (subnet id, address) of the VIP and of additional VIPs."""
     mark: VipPort
 
 
@@ -104,7 +104,7 @@ class DuePort(Value):
     port_id: str
     options: PortOptions
     lost: LostPort | None = None
-    """It has to be made again first."""
+    """The lost port that has to be recreated first; None: the port exists."""
 
 
 class PortClaim(Value):
@@ -114,7 +114,7 @@ class PortClaim(Value):
     """The id of the load balancer or LBaaS v1 vip whose VIP it is; of a port for devices, an id of its own."""
     device_owner: str
     device_id: str
-    """With the owner it finds the port if its id never became known."""
+    """``device_id`` of the port. Together with the owner it finds the port if its id was never stored."""
     port_id: str | None = None
     """Known once what it is for was stored."""
 
@@ -137,6 +137,6 @@ class DueClaim(Value):
 
     claim: PortClaim
     age_seconds: float
-    """Since it was stored."""
+    """Seconds since the claim was stored."""
     attempts: int
-    """Including this one."""
+    """Number of attempts, including this one."""

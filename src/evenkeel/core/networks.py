@@ -32,7 +32,7 @@ SEGMENTS_MAX = {NetworkType.VLAN: 4094, NetworkType.VXLAN: 2**24 - 1, NetworkTyp
 
 
 class AddressUse(StrEnum):
-    """What an address of a subnet is for, on the devices of a group."""
+    """Purpose of an address of a subnet on the devices of a group."""
 
     SELF = "self"  # of one device
     FLOATING = "floating"  # of a traffic group: moves with it; members' gateway without SNAT
@@ -45,7 +45,7 @@ class NetworkLayout(Wire):
     """
 
     adjacent: bool = False
-    """False: the devices route to all networks already; everything below has no effect."""
+    """False: the devices route to all networks already, and the other attributes have no effect."""
     devices: tuple[str, ...] = ()
     """Names of the devices; each gets one ``SELF`` address per subnet."""
     traffic_groups: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class NetworkLayout(Wire):
     network_types: tuple[NetworkType, ...] = ()
     """Types that the devices can be attached to. Networks of other types: a problem of the load balancer."""
     binding_host: str = ""
-    """``binding:host_id`` of ports of VIPs and of those that are made for the devices; empty: the home agent's host."""
+    """``binding:host_id`` of ports of VIPs and of device addresses; empty: the home agent's host."""
 
 
 NOT_ADJACENT = NetworkLayout()
@@ -81,7 +81,7 @@ def traffic_group_of(project_id: ProjectId, traffic_groups: Sequence[str]) -> st
 
 
 class DeclaredNetwork(Value):
-    """A network to which devices can be attached: as an operator declared it, or as the network service said."""
+    """A network to which devices can be attached, declared by an operator or read from the network service."""
 
     id: str
     name: str
@@ -108,16 +108,16 @@ class DeviceAddress(Wire):
     """Name of the device (``SELF``) or traffic group."""
     address: str
     index: int = 0
-    """Of several ``SNAT`` addresses, from 0."""
+    """Number of the address among several ``SNAT`` addresses, from 0."""
     port_id: str = ""
-    """Its port at the network service; empty: it has none."""
+    """Id of the address's port at the network service; empty: it has no port."""
 
 
 class MemberHost(Wire):
-    """Where a member's port is: for entries of forwarding and ARP tables."""
+    """Location of a member's port, for entries of forwarding and ARP tables."""
 
     address: str
-    """The member's."""
+    """The member's IP address."""
     mac_address: str
     vtep: str = ""
     """Address of its host's tunnel end point; empty: not known."""
@@ -130,9 +130,9 @@ class ServiceSubnet(Wire):
     cidr: str
     gateway_ip: str | None = None
     addresses: tuple[DeviceAddress, ...] = ()
-    """By use, owner and index."""
+    """Device addresses in the subnet, sorted by use, owner and index."""
     hosts: tuple[MemberHost, ...] = ()
-    """Of the members on it, by address; without those whose port is not known."""
+    """Hosts of the members in the subnet, sorted by address; without members whose port is not known."""
 
 
 class ServiceNetwork(Wire):
@@ -140,20 +140,20 @@ class ServiceNetwork(Wire):
 
     id: str
     project_id: ProjectId
-    """Its owner's."""
+    """Project that owns the network."""
     network_type: NetworkType
     common: bool
-    """Its objects on devices are shared by projects: they belong to the device group's common shard."""
+    """True: projects share the network's objects on devices, which belong to the device group's common shard."""
     route_domain: int
     """The id of the route domain of its subnets: :data:`COMMON_ROUTE_DOMAIN`, or one of the project."""
     physical_network: str | None = None
-    """None for tunnels."""
+    """Name of the physical network; None for tunnels."""
     segmentation_id: int | None = None
     """VLAN id (1 to 4094), VNI (1 to 2^24 - 1) or GRE key; None for ``flat``."""
     mtu: int | None = None
     """Bytes; None: the device's default."""
     external: bool = False
     subnets: tuple[ServiceSubnet, ...] = ()
-    """By id; only those in use."""
+    """Subnets in use, sorted by id."""
     vteps: tuple[str, ...] = ()
     """Tunnel end points of all hosts that an operator declared for the network."""

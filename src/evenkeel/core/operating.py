@@ -1,4 +1,5 @@
-"""Operating statuses that do not come from observing the device; for those see :mod:`evenkeel.core.health`.
+"""Operating statuses that do not come from observing the device; :mod:`evenkeel.core.health` computes the observed
+ones.
 
 When a device confirms a revision, objects that were never observed get an initial status, which observation corrects.
 While devices are out of reach their status is unknown, and nothing is reported as working.
@@ -12,7 +13,9 @@ S = OperatingStatus
 _UNSEEN = frozenset({S.OFFLINE, S.NO_MONITOR})
 
 KEPT_BELOW = frozenset({S.OFFLINE, S.NO_MONITOR})
-"""Statuses that a child keeps when the status of its whole load balancer is set: they do not say that it works."""
+"""Statuses that a child keeps when the status of its whole load balancer is set: neither of them
+means that it works.
+"""
 UNWATCHED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
 """New status of a load balancer whose devices are not observed: it may still serve. Others stay."""
 WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE}
@@ -20,15 +23,16 @@ WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE
 
 
 def first_status(was: OperatingStatus, *, new: bool, enabled: bool, carries_traffic: bool) -> OperatingStatus:
-    """Of a load balancer, listener or pool that its device confirms. ``new``: for the first time.
-
-    ``carries_traffic``: of the device; else nothing on it is ONLINE until it is observed.
+    """Status of a load balancer, listener or pool after its device confirmed it. ``new``: it was confirmed for the
+    first time. ``carries_traffic``: whether the device does; if not, nothing on it is ONLINE until it is observed.
     """
     return S.ONLINE if carries_traffic and new and enabled and was is S.OFFLINE else was
 
 
 def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monitored: bool) -> OperatingStatus:
-    """Of a member that its device confirms. ``monitored``: its pool has a health monitor, which decides."""
+    """Status of a member after its device confirmed it. ``new``: it was confirmed for the first time. ``monitored``:
+    its pool has a health monitor, which decides.
+    """
     if not new or was not in _UNSEEN:
         return was
     if not enabled:
@@ -37,10 +41,10 @@ def first_member_status(was: OperatingStatus, *, new: bool, enabled: bool, monit
 
 
 def unobserved_status(*, enabled: bool) -> OperatingStatus:
-    """Of a health monitor, L7 policy or L7 rule: ONLINE as soon as its device has it."""
+    """Status of a health monitor, L7 policy or L7 rule: ONLINE as soon as its device has it."""
     return S.ONLINE if enabled else S.OFFLINE
 
 
 def below(was: OperatingStatus, whole: OperatingStatus) -> OperatingStatus:
-    """Of a listener, pool or member whose whole load balancer is set to a status."""
+    """Status of a listener, pool or member after the status of its whole load balancer was set to ``whole``."""
     return was if was in KEPT_BELOW else whole

@@ -1,5 +1,5 @@
-"""What operators see of the whole system: controllers, who may write to which devices, and the past of a load balancer.
-Nothing is decided by it.
+"""Overview of the system for operators: controllers, the agents that may write to devices, and the past of a load
+balancer. Read-only: no decision depends on it.
 """
 
 from evenkeel.core.control import Agent, Shard
@@ -7,9 +7,9 @@ from evenkeel.core.ids import AgentId, ProjectId
 from evenkeel.core.values import Value
 
 CONTROLLER_SEEN_SECONDS = 5.0
-"""How often a controller says that it is there."""
+"""Interval of a controller's heartbeats."""
 CONTROLLER_SILENT_SECONDS = 20.0
-"""One that has not said so for longer is silent."""
+"""Seconds without a heartbeat after which a controller counts as silent."""
 CONTROLLER_KEPT_SECONDS = 600.0
 """A silent one is shown for so long."""
 
@@ -34,8 +34,9 @@ class SeenController(Value):
 
 
 class Revision(Value):
-    """One change of a load balancer. ``user`` empty: it was not asked for by a request, but by a renewed certificate or
-    a network's change. ``applied_at`` None: not on the device yet. ``problem``: of the last try that failed."""
+    """One change of a load balancer. ``user`` empty: the change comes from a renewed certificate or a changed network,
+    not from a request. ``applied_at`` None: not on the device yet. ``problem``: error of the last failed attempt.
+    """
 
     number: int
     accepted_at: float
@@ -50,7 +51,7 @@ class Revision(Value):
 
 
 class AgentShards(Value):
-    """Tenants' shards of a device group that one agent acts for; ``agent_id`` None: nobody does."""
+    """Tenants' shards of a device group that one agent acts for; ``agent_id`` None: no agent acts for them."""
 
     environment: str
     group_number: int
@@ -60,7 +61,7 @@ class AgentShards(Value):
 
 
 class Owners(Value):
-    """Who may write to which devices. ``shards``: of device groups that have few of them."""
+    """Agents that may write to devices. ``shards``: single shards, of device groups that have few of them."""
 
     agents: tuple[Agent, ...]
     lines: tuple[AgentShards, ...]

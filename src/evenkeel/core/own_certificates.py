@@ -15,24 +15,25 @@ class OwnCertificate(Value):
     """A certificate of the product, by where it is shown."""
 
     name: str
-    """For people, and unique: ``message broker mq-1:5671``, ``controller ctl-1 api.ssl_cert_file``."""
+    """Unique text that names the certificate: ``message broker mq-1:5671``, ``controller ctl-1 api.ssl_cert_file``."""
     ends_at: float
-    """Unix time."""
+    """Expiry time, in seconds since the epoch."""
 
     def due(self, now_seconds: float) -> int | None:
-        """The stage that operators are to be told of: the smallest of :data:`EXPIRY_DAYS` within which it expires, 0
-        if it has; None: none of them."""
+        """Return the smallest of :data:`EXPIRY_DAYS` within which the certificate expires, 0 if it has expired; None:
+        no event is due.
+        """
         stages = [days for days in EXPIRY_DAYS if self.ends_at <= now_seconds + days * DAY_SECONDS]
         return min(stages, default=None)
 
     def text(self, days: int) -> str:
-        """For people. ``days``: :meth:`due`."""
+        """Text of the event for operators. ``days``: result of :meth:`due`."""
         end = datetime.fromtimestamp(self.ends_at, UTC).isoformat(timespec="seconds")
         return f"certificate of {self.name} {f'expires within {days} d' if days else 'has expired'}: valid until {end}"
 
 
 def expiring(certificates: Sequence[OwnCertificate], *, days: int, now_seconds: float) -> tuple[OwnCertificate, ...]:
-    """Those that expire within ``days`` or have expired, the first to expire first."""
+    """Return the certificates that expire within ``days`` or have expired, sorted by expiry."""
     until = now_seconds + days * DAY_SECONDS
     found = (one for one in certificates if one.ends_at <= until)
     return tuple(sorted(found, key=lambda one: (one.ends_at, one.name)))

@@ -1,4 +1,4 @@
-"""What the next pass would change on each device, as operators see it. Bounded, and without secrets."""
+"""Changes that the next pass would make on each device, as operators see them. Bounded, and without secrets."""
 
 import json
 import re
@@ -31,12 +31,13 @@ class AttributeChange(Wire):
 
 
 class PlannedOperation(Wire):
-    """One object of a device that would be changed. ``attributes``: those that differ, at most
-    :data:`ATTRIBUTES_MAX`; none of objects to delete."""
+    """A change of one object of a device. ``attributes``: attributes that differ, at most :data:`ATTRIBUTES_MAX`; empty
+    for objects to delete.
+    """
 
     verb: Literal["create", "modify", "delete"]
     type: str
-    """As the device's own documentation calls it, such as ``ltm/pool`` or ``backend``."""
+    """Type of the object in the terms of the device's documentation, such as ``ltm/pool`` or ``backend``."""
     name: str
     attributes: tuple[AttributeChange, ...] = ()
     note: str = ""
@@ -44,8 +45,8 @@ class PlannedOperation(Wire):
 
 
 class DevicePlan(Wire):
-    """What would be changed on one device, in this order; ``more``: operations that are not listed. ``left``: objects
-    that no load balancer needs and nobody removes, because they have no mark of ours; at most :data:`LEFT_MAX`.
+    """Changes of one device, in order of execution; ``more``: number of operations that are not listed. ``left``:
+    objects that no load balancer needs and that are kept because they lack our mark; at most :data:`LEFT_MAX`.
     """
 
     device: str

@@ -55,7 +55,7 @@ class SharedMonitor(Value):
     created_at: float = 0.0
     updated_at: float | None = None
     in_pool: bool = False
-    """It was made in its pool through another API, and cannot be associated with others."""
+    """True: the monitor was made in its pool through another API, and cannot be associated with other pools."""
     uses: tuple[MonitorUse, ...] = ()
 
 
@@ -68,7 +68,7 @@ class PoolVip(Value):
 
     @property
     def id(self) -> str:
-        """What lists are continued after."""
+        """Key after which the next page of a list continues: the listener's id."""
         return self.listener.id
 
 
@@ -78,9 +78,9 @@ class RootedPool(Value):
     pool: Pool
     load_balancer: LoadBalancer
     monitor: HealthMonitor | None = None
-    """The live one."""
+    """The pool's health monitor that is not marked deleted; None if there is none."""
 
     @property
     def id(self) -> str:
-        """What lists are continued after."""
+        """Key after which the next page of a list continues: the pool's id."""
         return self.pool.id

@@ -1,8 +1,8 @@
 """Provisioning status: the transitions of a load balancer after a report of an applied revision, or after its deadline.
 Pure, so that every order of reports can be tested.
 
-``applied_revision`` only grows. An outcome of a change that this database does not know comes from another history (it
-lost commits, or was restored from a backup) and is ignored: see :mod:`evenkeel.core.changes`.
+``applied_revision`` only grows. An outcome of a change that is missing from this database comes from another history
+(the database lost commits, or was restored from a backup) and is ignored: see :mod:`evenkeel.core.changes`.
 """
 
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ MAX_REASON_CHARACTERS = 1_000
 
 
 class LoadBalancerState(Value):
-    """A load balancer as stored: the columns that an outcome may change, and those it depends on."""
+    """The stored columns of a load balancer that an outcome may change or depends on."""
 
     id: LoadBalancerId
     revision: int

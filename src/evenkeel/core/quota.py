@@ -20,7 +20,7 @@ TITLES: dict[str, str] = {
 """Each kind that has a quota, with its name in error texts."""
 
 Limits = Mapping[str, int | None]
-"""By kind; None: the default."""
+"""Limits by kind of object; None: the default."""
 
 
 class Quotas(Value):
@@ -52,7 +52,7 @@ class ProjectQuotas(Value):
 
     @property
     def id(self) -> str:
-        """What lists are continued after."""
+        """Key after which the next page of a list continues: the project's id."""
         return self.project_id
 
 

@@ -18,7 +18,7 @@ UNWATCHED_SECONDS = 30.0
 
 
 class ReachKind(StrEnum):
-    """What is known of a device group."""
+    """Kind of a device group's reachability."""
 
     REACHED = "reached"  # an agent reaches a device of it
     NONE = "none"  # agents are up, or were last, and reach none of its devices

@@ -14,9 +14,9 @@ from uuid import uuid4
 from evenkeel.core.tracing import tracer
 
 PREFIX = "req-"
-"""As in OpenStack's ``x-openstack-request-id``."""
+"""Prefix of a request id, like that of OpenStack's ``x-openstack-request-id``."""
 HEADER = "X-Request-Id"
-"""In requests to devices: one or more ids, separated by commas."""
+"""Header of requests to devices: one or more request ids, separated by commas."""
 NAMED_MAX = 20
 """Most ids in one header and in one line of a log."""
 USER_MAX = 255
@@ -31,11 +31,11 @@ class Requester(NamedTuple):
     """The user and client that sent a request; all empty: it was no request of the API."""
 
     user: str = ""
-    """Name, or else id."""
+    """The user's name, or the id if there is no name."""
     project_id: str = ""
     request_id: str = ""
     user_id: str = ""
-    """Empty: the authentication in use gives users no ids, or there is none."""
+    """The user's id; empty if there is no authentication or it gives users no ids."""
     address: str = ""
     """IP address of the connection's peer, which may be a proxy."""
 
@@ -88,14 +88,15 @@ def _stored(text: str, characters_max: int) -> str:
 
 
 def requester() -> Requester:
-    """Who sent the current request."""
+    """Return the user who sent the current request."""
     request = _request.get()
     return NO_REQUESTER if request is None else request.requester
 
 
 def new_change_id() -> str:
-    """That of the current request, once; else a random one: a transaction that runs again, or a second change of one
-    request, must not have the identity of another that a database may have stored and lost.
+    """Return the id of the current request once; after that, and outside of requests, a random one: a transaction that
+    runs again, or a second change of one request, must not have the identity of another change that a database may have
+    stored and lost.
     """
     request = _request.get()
     if request is None:
@@ -116,14 +117,15 @@ def note_statement() -> None:
 
 
 def statements() -> int:
-    """Of the current request; 0 if they are not counted."""
+    """Number of SQL statements of the current request; 0 if they are not counted."""
     request = _request.get()
     return 0 if request is None else request.statements
 
 
 def request_ids(change_ids: Iterable[str]) -> str:
-    """The ids of the requests that made these changes, at most :data:`NAMED_MAX`, for a log or a header. A change that
-    no request made (a certificate was renewed, say) has one too."""
+    """Ids of the requests that made these changes, at most :data:`NAMED_MAX`, separated by commas for a log or a
+    header. A change without a request (a certificate was renewed, for example) has an id, too.
+    """
     named = sorted({PREFIX + change_id for change_id in change_ids if change_id})
     return ",".join(named[:NAMED_MAX])
 
@@ -139,7 +141,7 @@ def writing(ids: str) -> Iterator[None]:
 
 
 def written_ids() -> str:
-    """Of :func:`writing`; empty outside of it."""
+    """Request ids set by :func:`writing`; empty outside of it."""
     return _written.get()
 
 

@@ -54,7 +54,7 @@ class ServiceL7Rule(Wire, L7RuleSpec):
 
 
 class ServiceL7Policy(Wire, L7PolicySpec):
-    """What is done with requests that match all enabled rules; its pool is named by id."""
+    """An action for requests that match all enabled rules; its pool is named by id."""
 
     rules: tuple[ServiceL7Rule, ...] = ()
 
@@ -63,7 +63,7 @@ class ServiceListener(Wire, ListenerSpec):
     """A listener; its pool is named by id."""
 
     l7policies: tuple[ServiceL7Policy, ...] = ()
-    """By position: the first one that matches decides."""
+    """L7 policies, sorted by position: the first one that matches decides."""
     enhanced_services: tuple[str, ...] = ()
     """Names of the operator's settings for it, the first one with precedence: see
     :mod:`evenkeel.core.enhanced_services`."""
@@ -79,9 +79,11 @@ class ServiceCertificate(Wire):
     sha256: str
     """The identity of the content: see :class:`evenkeel.core.certificates.CertificateContent`."""
     key_type: str = ""
-    """Of a certificate; empty: not known."""
+    """Key algorithm of a certificate; empty: not known."""
     names_sha256: str = ""
-    """The same for certificates of the same names, of which a client is shown the one with a key that it can use."""
+    """Hash of the certificate's names. Of the certificates with equal hashes, a client gets the one with a key type
+    that it supports.
+    """
 
 
 class ServiceDefinition(Wire):
@@ -103,9 +105,9 @@ class ServiceDefinition(Wire):
     additional_vips: tuple[Vip, ...] = ()
     """More addresses that every listener listens on."""
     certificates: tuple[ServiceCertificate, ...] = ()
-    """By reference and kind: of all that listeners and pools refer to and the controllers have read."""
+    """Certificates by reference and kind: all that listeners and pools refer to and the controllers have read."""
     networks: tuple[ServiceNetwork, ...] = ()
-    """By id: of its VIPs and members. Empty unless the device group is attached to networks one by one
+    """Networks of VIPs and members, sorted by id. Empty unless the device group is attached to networks one by one
     (:attr:`NetworkLayout.adjacent`).
     """
     problem: str = ""
@@ -117,13 +119,13 @@ class ServiceDefinition(Wire):
 
 
 NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
-"""In definitions of load balancers that the device must not hold."""
+"""VIP in definitions of load balancers that the device must not hold."""
 
 
 def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bool = False) -> ServiceDefinition:
-    """A replacement for a definition that cannot be sent: every device driver refuses it with the problem and keeps
-    what it holds of the load balancer. Agents that do not know ``problem`` refuse its invalid address and show it in
-    the error.
+    """Return a replacement for a definition that cannot be sent: every device driver refuses it with the problem and
+    keeps its configuration of the load balancer. Agents that do not support ``problem`` refuse its invalid address and
+    show it in the error.
     """
     return ServiceDefinition(
         load_balancer_id=service.load_balancer_id,
@@ -137,7 +139,9 @@ def rejected_definition(service: ServiceDefinition, problem: str, *, waiting: bo
 
 
 def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceDefinition:
-    """The definition of a load balancer that the database does not know: the device must hold nothing of it."""
+    """Return the definition of a load balancer that is missing from the database: the device must
+    hold nothing of it.
+    """
     return ServiceDefinition(
         load_balancer_id=load_balancer_id, project_id=project_id, revision=0, vip=NO_VIP, deleted=True
     )
@@ -146,8 +150,9 @@ def removal(load_balancer_id: LoadBalancerId, project_id: ProjectId) -> ServiceD
 def network_definition(
     network_id: str, revision: int, network: ServiceNetwork | None, problem: str = ""
 ) -> ServiceDefinition:
-    """The wanted state of a network that projects share, which a device group's common shard serves as if it were a
-    load balancer with the network's id. ``network``: None if nobody uses it any more."""
+    """Wanted state of a network that projects share, which a device group's common shard serves as if it were a load
+    balancer with the network's id. ``network``: None if no load balancer uses it any more.
+    """
     return ServiceDefinition(
         load_balancer_id=LoadBalancerId(network_id),
         project_id=COMMON_PROJECT,
@@ -244,7 +249,7 @@ def _without_idle_targets(made: ServiceL7Policy) -> ServiceL7Policy:
 
 
 def _policies_of(tree: LoadBalancerTree) -> dict[str, list[ServiceL7Policy]]:
-    """By listener id, in order; without those that stand for enhanced services."""
+    """L7 policies by listener id, in order; without policies that stand for enhanced services."""
     rules: dict[str, list[ServiceL7Rule]] = {}
     for rule in tree.l7rules:
         if not rule.deleted:

@@ -41,7 +41,7 @@ class RescheduleMode(StrEnum):
 
 
 class FailbackMode(StrEnum):
-    """What happens to an agent's shards when it is back."""
+    """Handling of an agent's home shards when the agent is back."""
 
     AUTO = "auto"  # handed back when it has been up for the settling time
     MANUAL = "manual"  # handed back when an operator asks for it

@@ -9,7 +9,7 @@ from evenkeel.core.model import TlsVersion
 from evenkeel.core.values import Value
 
 TLS_VERSIONS: tuple[TlsVersion, ...] = get_args(TlsVersion)
-"""Oldest first."""
+"""TLS versions, oldest first."""
 DEFAULT_CIPHERS = (
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256:"
     "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
@@ -19,19 +19,21 @@ DEFAULT_CIPHERS = (
 """OWASP's suite B, as in Octavia 19."""
 NEWEST: TlsVersion = "TLSv1.3"
 NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
-"""Of TLS 1.3: used by devices if none of them is named."""
+"""Cipher suites of TLS 1.3: devices use them if a cipher string names none of them."""
 _MORE_OF_NEWEST = frozenset({"TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"})
 _OF_OTHER_LIBRARIES = frozenset({"DES-CBC3-SHA", "ECDHE-RSA-DES-CBC3-SHA"})
-"""Not built into OpenSSL 3 by distributions; a BIG-IP has them."""
+"""Cipher suites that distributions do not build into OpenSSL 3; a BIG-IP has them."""
 DEFAULT_VERSIONS: tuple[TlsVersion, ...] = ("TLSv1.2", NEWEST)
 
 
 class TlsRules(Value):
-    """What an operator forbids (Octavia's ``minimum_tls_version`` and ``tls_cipher_prohibit_list``)."""
+    """TLS versions and ciphers that an operator forbids (Octavia's ``minimum_tls_version`` and
+    ``tls_cipher_prohibit_list``).
+    """
 
     minimum_version: TlsVersion | None = None
     prohibited_ciphers: frozenset[str] = frozenset()
-    """OpenSSL names."""
+    """OpenSSL names of the prohibited cipher suites."""
 
     @property
     def default_versions(self) -> tuple[TlsVersion, ...]:
@@ -45,7 +47,7 @@ class TlsRules(Value):
         return ":".join(name for name in DEFAULT_CIPHERS.split(":") if name not in self.prohibited_ciphers)
 
     def forbidden_versions(self, versions: Collection[TlsVersion]) -> tuple[TlsVersion, ...]:
-        """Those older than the minimum, in the order given."""
+        """Return the versions that are older than the minimum, in the given order."""
         if self.minimum_version is None:
             return ()
         least = TLS_VERSIONS.index(self.minimum_version)
@@ -64,12 +66,14 @@ class TlsRules(Value):
         return tuple(sorted(self.prohibited_ciphers & NEWEST_CIPHERS))
 
     def forbidden_ciphers(self, ciphers: str) -> tuple[str, ...]:
-        """Those that the OpenSSL cipher string names or that its groups (such as ``HIGH``) contain, sorted."""
+        """Return the prohibited ciphers that the OpenSSL cipher string names or that its groups (such as ``HIGH``)
+        contain, sorted.
+        """
         return tuple(sorted(self.prohibited_ciphers & enabled_ciphers(ciphers))) if self.prohibited_ciphers else ()
 
 
 ANY_TLS = TlsRules()
-"""Nothing is forbidden."""
+"""Rules that forbid nothing."""
 
 
 def unknown_ciphers(ciphers: str) -> tuple[str, ...]:
@@ -93,7 +97,7 @@ def _is_known(name: str, context: ssl.SSLContext) -> bool:
 
 @lru_cache(maxsize=1024)
 def enabled_ciphers(ciphers: str) -> frozenset[str]:
-    """The names in an OpenSSL cipher string, and the members of its groups that the local OpenSSL knows."""
+    """Return the names in an OpenSSL cipher string, and the members of its groups that the local OpenSSL supports."""
     named = frozenset(ciphers.split(":"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:

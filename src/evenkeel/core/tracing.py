@@ -1,8 +1,8 @@
-"""Traces of changes through all processes: the port, and a tracer that makes none.
+"""Traces of changes through all processes: the port, and a tracer that makes no traces.
 
 The id of an API request is the identity of the change that it makes, and travels with it (see
 :mod:`evenkeel.core.request_context`). It is also the trace id, and the id of the request's span is a part of it: so any
-process that has a change knows its place in the trace, and messages need no field for it.
+process that has a change can compute its place in the trace, and messages need no field for it.
 
 Every function costs next to nothing while no tracer is in use.
 """
@@ -12,21 +12,19 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 Attributes = Mapping[str, str | int | float | bool]
-"""Of a span. Never secrets, nor bodies."""
+"""Attributes of a span. They never contain secrets or message bodies."""
 Changes = Mapping[str, str]
 """Load balancers, by the id of their change."""
 
 HEADER = "traceparent"
-"""In HTTP requests: W3C Trace Context."""
+"""Header of HTTP requests with the trace: W3C Trace Context."""
 NO_ATTRIBUTES: Attributes = {}
 
 
 class Span(Protocol):
     """One step of a trace. It ends with its block; an error that leaves the block is noted by its type."""
 
-    def set(self, name: str, value: str | int) -> None:
-        """Set an attribute."""
-        ...
+    def set(self, name: str, value: str | int) -> None: ...
 
     def fail(self, reason: str) -> None:
         """Note that the step failed."""
@@ -37,7 +35,9 @@ class DeferredSpan(Protocol):
     """A step of which the changes, and so the traces, turn out after its begin. It is dropped if none do."""
 
     def concerns(self, changes: Changes) -> None:
-        """It is a step in the trace of each of these changes; called once. Spans inside it are in the first one's."""
+        """Add the span to the trace of each of these changes; called once. Spans inside it belong to the first change's
+        trace.
+        """
         ...
 
 
@@ -73,7 +73,7 @@ class Tracer(Protocol):
     def deferred_span(
         self, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[DeferredSpan]:
-        """Work on changes that are not known yet."""
+        """A step of which the changes turn out later."""
         ...
 
     def origin(self) -> Origin | None:
@@ -93,12 +93,12 @@ class Tracer(Protocol):
         ...
 
     def headers(self) -> Mapping[str, str]:
-        """Of requests made in the current step; empty outside of one."""
+        """Headers for requests made in the current step; empty outside of one."""
         ...
 
 
 class _Nothing:
-    """A span, and work, that nobody sees."""
+    """A span, or deferred span, that is not recorded."""
 
     def __enter__(self) -> "_Nothing":
         return self
@@ -107,13 +107,13 @@ class _Nothing:
         return None
 
     def set(self, name: str, value: str | int) -> None:
-        """Ignore it."""
+        """Do nothing: the span is not recorded."""
 
     def fail(self, reason: str) -> None:
-        """Ignore it."""
+        """Do nothing: the span is not recorded."""
 
     def concerns(self, changes: Changes) -> None:
-        """Ignore them."""
+        """Do nothing: the span is not recorded."""
 
 
 NOTHING = _Nothing()
@@ -121,41 +121,34 @@ _NO_HEADERS: Mapping[str, str] = {}
 
 
 class NoTracer:
-    """Makes no spans."""
+    """A tracer that makes no spans."""
 
     on = False
 
     def request(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> _Nothing:
-        """Nothing."""
         return NOTHING
 
     def also(self, change_id: str) -> None:
-        """Nothing."""
+        """Do nothing: the change is not traced."""
 
     def span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False) -> _Nothing:
-        """Nothing."""
         return NOTHING
 
     def deferred_span(self, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
-        """Nothing."""
         return NOTHING
 
     def origin(self) -> Origin | None:
-        """None."""
         return None
 
     def after(self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
-        """Nothing."""
         return NOTHING
 
     def received(self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES) -> _Nothing:
-        """Nothing."""
         return NOTHING
 
     def headers(self) -> Mapping[str, str]:
-        """Empty."""
         return _NO_HEADERS
 
 
@@ -163,11 +156,11 @@ _tracer: Tracer = NoTracer()
 
 
 def tracer() -> Tracer:
-    """That of this process."""
+    """Return the tracer of this process."""
     return _tracer
 
 
 def use_tracer(new: Tracer) -> None:
-    """From now on."""
+    """Set the tracer of this process."""
     global _tracer  # as the registry of metrics, one for each process
     _tracer = new

@@ -1,7 +1,6 @@
-"""Traffic of load balancers over time.
-
-Device drivers count, agents report totals, and the database keeps the newest ones (:class:`ListenerStatistics`). A
-controller reads them at intervals and keeps the differences in memory, for some hours: nothing of that is stored.
+"""Traffic of load balancers over time. Device drivers count, agents report totals, and the database keeps the newest
+ones (:class:`ListenerStatistics`). A controller reads them at intervals and keeps the differences in memory for some
+hours; they are not stored.
 """
 
 from evenkeel.core.ids import LoadBalancerId
@@ -21,17 +20,17 @@ class GroupObservation(Value):
     watched: bool
     """The session of its observer is live, and a device of the group is within reach."""
     reached_count: int
-    """How often its devices became reachable again: totals are sums over those within reach."""
+    """Number of times that devices of the group became reachable again: totals are sums over the reachable devices."""
 
 
 class TrafficTotals(Value):
-    """What the reports say of one load balancer, summed over its listeners."""
+    """Reported totals of one load balancer, summed over its listeners."""
 
     load_balancer_id: LoadBalancerId
     group: GroupKey
     statistics: ListenerStatistics
     members_online: int
-    """Those that take new connections: ONLINE, or without a health monitor."""
+    """Number of members that take new connections: ONLINE, or without a health monitor."""
     members: int
 
 
@@ -41,17 +40,18 @@ class TrafficReading(Value):
     groups: tuple[GroupObservation, ...]
     load_balancers: tuple[TrafficTotals, ...]
     counted: int
-    """How many load balancers have totals, with those left out, which are counted once a minute where there are
-    many."""
+    """Number of load balancers with totals, including those left out here; counted once a minute
+    where there are many.
+    """
 
 
 class TrafficSample(Value):
     """The traffic of one load balancer between two looks. Rates are per second, and averages."""
 
     connections: float
-    """New ones."""
+    """New connections per second."""
     active_connections: int
-    """At the end."""
+    """Open connections at the end of the interval."""
     bytes_in: float
     bytes_out: float
     request_errors: float
@@ -60,7 +60,7 @@ class TrafficSample(Value):
 
 
 class TrafficPoint(TrafficSample):
-    """The same, with its time."""
+    """A traffic sample with its time."""
 
     at: float
     """When it ended, seconds since the epoch."""

@@ -29,8 +29,9 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, metaclass=_FrozenMeta):
 
 
 def flat(cls: type[T]) -> type[T]:
-    """The same struct with its bases' fields as its own, those without a default first: so a row becomes a value by
-    position, in a third of the time of keyword arguments. At runtime it is not a subclass of bases with fields.
+    """Return a copy of the struct class with its bases' fields as its own, required fields first: so a row becomes a
+    value by position, in a third of the time of keyword arguments. At runtime it is not a subclass of bases with
+    fields.
     """
     return msgspec.defstruct(  # type: ignore[return-value]
         cls.__name__,

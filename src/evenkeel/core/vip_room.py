@@ -1,4 +1,4 @@
-"""Subnets that are full, and the next ones of the same network."""
+"""Choice of another subnet of the same network when one has no free address."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar

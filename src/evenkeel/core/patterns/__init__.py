@@ -17,5 +17,7 @@ __all__ = ["ALLOWED_WORDS", "PatternLimits", "PatternRefused", "check_pattern", 
 
 
 def check_pattern(text: str) -> None:
-    """Raises :class:`PatternRefused` saying what is wrong; :data:`ALLOWED_WORDS` says what is allowed."""
+    """Check that an expression is accepted. Raises :class:`PatternRefused` with the problem; :data:`ALLOWED_WORDS`
+    lists what is allowed.
+    """
     check_costs(parse(text))

@@ -33,19 +33,19 @@ SIZE_MAX = 5_000
 
 
 class After(NamedTuple):
-    """What may follow a node."""
+    """The expression that may follow a node."""
 
     first: int
     may_end: bool
     """Nothing has to follow, so the match cannot fail any more."""
     at_end: bool = False
-    """Only the end of the text has to follow, which ``.*`` always reaches: no text of a request contains a newline, the
-    only character that the dot does not match.
+    """True if only the end of the text has to follow, which ``.*`` always reaches: no text of a request contains a
+    newline, the only character that the dot does not match.
     """
 
 
 class Before(NamedTuple):
-    """What may precede a node."""
+    """The expression that may precede a node."""
 
     last: int
     chosen: bool
@@ -53,7 +53,7 @@ class Before(NamedTuple):
 
 
 def check_costs(tree: Node) -> None:
-    """Raises :class:`PatternRefused`."""
+    """Check size and cost of an expression. Raises :class:`PatternRefused`."""
     if size_of(tree) > SIZE_MAX:
         raise PatternRefused(f"with its repetitions written out it has more than {SIZE_MAX} characters")
     if ways_of(tree) > WAYS_MAX:
@@ -92,7 +92,9 @@ def nullable(node: Node) -> bool:
 
 
 def first_of(node: Node) -> int:
-    """The characters it may begin with; of a node that consumes none, those that may come next."""
+    """Characters, as a bit mask, with which a match of the node may begin; for a node that consumes none, those that
+    may come next.
+    """
     match node:
         case CharacterClass() | Assertion():
             return node.mask

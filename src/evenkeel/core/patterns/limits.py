@@ -1,4 +1,4 @@
-"""What of the accepted expressions a device type's engine does not match, or not in a bounded time."""
+"""Limits of a device type's engine: accepted expressions that it does not match, or not in a bounded time."""
 
 from collections.abc import Iterator
 
@@ -9,17 +9,19 @@ from evenkeel.core.values import Value
 
 
 class PatternLimits(Value):
-    """Of a device type. The defaults are those of the API."""
+    """Limits of a device type for regular expressions. The defaults are those of the API."""
 
     look_ahead: bool = True
     count_max: int = COUNT_MAX
-    """Of a counted repetition."""
+    """Largest count of a counted repetition."""
     size_max: int = SIZE_MAX
     """Characters, with all counted repetitions expanded."""
 
 
 def limit_problems(text: str, limits: PatternLimits) -> Iterator[str]:
-    """What is beyond the limits. Raises :class:`PatternRefused` for an expression that is not accepted at all."""
+    """Yield the parts of an expression that are beyond the limits. Raises :class:`PatternRefused` for an expression
+    that the API does not accept.
+    """
     tree = parse(text)
     nodes = list(_nodes(tree))
     if not limits.look_ahead and any(isinstance(node, Lookahead) for node in nodes):

@@ -38,7 +38,7 @@ _CLASSES |= {letter.upper(): ANY & ~mask for letter, mask in tuple(_CLASSES.item
 
 
 def parse(text: str) -> Node:
-    """The tree. Raises :class:`PatternRefused`."""
+    """Parse an expression into its syntax tree. Raises :class:`PatternRefused`."""
     if not 1 <= len(text) <= CHARACTERS_MAX:
         raise PatternRefused(f"it has {len(text)} characters; 1 to {CHARACTERS_MAX} are allowed")
     parser = _Parser(text.removeprefix("(?i)"))
@@ -58,7 +58,7 @@ def folded(character: str) -> int:
 
 
 class _Parser:
-    """A recursive descent parser."""
+    """A recursive descent parser of regular expressions."""
 
     def __init__(self, text: str) -> None:
         self._text = text

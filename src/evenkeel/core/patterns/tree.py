@@ -7,9 +7,9 @@ END = 1 << 256
 ANY = (1 << 256) - 1
 CHARACTERS_MAX = 255
 COUNT_MAX = 1000
-"""Of a counted repetition of one character."""
+"""Largest count of a counted repetition of one character."""
 GROUP_COUNT_MAX = 20
-"""Of a counted repetition of a group."""
+"""Largest count of a counted repetition of a group."""
 ALLOWED_WORDS = (
     "characters, classes, groups, alternatives, ^, $, \\b, \\d, \\w, \\s, look-ahead; *, + and {n,} after one "
     f"character or class; groups repeated at most {GROUP_COUNT_MAX} times, characters {COUNT_MAX}; one repetition at "
@@ -18,7 +18,7 @@ ALLOWED_WORDS = (
 
 
 class PatternRefused(ValueError):
-    """The text says what is wrong with it."""
+    """An expression is refused; the exception's text gives the reason."""
 
 
 class CharacterClass(Value):
@@ -34,7 +34,7 @@ class Assertion(Value):
 
 
 class Quantifier(Value):
-    """``maximum`` None: without limit."""
+    """A repetition of a node. ``maximum`` None: without limit."""
 
     body: "Node"
     minimum: int

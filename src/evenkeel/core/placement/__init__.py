@@ -3,9 +3,9 @@ with compare-and-set.
 
 Two levels: a tenant is placed on a device group and stays there, because its configuration is on those devices
 (:mod:`.groups`); a shard is assigned to an agent of that group (:mod:`.shards`), and homes are evened out
-(:mod:`.balance`). :mod:`.records` makes snapshots from
-stored rows. The other modules derive from these rules: :mod:`.candidates` says which shards may need a step,
-:mod:`.guards` what must still hold when a step is committed, :mod:`.reasons` why there is no step, for operators.
+(:mod:`.balance`). :mod:`.records` makes snapshots from stored rows. Three modules derive from these rules:
+:mod:`.candidates` selects shards that may need a step, :mod:`.guards` holds the conditions under which a step is
+committed, :mod:`.reasons` explains to operators why there is no step.
 
 ``tie`` chooses among equals and is injected, so that tests and the simulation are deterministic.
 """

@@ -10,7 +10,7 @@ REPORT_AGE_SECONDS = 6.0
 
 
 def fit_agents(agents: Iterable[AgentSnapshot]) -> list[AgentSnapshot]:
-    """Eligible agents, without those that reach fewer devices than another one does.
+    """Eligible agents, without agents that reach fewer devices than another one.
 
     A report from before another agent lost a device, or reached it again, proves nothing: the reporting agent may see
     the same at its next observation. So a difference counts when both agents have reported it again some time later,

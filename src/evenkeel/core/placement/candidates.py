@@ -1,7 +1,8 @@
 """Agents whose shards may need a step: conditions that a database evaluates by index, without reading single shards.
+Agents are few and shards many.
 
-Agents are few and shards many. Every shard for which :mod:`.shards` has a step refers to an agent in one of these
-lists, in the way the list says. The reverse is not true, so the caller evaluates the rule for each shard found.
+Every shard for which :mod:`.shards` has a step refers to an agent in one of these lists, in the way that the list
+states. The reverse is not true, so the caller evaluates the rule for each shard found.
 """
 
 from evenkeel.core.placement.shards import Rule, min_id

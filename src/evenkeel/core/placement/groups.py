@@ -7,11 +7,11 @@ from evenkeel.core.placement.views import AgentSnapshot, GroupView, Tie
 
 
 def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView | None:
-    """The group for a tenant's new load balancer: where the tenant already is, else the one with the lowest capacity
-    score; None: no group has capacity.
+    """Choose the device group for a tenant's new load balancer: the tenant's present group, else the one with the
+    lowest capacity score; None: no group has capacity.
 
-    A tenant may be on several groups (the first one filled up); then the one of those with the lowest score is chosen.
-    The tenant stays there even while no agent of the group is up: agents may be restarting, and its configuration is on
+    A tenant may be on several groups (the first one filled up); then the one with the lowest score is chosen. The
+    tenant stays there even while no agent of the group is up: agents may be restarting, and its configuration is on
     those devices.
     """
     groups = list(groups)

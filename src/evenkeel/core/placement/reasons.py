@@ -35,9 +35,11 @@ class PlacementReasons:
         return len(self._rule.loads.fit.keys() - {agent_id})
 
     def waiting(self, agent_id: AgentId) -> PlacementBlocker | None:
-        """Why shards that an agent should not serve do not go to others; None: none waits, or the rule has a step.
+        """Return why shards that an agent should not serve do not move to other agents; None: none waits, or the rule
+        has a step.
 
-        Those are the shards it acts for, and the unserved ones whose home it is, unless it is eligible.
+        Such shards are those the agent acts for, and unserved shards whose home is the agent, unless the agent is
+        eligible.
         """
         agent = self._rule.agents.get(agent_id)
         if agent is None or agent.eligible:

@@ -22,7 +22,7 @@ class AgentRecord(Value):
 
     id: AgentId
     registered: bool
-    """It has a session that it did not end."""
+    """True if the agent has a session that it did not end."""
     session_ttl_seconds: float
     session_started_at: float | None = None
     session_expires_at: float | None = None
@@ -78,7 +78,7 @@ def _past(at: float | None, now: float) -> float:
 
 
 def _up_since(record: AgentRecord, reachable_since: float) -> float:
-    """Since when it has been live and has reached its present devices."""
+    """Time since which the agent has been live and has reached its present devices; infinite without a session."""
     return math.inf if record.session_started_at is None else max(record.session_started_at, reachable_since)
 
 

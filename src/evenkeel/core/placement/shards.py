@@ -30,8 +30,8 @@ class PlacementBlocker(Enum):
 
 
 class Rule:
-    """The decisions on the shards of one device group. After each decision, call ``give``, so that the next ones count
-    it.
+    """The decisions on the shards of one device group. After each decision, call ``loads.give``, so that the next one
+    counts it.
     """
 
     def __init__(self, group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> None:
@@ -64,7 +64,9 @@ class Rule:
         return self.fixed() or self.loads.choose(shard.home, other_than=acting.id) or PlacementBlocker.NO_SUCCESSOR
 
     def failback_target(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """Its home, if another agent serves it and it has to go back."""
+        """Return the shard's home if another agent serves the shard and it has to go back; the blocker if it cannot;
+        None if there is nothing to do.
+        """
         if shard.handover_to is not None or shard.acting not in self.loads.fit or shard.acting == shard.home:
             return None
         return self.failback_blocker(shard.home) or shard.home
@@ -123,7 +125,7 @@ def _home_only(
 
 
 def assign_unserved(group: GroupSnapshot, tie: Tie[AgentSnapshot]) -> list[Assign]:
-    """Assign every unserved shard to an agent: its home if that is fit, else spread over the fit ones.
+    """Assign every unserved shard to an agent: its home if that is fit, else spread over the fit agents.
 
     While the circuit breaker is open, and where the configuration is bound to its host, only home takes it; a host
     declared dead is replaced in mode ``relocate``, and one whose agent was deleted in every mode.
@@ -160,7 +162,7 @@ def plan_leaving(group: GroupSnapshot, tie: Tie[AgentSnapshot], *, at_once: int)
 def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
     """Planned handovers of shards to their home once it has settled; at most ``at_once`` in progress in the group.
 
-    Shards bound to their host are at home already, or were rebuilt elsewhere for good.
+    Shards bound to their host are at home already, or were permanently rebuilt elsewhere.
     """
     rule = Rule(group, min_id)
     going = [moved(shard, shard.home) for shard in group.shards if isinstance(rule.failback_target(shard), str)]
@@ -186,7 +188,7 @@ def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
 
 
 def min_id(equals: Sequence[AgentSnapshot]) -> AgentSnapshot:
-    """A deterministic ``tie``."""
+    """Choose the agent with the smallest id: a deterministic ``tie``."""
     return min(equals, key=lambda agent: agent.id)
 
 

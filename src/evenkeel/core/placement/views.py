@@ -19,15 +19,15 @@ class AgentSnapshot(Value):
 
     id: AgentId
     live: bool
-    """Its session stands."""
+    """True while the agent's session has not expired or ended."""
     admin_state_up: bool = True
-    """False: it is being drained."""
+    """False: the agent is drained, or being drained."""
     forced_down: bool = False
-    """Its host was declared dead."""
+    """True if an operator declared the agent's host dead."""
     registered: bool = True
-    """It has a session that it did not end; if it is not live, it is silent."""
+    """True if the agent has a session that it did not end; it is silent if it is not live as well."""
     fresh: bool = False
-    """Its session is so new that agents cut off together with it may not be back yet."""
+    """True if the agent's session is so new that agents cut off together with it may not be back yet."""
     live_since: float = 0.0
     """When its session was opened or revived, by the database's clock."""
     live_until: float = 0.0
@@ -39,13 +39,13 @@ class AgentSnapshot(Value):
     reachable_devices: int | None = None
     """How many devices of the group it reaches; None: not reported yet."""
     unreachable_devices: tuple[str, ...] = ()
-    """The names of those that it does not reach, by its last report."""
+    """Names of the devices that the agent does not reach, by its last report."""
     reachable_since: float = 0.0
     """When ``reachable_devices`` changed last, by the database's clock."""
     reported_at: float = 0.0
     """The time of its last report."""
     shards: int = 0
-    """Shards it acts for."""
+    """Number of shards that the agent acts for."""
     homed: int = 0
     """Shards whose home it is."""
 
@@ -102,7 +102,9 @@ class ShardSnapshot(Value):
     epoch: int
     handover_to: AgentId | None = None
     overdue: bool = False
-    """Its handover was requested so long ago that the acting agent is considered unable to release it."""
+    """True if the shard's handover was requested so long ago that the acting agent is considered
+    unable to release it.
+    """
 
 
 class GroupSnapshot(Value):
@@ -123,9 +125,11 @@ class Assign(Value):
     seen_epoch: int
     agent_id: AgentId
     rebind: bool = False
-    """It becomes the shard's home, too: load balancers bound to a host are rebuilt there."""
+    """True: the agent becomes the shard's home, too; load balancers bound to a host are rebuilt there."""
     to_home: bool = False
-    """It is the shard's home and no other agent can take it: then even a drained one serves it."""
+    """True: the agent is the shard's home and no other agent can take the shard; then even a
+    drained agent serves it.
+    """
 
 
 class Handover(Value):

@@ -1,4 +1,4 @@
-"""The store port for what devices need of networks, where a network service knows it."""
+"""Store port for the attachment of devices to networks, where a network service manages these."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -21,23 +21,28 @@ class AttachmentStore(Protocol):
     async def store_hosts(
         self, network_id: str, hosts: Mapping[str, MemberHost], *, late: bool = False
     ) -> tuple[Change, ...]:
-        """Store where members' ports are, by address. Returns the changes of load balancers if one has moved. ``late``:
-        they were served without those that were not known, so these are changes, too."""
+        """Store the hosts of members' ports, by member address. Returns the changes of load balancers if a host has
+        moved. ``late``: load balancers were served without hosts that were not known, so that new hosts are changes,
+        too.
+        """
         ...
 
     async def hosts_unanswered(self, members: Mapping[str, Collection[str]]) -> None:
-        """The network service did not answer where members are, by network: load balancers are served without that,
-        until :meth:`store_hosts` is told. Their networks are due, as if they had been read long ago."""
+        """Record that the network service did not answer where members are, by network: load balancers are served
+        without the hosts until :meth:`store_hosts` is called. The networks are due at once.
+        """
         ...
 
     async def unanswered(self, network_ids: Collection[str]) -> None:
-        """The network service did not answer about these networks, or about members on them: they are due, as if they
-        had been read long ago."""
+        """Record that the network service did not answer about these networks, or about members on them: they are due
+        at once.
+        """
         ...
 
     async def take_due_facts(self, *, older_seconds: float, limit: int) -> tuple[DueFacts, ...]:
-        """At most ``limit`` networks that were read longer ago, oldest first; they count as read now. Those without
-        attached devices are forgotten."""
+        """Return at most ``limit`` networks that were read longer ago than ``older_seconds``, oldest first, and mark
+        them as read now. Networks without attached devices are deleted.
+        """
         ...
 
     async def release_leftovers(self, *, limit: int) -> int:

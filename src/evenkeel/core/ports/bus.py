@@ -1,4 +1,4 @@
-"""The message bus port."""
+"""Port to the message bus."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -24,7 +24,7 @@ class Will(Value):
     """A message that the bus sends when the process that announced a name has gone without withdrawing it."""
 
     queue: str
-    """A callback queue."""
+    """Name of a callback queue."""
     message: Departure
 
 
@@ -82,5 +82,5 @@ class Bus(Protocol):
         ...
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the bus."""
         ...

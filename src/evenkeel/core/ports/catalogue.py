@@ -15,7 +15,7 @@ class CatalogueStore(Protocol):
         ...
 
     async def catalogue_entry(self, kind: CatalogueKind, key: str) -> Any:
-        """One of a kind. Raises :class:`NotFound`."""
+        """Return one entry of a kind by its key. Raises :class:`NotFound`."""
         ...
 
     async def add_catalogue_entry(self, entry: CatalogueEntry) -> Any:

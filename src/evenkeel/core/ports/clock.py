@@ -1,4 +1,4 @@
-"""The clock port."""
+"""Port to clocks: monotonic time and sleeping."""
 
 from typing import Protocol
 
@@ -10,6 +10,4 @@ class Clock(Protocol):
         """Seconds since an arbitrary fixed time."""
         ...
 
-    async def sleep(self, seconds: float) -> None:
-        """Return after ``seconds``."""
-        ...
+    async def sleep(self, seconds: float) -> None: ...

@@ -53,8 +53,8 @@ class Device(Protocol):
         ...
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """What :meth:`apply` would change on each device, from a read of the partition. Writes nothing, and needs no
-        guard. Never raises because of a device: see ``problem``.
+        """Changes that :meth:`apply` would make on each device, from a read of the partition. Writes nothing, and needs
+        no guard. Never raises because of a device: see :class:`DevicePlan`'s ``problem``.
         """
         ...
 
@@ -83,8 +83,8 @@ class Device(Protocol):
         ...
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """The tenants of which a reachable device has a partition with our mark, as far as its name tells the tenant;
-        without those that are empty where :meth:`retire` keeps them. A constant number of reads. Raises
+        """Tenants of which a reachable device has a partition with our mark, as far as its name identifies the tenant;
+        without empty partitions where :meth:`retire` keeps them. A constant number of reads. Raises
         :class:`DeviceUnavailable`.
         """
         ...
@@ -97,15 +97,14 @@ class Device(Protocol):
         ...
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """The value of each of these :class:`~evenkeel.core.capacity.Metric` on the device with the highest one;
-        without those that are unknown (a rate needs two readings). A constant number of reads. Raises
-        :class:`DeviceUnavailable`.
+        """Value of each :class:`~evenkeel.core.capacity.Metric` on the device with the highest one; unknown values are
+        missing (a rate needs two readings). A constant number of reads. Raises :class:`DeviceUnavailable`.
         """
         ...
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """What operators offer in the agent's files, read again if they changed; None: the driver has no such thing.
-        Never raises because of a file or a device.
+        """Enhanced services declared in the agent's files, which are read again if they changed; None: the driver has
+        none. Never raises because of a file or a device.
         """
         ...
 
@@ -114,7 +113,7 @@ class Device(Protocol):
         ...
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the devices."""
         ...
 
 
@@ -123,8 +122,9 @@ class Probed(Protocol):
     """A device group whose devices are probed every second, apart from all other work on them."""
 
     async def silent(self) -> Mapping[str, str]:
-        """Why a device does not answer now, by endpoint; without those that answer. One that was heard from within the
-        last second is not probed. Takes a few seconds at most, and never raises because of a device."""
+        """Reasons why devices do not answer now, by endpoint; devices that answer are missing. A device that answered
+        within the last second is not probed. Takes a few seconds at most, and never raises because of a device.
+        """
         ...
 
 
@@ -142,9 +142,10 @@ class NetworkAdopter(Protocol):
     """A device group whose partitions may hold networks of another program."""
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
-        """What another program attached the devices to in the partition that the complete batch is for; None: nothing,
-        or the partition is ours. Changes nothing. Raises :class:`DeviceRejected` with the reason if it cannot be
-        adopted, :class:`DeviceUnavailable` if one of the devices cannot be read."""
+        """Networks to which another program attached the devices, in the partition of the complete batch; None: there
+        are none, or the partition is ours. Changes nothing. Raises :class:`DeviceRejected` with the reason if they
+        cannot be adopted, :class:`DeviceUnavailable` if one of the devices cannot be read.
+        """
         ...
 
 
@@ -154,7 +155,7 @@ class Reloadable(Protocol):
 
     @property
     def reloaded_options(self) -> tuple[str, ...]:
-        """Those options' names, in the driver's section."""
+        """Names of the options in the driver's section that are reloaded."""
         ...
 
     def reload(self, options: Mapping[str, Any]) -> None:

@@ -31,7 +31,7 @@ class KeyManager(Protocol):
         ...
 
     async def revocation_list(self, reference: str, project_id: ProjectId) -> RevocationList:
-        """A list by itself."""
+        """Read a revocation list that is a secret of its own."""
         ...
 
 
@@ -51,7 +51,7 @@ class CertificateStore(Protocol):
         ...
 
     async def show(self, project_id: ProjectId, name: str) -> KeptCertificate:
-        """One of them. Raises :class:`NotFound`."""
+        """Return one certificate of the project. Raises :class:`NotFound`."""
         ...
 
     async def delete(self, project_id: ProjectId, name: str) -> None:

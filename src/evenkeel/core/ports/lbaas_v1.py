@@ -10,9 +10,11 @@ from evenkeel.core.pool_rooted import SharedMonitor
 
 
 class LbaasV1Store(Protocol):
-    """What only the LBaaS v1 API reads and writes. As in
-    :class:`~evenkeel.core.ports.tenants.TenantStore` every write is one transaction, and ``project_id`` None means any
-    project."""
+    """Reads and writes that only the LBaaS v1 API needs.
+
+    Every write is one transaction, and ``project_id`` None means any project, like in
+    :class:`~evenkeel.core.ports.tenants.TenantStore`.
+    """
 
     async def add_vip(
         self, row: Listener, vip: VipPlan, persistence: SessionPersistence | None, *, project_id: ProjectId | None
@@ -45,8 +47,9 @@ class LbaasV1Store(Protocol):
         ...
 
     async def rooted_pools(self, query: ListQuery, *, agent_id: AgentId | None = None) -> Page:
-        """A page of :class:`RootedPool`; the query is one of pools, and may filter by ``vip_id`` too. ``agent_id``:
-        only those that the agent acts for or is home to."""
+        """Return a page of :class:`RootedPool`; the query is a query for pools that may also filter by ``vip_id``.
+        ``agent_id``: only pools that the agent acts for or is home to.
+        """
         ...
 
     async def pool_statistics(self, pool_id: str) -> ListenerStatistics:
@@ -74,7 +77,7 @@ class LbaasV1Store(Protocol):
         ...
 
     async def shared_monitors(self, query: ListQuery) -> Page:
-        """A page of :class:`SharedMonitor`, including those made in a pool."""
+        """Return a page of :class:`SharedMonitor`, including monitors made in a pool."""
         ...
 
     async def associate_monitor(

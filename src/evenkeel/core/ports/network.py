@@ -75,7 +75,7 @@ class Network(Protocol):
         ...
 
     async def ports_there(self, port_ids: Collection[str]) -> frozenset[str]:
-        """Those of the ports that exist at the network service. Raises :class:`NetworkUnavailable`."""
+        """Return the ids of ports that exist at the network service. Raises :class:`NetworkUnavailable`."""
         ...
 
     async def make_vip_again(self, lost: LostPort, options: PortOptions) -> str:
@@ -85,12 +85,13 @@ class Network(Protocol):
         ...
 
     async def read_facts(self, subnet_ids: Collection[str]) -> NetworkFacts:
-        """What devices need to know of these subnets and their networks. Raises :class:`NetworkUnavailable`."""
+        """Read the facts about subnets and their networks that devices need. Raises :class:`NetworkUnavailable`."""
         ...
 
     async def find_hosts(self, network_id: str, addresses: Collection[str]) -> Mapping[str, MemberHost]:
-        """Where the ports of members are, by address; without a MAC address if there is no port. Raises
-        :class:`NetworkUnavailable`."""
+        """Find the hosts of members' ports, by member address; without a MAC address if there is no port. Raises
+        :class:`NetworkUnavailable`.
+        """
         ...
 
     async def take_address(self, wanted: DevicePort) -> TakenAddress:
@@ -105,8 +106,9 @@ class Network(Protocol):
     async def find_adoptable(
         self, network_id: str, wanted: Collection[FoundAddress]
     ) -> Mapping[FoundAddress, PortClaim]:
-        """The ports that another program made for these addresses of devices, with a new claim on each; without those
-        that are not its own by name and owner. Raises :class:`NetworkUnavailable`."""
+        """Find the ports that another program made for these addresses of devices, with a new claim on each; ports that
+        do not have that program's name and owner are left out. Raises :class:`NetworkUnavailable`.
+        """
         ...
 
     async def adopt_port(self, taken: TakenAddress) -> None:

@@ -33,10 +33,10 @@ from evenkeel.core.plans import PlanAnswer
 
 
 class OperatorStore(Protocol):
-    """What the operators' API reads and writes."""
+    """Reads and writes of the operators' API."""
 
     async def environments(self) -> tuple[Environment, ...]:
-        """All, by name."""
+        """Return all environments, by name."""
         ...
 
     async def add_environment(self, environment: Environment) -> Environment:
@@ -44,8 +44,9 @@ class OperatorStore(Protocol):
         ...
 
     async def agents(self, *, environment: str | None = None) -> tuple[Agent, ...]:
-        """All agents with their load, by environment, group and host. Constant number of queries. Their load balancers
-        are as old as those of :meth:`summary`."""
+        """All agents with their load, by environment, group and host. Constant number of queries. The numbers of load
+        balancers are of the same age as those of :meth:`summary`.
+        """
         ...
 
     async def agent_lives(self) -> tuple[AgentLife, ...]:
@@ -53,11 +54,11 @@ class OperatorStore(Protocol):
         ...
 
     async def agent(self, agent_id: AgentId) -> Agent:
-        """Raises :class:`NotFound`."""
+        """Return one agent. Raises :class:`NotFound`."""
         ...
 
     async def enhanced_services(self, environment: str | None = None) -> tuple[AgentEnhancedServices, ...]:
-        """What each agent last reported, by environment, group and host. One query."""
+        """Enhanced services that each agent last reported, by environment, group and host. One query."""
         ...
 
     async def update_environment(self, name: str, changes: Mapping[str, Any]) -> Environment:
@@ -76,22 +77,26 @@ class OperatorStore(Protocol):
         ...
 
     async def orphan_summary(self) -> OrphanSummary:
-        """Counts of what devices hold and the database does not know, and when the first of it goes. One query."""
+        """Counts of orphans, objects on devices that the database does not contain, and when the first one is removed.
+        One query.
+        """
         ...
 
     async def countdowns(self) -> Countdowns:
-        """What the database is about to remove for good. One query."""
+        """Automatic, irreversible removals that the database is about to make. One query."""
         ...
 
     async def accept_history(self, history_id: str) -> History:
-        """Accept a history that agents saw and this database never had: this database is the right one, and what it
-        does not know may be removed from devices again. Raises :class:`NotFound` unless it is an unknown history.
+        """Accept a history that agents reported and this database never had: this database is the right one, and
+        objects that it does not contain may be removed from devices again. Raises :class:`NotFound` unless it is an
+        unknown history.
         """
         ...
 
     async def resume_environment(self, name: str) -> Environment:
-        """Close the circuit breaker: the agents silent until now count as lost for good, and their shards move.
-        Repeating it is harmless. Raises :class:`NotFound`."""
+        """Close the circuit breaker: the agents silent until now count as permanently lost, and their shards move.
+        Repeating it is harmless. Raises :class:`NotFound`.
+        """
         ...
 
     async def delete_environment(self, name: str) -> None:
@@ -99,8 +104,9 @@ class OperatorStore(Protocol):
         ...
 
     async def set_agent_admin_state(self, agent_id: AgentId, up: bool) -> Agent:
-        """Down means drained: it gets no new shards, and those it serves are handed over, release before acquire.
-        Repeating it is harmless. Raises :class:`NotFound`."""
+        """Set an agent's administrative state. Down means drained: the agent gets no new shards, and shards it serves
+        are handed over, release before acquire. Repeating it is harmless. Raises :class:`NotFound`.
+        """
         ...
 
     async def force_agent_down(self, agent_id: AgentId, down: bool) -> Agent:
@@ -128,8 +134,9 @@ class OperatorStore(Protocol):
         ...
 
     async def delete_agent(self, agent_id: AgentId, *, rebind_to: str | None = None) -> None:
-        """Raises :class:`NotFound`; :class:`Conflict` while it is alive, or home to a shard with load balancers
-        unless those are rebound in the same transaction."""
+        """Delete an agent. Raises :class:`NotFound`; :class:`Conflict` while the agent is alive, or home to a shard
+        with load balancers unless these are rebound in the same transaction.
+        """
         ...
 
     async def load_balancers_on_agent(self, agent_id: AgentId, query: ListQuery) -> Page:
@@ -162,8 +169,9 @@ class OperatorStore(Protocol):
         ...
 
     async def orphaned_load_balancers(self, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
-        """Load balancers that agents found in the partitions of the group's shards and the database does not know,
-        longest known first."""
+        """Load balancers that agents found in the partitions of the group's shards and that are missing from the
+        database, earliest reported first.
+        """
         ...
 
     async def remove_orphan(self, load_balancer_id: LoadBalancerId) -> tuple[ShardOwner, ...]:
@@ -172,11 +180,11 @@ class OperatorStore(Protocol):
         ...
 
     async def known_load_balancers(self, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-        """Those of these ids that are in the database, whatever their status."""
+        """Return the ids that are in the database, whatever their status."""
         ...
 
     async def shard(self, shard_id: ShardId) -> Shard:
-        """Raises :class:`NotFound`."""
+        """Return one shard. Raises :class:`NotFound`."""
         ...
 
     async def shards(self, *, environment: str | None = None, agent_id: AgentId | None = None) -> tuple[Shard, ...]:
@@ -184,11 +192,11 @@ class OperatorStore(Protocol):
         ...
 
     async def shard_counts(self) -> tuple[ShardCount, ...]:
-        """Of each environment with shards, by name; one query."""
+        """Number of shards of each environment with shards, by name; one query."""
         ...
 
     async def controllers(self) -> tuple[SeenController, ...]:
-        """Those seen lately, by host and start. One query."""
+        """Controllers with a recent heartbeat, by host and start. One query."""
         ...
 
     async def ownership(self, *, environment: str | None = None) -> Owners:
@@ -209,8 +217,9 @@ class OperatorStore(Protocol):
         object_id: str | None = None,
         by: str | None = None,
     ) -> tuple[Event, ...]:
-        """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. ``object_id``:
-        only those of this agent, shard or load balancer. ``by``: only acts of the user with this name or id.
+        """Return events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them.
+        ``object_id``: only events of this agent, shard or load balancer. ``by``: only acts of the user with this name
+        or id.
         """
         ...
 
@@ -241,11 +250,11 @@ class OperatorStore(Protocol):
         ...
 
     async def references(self, query: ReferenceQuery, *, limit: int) -> tuple[ReferencedCertificate, ...]:
-        """References to key managers in use, those that expire first, first; one query."""
+        """References to key managers in use, earliest expiry first; one query."""
         ...
 
     async def own_certificates(self) -> tuple[OwnCertificate, ...]:
-        """Certificates of the product itself, those that expire first, first; one query."""
+        """Certificates of the product itself, earliest expiry first; one query."""
         ...
 
     async def refresh_references(self, reference: str | None) -> int:

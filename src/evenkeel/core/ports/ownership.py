@@ -24,7 +24,7 @@ from evenkeel.core.values import Value
 
 
 class FoundServices(Value):
-    """Definitions of load balancers, and what the network service has to be asked for first."""
+    """Definitions of load balancers, and requests to the network service that have to be made first."""
 
     page: ServiceDefinitions
     needs: Needs = Needs()
@@ -53,9 +53,10 @@ class OwnershipStore(Protocol):
         ...
 
     async def keepalive(self, arrived: ArrivedKeepalive, *, ttl_seconds: float) -> SessionState:
-        """Renew, one row. Raises :class:`SessionLost` if it was ended or replaced, and :class:`CallRefused` if it was
-        ended because its process was gone, after the keepalive had come: a process that is there sends another one. A
-        new history begins if the database does not know what was confirmed to the agent.
+        """Renew a session; updates one row. Raises :class:`SessionLost` if it was ended or replaced, and
+        :class:`CallRefused` if it was ended because its process was gone, after the keepalive had arrived: a running
+        process sends another one. A new history begins if the database does not contain what was confirmed to the
+        agent.
 
         An expired session becomes live again: shards taken from it meanwhile have another epoch, and it still owns all
         others. So an outage of the bus or the database alone moves no shard.
@@ -63,10 +64,9 @@ class OwnershipStore(Protocol):
         ...
 
     async def keepalives(self, arrived: Sequence[ArrivedKeepalive], *, ttl_seconds: float) -> list[SessionState | None]:
-        """As :meth:`keepalive`, for many sessions at once; the answers in the order of ``arrived``.
-
-        None: not renewed, because its row is locked, the session was ended, or the database cannot do this.
-        :meth:`keepalive` tells.
+        """Renew many sessions at once, like :meth:`keepalive`; the answers are in the order of ``arrived``. None: not
+        renewed, because the row is locked, the session was ended, or the database cannot do this; :meth:`keepalive`
+        gives the reason.
         """
         ...
 
@@ -112,8 +112,9 @@ class OwnershipStore(Protocol):
         ...
 
     async def ports_to_adopt(self, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-        """Network id and address of those that are ports at the network service, and not the shard's already. Raises
-        :class:`SessionLost` as :meth:`services`."""
+        """Return (network id, address) of addresses that have ports at the network service and do not belong to the
+        shard yet. Raises :class:`SessionLost` like :meth:`services`.
+        """
         ...
 
     async def adopt_networks(self, call: AdoptNetworks, ports: Mapping[FoundAddress, PortClaim]) -> TakenNetworks:
@@ -133,8 +134,9 @@ class OwnershipStore(Protocol):
         epoch: int,
         wanted: Sequence[WantedCertificate],
     ) -> CertificateReader:
-        """Which of ``wanted`` the session may have, at most :data:`CERTIFICATES_PER_CALL` of them: those that load
-        balancers of the shard refer to. The rest is left out. Raises :class:`SessionLost` as :meth:`services`."""
+        """Return the certificates out of ``wanted`` that the session may read, at most :data:`CERTIFICATES_PER_CALL`:
+        those that load balancers of the shard refer to. Raises :class:`SessionLost` like :meth:`services`.
+        """
         ...
 
     async def release(

@@ -22,7 +22,7 @@ class RenewalStore(Protocol):
 
     async def note_content(self, due: DueCertificate, found: CheckedCertificate) -> tuple[Change, ...]:
         """Store the content that was read. If it is new, every load balancer that uses it gets a new revision, and an
-        event is recorded; returns those changes, for hints to their agents.
+        event is recorded; returns these changes, for hints to their agents.
         """
         ...
 

@@ -23,19 +23,22 @@ class ReportStore(Protocol):
     async def record_applied(
         self, report: ReportApplied, *, tell: Callable[[Change], None] = lambda change: None
     ) -> ReportReceipt:
-        """Outcomes: confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and confirmed
-        deletes remove rows; errors become ERROR with the reason if the revision is still the newest. Old epochs, and
-        sessions that are not the agent's, are ignored, ``stale``. A revision never goes backwards. An event is recorded
-        only when the status changes.
+        """Record outcomes. Confirmed revisions become ACTIVE (or PENDING_* if a newer one was accepted since) and
+        confirmed deletes remove rows; errors become ERROR with the reason if the revision is still the newest. Outcomes
+        of old epochs, or of sessions that are not the agent's, are ignored, ``stale``. A revision never goes backwards.
+        An event is recorded only when the status changes.
 
-        Outcomes of a common shard are those of networks that projects share. ``tell`` gets what is due now: such
-        networks after a tenant's shard stopped using them, and load balancers that waited for one."""
+        Outcomes of a common shard concern networks that projects share. ``tell`` is called with each change that is due
+        now: such networks after a tenant's shard stopped using them, and load balancers that waited for one.
+        """
         ...
 
     async def record_all_applied(
         self, sent: Sequence[ReportApplied], *, tell: Callable[[Change], None] = lambda change: None
     ) -> list[ReportReceipt]:
-        """The same for reports of different shards, in one transaction and with as many statements as for one."""
+        """Record outcomes of different shards like :meth:`record_applied`, in one transaction and with as many
+        statements as for one report.
+        """
         ...
 
     async def record_observed(self, report: ReportStatus) -> ReportReceipt:
@@ -45,10 +48,10 @@ class ReportStore(Protocol):
         ...
 
     async def note_findings(self, report: ReportStatus) -> tuple[Recheck, ...]:
-        """Record differences on the devices: absent load balancers become ERROR with all their children, those that are
-        present again lose that reason; an event for each change. Returns which agents must read which load balancers
-        again. A constant number of statements per thousand load balancers. Old epochs are ignored. Raises
-        :class:`CallRefused` as :meth:`record_observed` does.
+        """Record differences on the devices: absent load balancers become ERROR with all their children, and lose that
+        reason when they are present again; an event is recorded for each change. Returns which agents must read which
+        load balancers again. A constant number of statements per thousand load balancers. Old epochs are ignored.
+        Raises :class:`CallRefused` like :meth:`record_observed`.
         """
         ...
 
@@ -65,11 +68,11 @@ class ReportStore(Protocol):
         ...
 
     async def judge_orphans(self, call: JudgeOrphans, *, grace_seconds: float, limit: int) -> OrphanVerdict:
-        """Decide which load balancers on devices go: deleted ones at once; those that the database never had when they
-        were reported longer ago than ``grace_seconds`` (0: never) and its history is older than that, at most
-        ``limit``; and those whose removal an operator asked for. Networks of the common shard that it does not have go
-        at once. Nothing goes while an unknown history is not accepted. Raises :class:`SessionLost` unless the agent
-        owns the shard.
+        """Decide which load balancers are removed from devices: deleted ones immediately; unknown ones when they were
+        first reported longer ago than ``grace_seconds`` (0: never) and the database's history is older than that, at
+        most ``limit``; and those whose removal an operator requested. Unknown networks of the common shard are removed
+        immediately. Nothing is removed while an unknown history is not accepted. Raises :class:`SessionLost` unless the
+        agent owns the shard.
         """
         ...
 

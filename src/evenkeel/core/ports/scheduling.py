@@ -19,12 +19,12 @@ from evenkeel.core.placement import Assign, GroupSnapshot, GroupView
 
 
 class SchedulingStore(Protocol):
-    """What the scheduler and the sweeper read and commit. Every write is compare-and-set: of two controllers that
-    decide the same, one succeeds.
+    """Reads and writes of the scheduler and the sweeper. Every write is compare-and-set: of two controllers that decide
+    the same, one succeeds.
     """
 
     async def unplaced(self, *, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
-        """(load balancer id, environment, project id) of those without a shard, oldest first."""
+        """Return (load balancer id, environment, project id) of load balancers without a shard, oldest first."""
         ...
 
     async def groups(
@@ -70,8 +70,8 @@ class SchedulingStore(Protocol):
         project_id: ProjectId,
         shard: ShardWithCapacity,
     ) -> PlacedLoadBalancers:
-        """Assign load balancers of the tenant, of the zone for which ``shard`` was read, to it. Returns those that are
-        there now; the others were placed elsewhere or removed meanwhile, or the shard is gone.
+        """Assign load balancers of the tenant, in the zone for which ``shard`` was read, to it. Returns those
+        that are in it now; the others were placed elsewhere or removed meanwhile, or the shard is gone.
         """
         ...
 
@@ -114,9 +114,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def sessions(self) -> tuple[SessionRef, ...]:
-        """The live sessions."""
-        ...
+    async def sessions(self) -> tuple[SessionRef, ...]: ...
 
     async def end_sessions(self, sessions: Sequence[SessionRef]) -> int:
         """End the sessions of vanished processes now, before they expire; returns how many. A keepalive revives a
@@ -139,9 +137,9 @@ class SchedulingStore(Protocol):
         ...
 
     async def waiting(self, *, waited_seconds: float, limit: int) -> tuple[ShardOwner, ...]:
-        """The agents that own load balancers which are PENDING for so long, of the ``limit`` that wait longest; and
-        those that own the common shards of their device groups, and of groups with networks that are not as wanted. One
-        owner for each agent.
+        """Return the owners of load balancers that are PENDING for ``waited_seconds``, of the ``limit`` that wait
+        longest; and the owners of the common shards of their device groups, and of groups with networks that are not as
+        wanted. One entry for each agent.
         """
         ...
 
@@ -151,9 +149,7 @@ class SchedulingStore(Protocol):
         """
         ...
 
-    async def add_event(self, event: Event) -> None:
-        """Record an event."""
-        ...
+    async def add_event(self, event: Event) -> None: ...
 
     async def serve_orphans(self, *, grace_seconds: float, limit: int) -> int:
         """Give orphaned partitions that were found longer ago than this a shard, so that an agent empties them; returns
@@ -177,7 +173,7 @@ class SchedulingStore(Protocol):
         ...
 
     async def note_controller(self, seen: SeenController) -> None:
-        """A controller is there."""
+        """Record a controller's heartbeat."""
         ...
 
     async def note_certificates(self, seen: Sequence[OwnCertificate]) -> None:
@@ -186,7 +182,7 @@ class SchedulingStore(Protocol):
         ...
 
     async def forget_controller(self, controller_id: str) -> None:
-        """A controller has stopped."""
+        """Record that a controller has stopped."""
         ...
 
     async def trim_events(self, *, keep: int, limit: int) -> int:

@@ -25,7 +25,9 @@ class Store(Protocol):
 
     @property
     def lbaas_tenants(self) -> TenantStore:
-        """The same for LBaaS v2 and v1: where immutability is strict, they change what is in ERROR, too."""
+        """Store port for LBaaS v2 and v1: unlike :attr:`tenants`, it changes objects in ERROR even where immutability
+        is strict.
+        """
         ...
 
     @property
@@ -45,27 +47,27 @@ class Store(Protocol):
 
     @property
     def catalogue(self) -> CatalogueStore:
-        """Flavors and availability zones."""
+        """Store port for flavors and availability zones."""
         ...
 
     @property
     def ownership(self) -> OwnershipStore:
-        """Sessions and shards."""
+        """Store port for sessions and shards."""
         ...
 
     @property
     def reports(self) -> ReportStore:
-        """What agents report."""
+        """Store port for agents' reports."""
         ...
 
     @property
     def scheduling(self) -> SchedulingStore:
-        """What the scheduler and the sweeper read and commit."""
+        """Store port for the scheduler and the sweeper."""
         ...
 
     @property
     def renewals(self) -> RenewalStore:
-        """What references to key managers name, read again."""
+        """Store port for re-reading the references to key managers."""
         ...
 
     @property
@@ -80,7 +82,7 @@ class Store(Protocol):
 
     @property
     def attachments(self) -> AttachmentStore:
-        """What the network service told, and what was made there for devices."""
+        """Store port for facts from the network service, and for ports made there for devices."""
         ...
 
     @property
@@ -106,5 +108,5 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Disconnect."""
+        """Disconnect from the database."""
         ...

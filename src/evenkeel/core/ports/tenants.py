@@ -21,16 +21,15 @@ from evenkeel.core.model import (
 
 
 class TenantStore(Protocol):
-    """Load balancers and what is below them, as the API reads and writes them.
+    """Load balancers and their children, as the API reads and writes them.
 
     Every write is one transaction that locks the load balancer by raising its revision (compare-and-set), marks the
     changed objects PENDING_*, sets the PENDING deadline and returns a :class:`Change`. A write is accepted while an
     earlier one is PENDING, and on an ERROR load balancer, unless immutability is strict; on one marked deleted it is a
-    :class:`Conflict`.
-    ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`. ``certificates``:
-    what was read of those references of the listeners and pools that are new to them; it is kept, and used by them from
-    then on. More than a load balancer may have: :class:`LimitMet`. Constant number of queries whatever the size of the
-    tree.
+    :class:`Conflict`. ``project_id`` None means "any project"; else an object of another project is :class:`NotFound`.
+    ``certificates``: contents read for references that are new to the listeners and pools; they are stored, and used by
+    them from then on. More than a load balancer may have: :class:`LimitMet`. Constant number of queries whatever the
+    size of the tree.
     """
 
     async def create_load_balancer(
@@ -94,9 +93,9 @@ class TenantStore(Protocol):
         certificates: Sequence[CheckedCertificate] = (),
         project_id: ProjectId | None,
     ) -> Change:
-        """``row.listener_id`` is set. It is inserted at ``row.position``, or after the last one if that is less; later
-        ones move up. ``new_pool``: its redirect pool, if created with it. :class:`NotFound` for a pool that is not of
-        the load balancer, :class:`Invalid` for one of the wrong protocol.
+        """Add an L7 policy to the listener ``row.listener_id``, at ``row.position`` or after the last one if that is
+        less; later policies move up. ``new_pool``: its redirect pool, if created with it. :class:`NotFound` for a pool
+        that is not of the load balancer, :class:`Invalid` for one of the wrong protocol.
         """
         ...
 
@@ -147,7 +146,7 @@ class TenantStore(Protocol):
         project_id: ProjectId | None,
     ) -> Change:
         """Change attributes of a child; ``parent_id`` is the pool of a member, the policy of a rule. An L7 policy with
-        a new position moves there; those in between move, too.
+        a new position moves there; the policies in between move, too.
         """
         ...
 
@@ -186,8 +185,8 @@ class TenantStore(Protocol):
     async def tree(
         self, load_balancer_id: LoadBalancerId, *, project_id: ProjectId | None, statuses_only: bool = False
     ) -> LoadBalancerTree:
-        """Everything of one load balancer, those marked deleted included; with ``statuses_only`` without tags and
-        descriptions, which may be most of the data. Raises :class:`NotFound`.
+        """Return all objects of one load balancer, including objects marked deleted; with ``statuses_only`` without
+        tags and descriptions, which may be most of the data. Raises :class:`NotFound`.
         """
         ...
 

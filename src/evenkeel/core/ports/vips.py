@@ -55,8 +55,9 @@ class PortStore(Protocol):
 
 
 class LostPortStore(Protocol):
-    """VIPs' ports that somebody deleted at the network service. That a port is lost is part of the pending changes of
-    :class:`PortStore`."""
+    """VIPs' ports that were deleted at the network service by another program or person. That a port is lost is part of
+    the pending changes of :class:`PortStore`.
+    """
 
     async def take_ports_to_look_for(self, *, older_seconds: float, limit: int) -> tuple[VipPortId, ...]:
         """The next ports, in the order of their load balancers' ids; none if all were returned and that began less than
@@ -65,12 +66,12 @@ class LostPortStore(Protocol):
         ...
 
     async def note_lost(self, ports: Sequence[VipPortId]) -> tuple[LoadBalancerId, ...]:
-        """These ports are gone: they have to be made again. Returns the load balancers that still have them."""
+        """Record that ports are gone and have to be recreated. Returns the load balancers that still have them."""
         ...
 
     async def begin_making(self, load_balancer_id: LoadBalancerId) -> bool:
-        """Before each attempt: what is made from now on is found and released, whatever fails. False: the port is not
-        needed any more.
+        """Prepare an attempt to recreate a load balancer's port, before each attempt: a port made from now on is found
+        and released, whatever fails. False: the port is not needed any more.
         """
         ...
 
