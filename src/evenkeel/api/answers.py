@@ -37,7 +37,7 @@ class Problem(Value):
 
 
 class LoginNeeded(Value):
-    """Why authentication failed."""
+    """Error object in the body of a 401."""
 
     code: int
     title: str
@@ -61,7 +61,7 @@ class Answer:
         self.headers = headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response (ASGI)."""
         body = self.body
         headers: list[tuple[bytes, bytes]] = [*self.headers]
         if body is not None:
@@ -117,7 +117,7 @@ async def _gone(receive: Receive) -> None:
 
 
 def json_answer(value: Any, status: int = 200) -> Answer:
-    """``value`` as JSON."""
+    """Build a response with ``value`` as JSON."""
     return Answer(status, encode(value))
 
 

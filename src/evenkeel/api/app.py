@@ -58,11 +58,11 @@ ROUTES: tuple[RouteMap, ...] = (
     OPERATOR_ROUTES,
     *LOOKUP_ROUTES,
 )
-"""All route maps."""
+"""Route maps of all APIs."""
 
 METHODS: tuple[HttpMethod, ...] = tuple(HttpMethod)
 METHOD_LABELS = {method.value: method.value for method in METHODS}
-"""Of metrics: clients may send any other word."""
+"""Values of the ``method`` label in metrics: clients may send any other word as the method."""
 Endpoint = Callable[[Request[Any, Any, Any], HTTPScope], Awaitable[Answer]]
 ErrorHandler = Callable[[Request[Any, Any, Any], Exception], Response[bytes]]
 
@@ -71,7 +71,7 @@ _TRACE_HEADER = TRACE_HEADER.encode()
 
 
 class Application(Litestar):
-    """Litestar with a request id on every response, including those not from a handler."""
+    """A Litestar application that sets a request id on every response, including responses that no handler made."""
 
     end_streams: Callable[[], None]
     """Ends the answers that go on for as long as their clients listen: the process stops."""
@@ -116,17 +116,19 @@ def create_app(
     traffic: TrafficSource | None = None,
     activity: ActivitySource | None = None,
 ) -> Application:
-    """The API over the given ports; the caller starts and closes them.
+    """Create the API over the given ports; the caller starts and closes them.
 
-    ``default_provider``: the environment of load balancers without a provider; empty: they must name one.
-    ``capabilities``: of each device driver; a driver without an entry counts as supporting everything. ``identity``:
-    authenticates; the default allows everything. ``policy``: authorizes; the default has no files. ``origins``: web
-    pages that may write; None: those of the API's own address. ``addresses``: the addresses that tenants may use.
-    ``certificates``: the key manager that operators add to; None: none. ``key_manager``: reads references of listeners
-    and pools; None: references are not read. ``tls``: the allowed versions and ciphers. ``broker_problem``: why this
-    process cannot send messages now; empty if it can; any thread may call it. ``traffic``: load balancers' traffic over
-    time; None: no series are kept. ``activity``: what this process did over time; None: nothing is counted. Raises
-    :class:`ValueError` for a route without a policy rule.
+    ``default_provider``: the environment of load balancers without a provider; empty: requests must name one.
+    ``capabilities``: table of each device driver; a driver without an entry counts as supporting everything.
+    ``identity``: authenticates; the default allows everything. ``policy``: authorizes; the default has no files.
+    ``origins``: web pages that may write; None: pages of the API's own address. ``addresses``: the addresses that
+    tenants may use. ``certificates``: the key manager that operators add to; None: none. ``key_manager``: reads
+    references of listeners and pools; None: references are not read. ``tls``: the allowed versions and ciphers.
+    ``broker_problem``: why this process cannot send messages now; empty if it can; any thread may call it. ``traffic``:
+    load balancers' traffic over time; None: no series are kept. ``activity``: this process's activity over time; None:
+    nothing is counted.
+
+    Raises :class:`ValueError` for a route without a policy rule.
     """
     services = Services(
         store=store,

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 BODY_TIMEOUT_SECONDS = 60.0
 PIECE_TIMEOUT_SECONDS = 10.0
-"""Between two chunks of a body."""
+"""Time-out between two chunks of a request's body."""
 
 
 INVALID = "Invalid JSON in the request body"
@@ -85,9 +85,11 @@ def _unread(number: str) -> None:
 
 
 def check_content_type(headers: Headers, *, only_json: bool = True) -> None:
-    """Raises :class:`Refusal` (415) unless the content type is JSON and the content is not encoded. Not ``only_json``:
-    any type is taken for JSON, but not from a web page of another site, which may send some types without being asked
-    about it first (CORS), with the credentials that the browser keeps.
+    """Check the content headers of a request. Raises :class:`Refusal` (415) unless the content type is JSON and the
+    content is not encoded.
+
+    Not ``only_json``: any type is taken for JSON, but not from a web page of another site: a browser sends some types
+    without a CORS preflight, with the credentials that it stores.
     """
     coding = headers.get(b"content-encoding", b"identity").strip().lower()
     if coding != b"identity":

@@ -35,9 +35,9 @@ MAX_QUERY_PARAMETERS = 100
 INQUIRIES_MAX = 16
 """Requests of this process that wait for an agent's answer at a time."""
 READINESS_SECONDS = 2.0
-"""For which an answer to ``/healthz/ready`` is given again: anybody may ask."""
+"""Time for which a response of ``/healthz/ready`` is cached, because clients need no authentication for it."""
 ACTIVITY_SECONDS = 5.0
-"""For which an answer to ``/activity`` is given again: many dashboards ask for it."""
+"""Time for which a response of ``/activity`` is cached, because many dashboards request it."""
 
 NOBODY = Admitted(project_id=ProjectId(""), scope=ProjectId(""))
 """The caller of a public route. No project has that id, so no tenant's object is accessible."""
@@ -102,7 +102,7 @@ class Services:
         self._driver = driver
 
     def changing_in_error(self) -> Self:
-        """The same services, for APIs that change what is in ERROR even where immutability is strict."""
+        """Return a copy of the services for APIs that change objects in ERROR even where immutability is strict."""
         same = copy(self)
         same.tenants = self._lbaas_tenants
         return same
@@ -112,7 +112,7 @@ class Services:
         await self._tell(self._driver.accepted, change)
 
     async def failed_over(self, change: Change) -> None:
-        """The same for a failover."""
+        """Notify the driver of a committed failover. Does not raise: the request has succeeded."""
         await self._tell(self._driver.failed_over, change)
 
     async def send_inquiry(
@@ -138,7 +138,7 @@ class Services:
 
 
 class Call:
-    """One request."""
+    """One API request: its caller, parameters and headers."""
 
     __slots__ = ("_query", "_query_string", "caller", "headers", "params", "path", "request_id", "scheme")
 
@@ -176,7 +176,7 @@ class Call:
         return f"{self.scheme}://{host}"
 
     def values(self, name: str) -> list[str]:
-        """The values of a query parameter, without empty ones. Raises :class:`BadList`."""
+        """Return the non-empty values of a query parameter. Raises :class:`BadList`."""
         return [value for key, value in self.query if key == name and value]
 
     def flag(self, name: str) -> bool:

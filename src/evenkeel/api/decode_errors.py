@@ -19,7 +19,7 @@ _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*?)`(?: - at `
 _MISSING = re.compile(r"^Object missing required field `(?P<name>[^`]*)`")
 
 REFUSAL = "refusal"
-"""In the ``extra`` of an attribute's type: Octavia's sentence about a wrong value."""
+"""Key in the ``extra`` of an attribute's type: Octavia's sentence about a wrong value."""
 HIDDEN = "(hidden)"
 """Replaces a value that may contain a secret."""
 
@@ -70,7 +70,7 @@ def explained(error: msgspec.ValidationError, raw: bytes, kind: type[Any], *, oc
 
 
 class DecodeFailure(NamedTuple):
-    """Where a body does not fit its type."""
+    """The place in a body that does not fit its type, with the value there and the allowed types."""
 
     field: str
     """The innermost named part of the path."""
@@ -82,7 +82,7 @@ class DecodeFailure(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """What is allowed, in words."""
+        """The allowed values, in words."""
         return " or ".join(_described(kind, self.value) for kind in self.allowed) or "Value should be null."
 
 
@@ -195,7 +195,9 @@ def _description(node: inspect.Type) -> str:
 
 
 def _described(node: inspect.Type, value: Any) -> str:
-    """What is allowed where ``value`` is: first the rule that it breaks, in Octavia's words if it has any."""
+    """Describe the allowed values at the place of ``value``: first the rule that it breaks, in Octavia's words if it
+    has any.
+    """
     if description := _description(node):
         words = _broken_text(node, value) or _refusal(node)
         if words and words != f"Value should be {description.removeprefix('a ')}":
@@ -250,7 +252,7 @@ def _described_text(node: inspect.StrType, value: Any) -> str:
 
 
 def _broken_text(node: inspect.Type, value: Any) -> str:
-    """What is wrong with the type or the length of a text, in Octavia's words; empty if nothing is."""
+    """Describe a wrong type or length of a text in Octavia's words; empty if both are right."""
     text = node.type if isinstance(node, inspect.Metadata) else node
     if not isinstance(text, inspect.StrType):
         return ""

@@ -13,7 +13,7 @@ UPDATED = "2026-08-01T00:00:00Z"
 
 
 class VersionLink(Value):
-    """Where a version is served."""
+    """URL of an API version."""
 
     href: str
     rel: str
@@ -29,13 +29,13 @@ class Version(Value):
 
 
 class Versions(Value):
-    """The version document."""
+    """The list of API versions."""
 
     versions: list[Version]
 
 
 class Health(Value):
-    """This process answers, and so does its database."""
+    """Liveness: this process and its database answer."""
 
     status: str
     """``ok``, or ``read_only``: the database takes no writes."""

@@ -39,13 +39,17 @@ class Forbidden(Refusal):
     """The policy rule does not allow the request."""
 
     def __init__(self, roles: tuple[str, ...] = ()) -> None:
-        """``roles``: those that the rule names; they are sent in a header, because the text is Octavia's."""
+        """Initialize the error. ``roles``: roles that the policy rule names; they are sent in a header, because the
+        text is Octavia's.
+        """
         headers = ((b"x-needs-role", ", ".join(roles).encode()),) if roles else ()
         super().__init__(403, "Policy does not allow this request to be performed.", headers=headers)
 
 
 def unknown_input(field: str, value: object, allowed: str) -> Invalid:
-    """``field`` holds ``value``, which is not allowed; ``allowed`` says what is."""
+    """Build the error for a ``value`` of ``field`` that is not allowed; ``allowed``: a sentence
+    about allowed values.
+    """
     return Invalid(f"Invalid input for field/attribute {field}. Value: '{shorten(value)}'. {allowed}")
 
 

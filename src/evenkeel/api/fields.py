@@ -46,8 +46,9 @@ Uuid = Annotated[
         extra={REFUSAL: "Value should be UUID format"},
     ),
 ]
-"""Of another object that this API made. Ids of the network service may be others: operators choose those of the
-built-in one's subnets."""
+"""Id of another object that this API made. Ids of the network service may have other forms: operators choose the ids of
+the built-in network's subnets.
+"""
 SecurityGroups = Annotated[list[ObjectId], Meta(max_length=MAX_SECURITY_GROUPS)]
 Address = Annotated[
     str,
@@ -127,9 +128,9 @@ def _url_path(besides: str = "") -> Meta:
 
 
 UrlPath = Annotated[str, _url_path("#")]
-"""As Octavia takes it."""
+"""URL path as Octavia accepts it."""
 NeutronUrlPath = Annotated[str, _url_path()]
-"""As LBaaS v2 and v1 take it."""
+"""URL path as LBaaS v2 and v1 accept it."""
 ExpectedCodes = Annotated[
     str,
     Meta(

@@ -11,8 +11,8 @@ FLAG_WORDS = {
     **dict.fromkeys(("true", "1", "yes", "y", "on", "t"), True),
     **dict.fromkeys(("false", "0", "no", "n", "off", "f"), False),
 }
-"""In lower case; any case is taken. Those of oslo.utils' ``bool_from_string`` and of WSME, which parses bodies in
-Octavia.
+"""Words for booleans, in lower case; any case is accepted. They are those of oslo.utils' ``bool_from_string`` and of
+WSME, which parses bodies in Octavia.
 """
 
 
@@ -39,7 +39,7 @@ def _collect(node: Any, names: set[str], seen: set[type]) -> None:
 
 
 def _choices(node: Any) -> tuple[Any, ...]:
-    """The types that a value may have, without their bounds; of a list, those of its items."""
+    """Types that a value may have, without their bounds; for a list, the types of its items."""
     if isinstance(node, inspect.Metadata):
         return _choices(node.type)
     if isinstance(node, inspect.UnionType):

@@ -1,5 +1,5 @@
-"""Names of HTTP statuses, the same with every Python: 3.13 took those of RFC 9110, which clients of these APIs do not
-know.
+"""HTTP reason phrases, independent of the Python version: 3.13 changed to those of RFC 9110, which clients of these
+APIs do not expect.
 """
 
 from http import HTTPStatus
@@ -13,5 +13,5 @@ _OF_RFC_7231 = {
 
 
 def reason_phrase(status: int) -> str:
-    """As ``Request Entity Too Large`` for 413."""
+    """Return the reason phrase of a status, for example ``Request Entity Too Large`` for 413."""
     return _OF_RFC_7231.get(status) or HTTPStatus(status).phrase

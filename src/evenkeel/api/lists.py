@@ -24,7 +24,7 @@ Parse = Callable[[str, str], Any]
 PROJECT_NAMES = ("project_id", "tenant_id")
 """Parameters that choose a project."""
 MAX_TAGS_ASKED_FOR = 100
-"""In all parameters of one query: each is a condition of the statement."""
+"""Most tags in all parameters of one query: each is a condition of the SQL statement."""
 
 PAGE_PARAMETERS = (
     Parameter(name="limit", description="Page size; the cap is also the default", type=int),
@@ -48,7 +48,6 @@ _TAGS = frozenset(parameter.name for parameter in TAG_PARAMETERS)
 
 
 def as_text(name: str, value: str) -> str:
-    """Any text."""
     return value
 
 
@@ -98,7 +97,7 @@ class Filters(Value):
     aliases: Mapping[str, str] = {}
     unordered: frozenset[str] = frozenset()
     tagged: bool = True
-    """The objects have tags."""
+    """True if objects of the kind have tags."""
     owned: bool = True
     """The objects are of projects; else every caller sees all of them."""
 
@@ -108,24 +107,24 @@ class Filters(Value):
         return name if name in self.parsers else None
 
     def sort_key(self, name: str) -> str | None:
-        """The same for sorting."""
+        """Return the attribute to sort by, for a name in a request; None if the list cannot be sorted by it."""
         name = self.aliases.get(name, name)
         known = name in self.parsers or (self.owned and name == PROJECT_NAMES[0])
         return name if known and name not in self.unordered else None
 
     @property
     def names(self) -> list[str]:
-        """What can be filtered by, but for tags."""
+        """Return the names of all filters, except those for tags."""
         return [*sorted({*self.parsers, *self.aliases}), *(PROJECT_NAMES if self.owned else ())]
 
     @property
     def sort_keys(self) -> list[str]:
-        """What can be sorted by."""
+        """Return the names of all sort keys."""
         return [name for name in sorted({*self.parsers, PROJECT_NAMES[0]}) if self.sort_key(name)]
 
 
 class ListRequest(Value):
-    """A parsed list request."""
+    """A parsed list request: filters, sort keys, page and fields."""
 
     query: ListQuery
     fields: tuple[str, ...] = ()
@@ -253,7 +252,9 @@ def links(call: Call, page: Page, limit: int | None) -> list[dict[str, str]]:
 
 
 def chosen(view: Any, fields: Sequence[str]) -> Any:
-    """The view, or a dictionary of only these attributes; unknown ones are ignored, as Octavia does."""
+    """Return the view, or a dictionary of only the attributes in ``fields``; unknown names are ignored, like in
+    Octavia.
+    """
     if not fields:
         return view
     return {name: getattr(view, name) for name in fields if name in view.__struct_fields__}

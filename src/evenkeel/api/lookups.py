@@ -1,9 +1,9 @@
 """Look-ups that the OpenStack client sends to other services at the same endpoint.
 
 ``openstack loadbalancer`` resolves names of subnets, networks, ports and projects at Neutron and Keystone; Ansible,
-Heat and Terraform look ports and floating IPs up, too. If the endpoint has neither, these answers let them work:
-subnets and networks are those from which this controller allocates VIPs, ports those of the VIPs, there are no floating
-IPs, and a 403 for projects makes the client use the given name as the id.
+Heat and Terraform look up ports and floating IPs, too. If the endpoint has neither service, these responses let the
+clients work: subnets and networks are those from which this controller allocates VIPs, ports those of the VIPs, there
+are no floating IPs, and a 403 for projects makes the client use the given name as the id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _KINDS: dict[str, tuple[LookUp, str]] = {
     "/security-groups": ("security_groups", "security_group"),
     "/floatingips": ("floatingips", "floatingip"),
 }
-"""By path: the kind that it lists, and its singular."""
+"""Listed kind and its singular, by path."""
 
 _COMMON = frozenset({"id", "name", "network_id"})
 FILTERS: dict[LookUp, frozenset[str]] = {

@@ -1,4 +1,4 @@
-"""Whether the subnets of members are there, as far as the network service can say."""
+"""Check that the subnets of members exist, as far as the network service can answer."""
 
 from collections.abc import Iterable
 
@@ -9,8 +9,9 @@ from evenkeel.core.model import Member
 
 
 async def check_subnets(services: Services, project_id: ProjectId | None, members: Iterable[Member]) -> None:
-    """Raises :class:`NotFound` for a member's subnet that the project cannot see (None: that is nowhere). The built-in
-    network says nothing: members may be in subnets that it does not know. Raises :class:`NetworkUnavailable`.
+    """Check that members' subnets exist. Raises :class:`NotFound` for a subnet that the project cannot see (None: that
+    does not exist), :class:`NetworkUnavailable`. With the built-in network nothing is checked: members may be in
+    subnets that it does not contain.
     """
     if services.network.has_ports:
         missing = await missing_subnet(services, project_id, (row.subnet_id for row in members if row.subnet_id))

@@ -61,7 +61,7 @@ def document_routes(routes: Iterable[RouteMap]) -> RouteMap:
 
 
 def document(routes: Iterable[RouteMap]) -> Document:
-    """The OpenAPI document."""
+    """Build the OpenAPI document of the routes."""
     shown = [
         (route_map, operation) for route_map in routes for operation in route_map.operations if not operation.hidden
     ]

@@ -56,6 +56,6 @@ def _checked(origin: str) -> str:
 
 
 def _is_of(host: bytes, origin: bytes) -> bool:
-    """True for an origin with this host and port; an origin without a host (``null``) is nobody's."""
+    """Whether an origin has this host and port; an origin without a host (``null``) never has."""
     _, _, named = origin.lower().partition(b"://")
     return bool(named) and named == host.lower()

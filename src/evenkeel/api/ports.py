@@ -33,7 +33,7 @@ class ChangeSink(Protocol):
         ...
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """Have these agents make a complete pass over their shards."""
+        """Make these agents start a complete pass over their shards."""
         ...
 
 
@@ -41,20 +41,20 @@ class TrafficSource(Protocol):
     """Load balancers' traffic over time."""
 
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
-        """Of one; without points for an id that is not known. Any thread may call it."""
+        """Return the series of one load balancer; without points for an unknown id. Any thread may call it."""
         ...
 
 
 class NoTraffic:
-    """Keeps no series."""
+    """A traffic source without series."""
 
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
-        """Without points."""
+        """Return a series without points."""
         return TrafficSeries(interval_seconds=0.0, reason="this process keeps no series")
 
 
 class ActivitySource(Protocol):
-    """What this process did over time."""
+    """Port to this process's activity over time."""
 
     def activity(self) -> Activity:
         """Totals and points. Any thread may call it."""
@@ -62,9 +62,9 @@ class ActivitySource(Protocol):
 
 
 class NoActivity:
-    """Counts nothing."""
+    """An activity source that counts nothing."""
 
     def activity(self) -> Activity:
-        """Without points."""
+        """Return an activity without points."""
         totals = ActivityTotals(routes={}, changes=ChangeTotals())
         return Activity(since=0.0, interval_seconds=0.0, totals=totals, reason="this process keeps no series")

@@ -21,7 +21,7 @@ from evenkeel.serving.refusal_log import RefusalLog
 from evenkeel.serving.write_timeout import WriteTimeout
 
 CONNECTION = "connection"
-"""Where the :class:`Connection` of a request is in the scope's ``state``."""
+"""Key of the request's :class:`Connection` in the scope's ``state``."""
 FEED_BYTES = 16 * 1024
 """Chunk passed to the parser at once: a header may exceed its limit by this much before it is detected."""
 PIPELINED_MAX = 16
@@ -45,7 +45,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_body = False
     """The header has ended, the body has not."""
     _running: RequestResponseCycle | None = None
-    """The request being answered: of pipelined ones the oldest."""
+    """The request being answered; of pipelined requests the oldest."""
     _refusal: tuple[int, str] | None = None
     _header_bytes = 0
     _fed_bytes = 0
@@ -66,7 +66,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._expect_header()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Release the connection and stop its timers."""
         self.connection.release()
         self._end_answers()
         self._unset_keepalive_if_required()
@@ -131,7 +131,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _abort(self) -> None:
-        """Close at once."""
+        """Close the connection immediately."""
         self._end_answers()
         self.transport.abort()
 
@@ -153,7 +153,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- parser callbacks
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Start the limits of a new request."""
         super().on_message_begin()
         state = self.scope["state"]
         state[PEER] = self._peer
@@ -170,7 +170,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header line."""
+        """Count a header line against the limits."""
         super().on_header(name, value)
         limit = self.limits.headers_max
         if len(self.headers) > limit:
@@ -187,7 +187,7 @@ class BoundedProtocol(HttpToolsProtocol):
         raise _TooMuch
 
     def on_headers_complete(self) -> None:
-        """The header is complete."""
+        """Switch from the header's limits to the body's, and limit pipelined requests."""
         if len(self.pipeline) >= PIPELINED_MAX:
             self._too_much(400, f"More than {PIPELINED_MAX} requests wait for the answer to the one before.")
         self._in_header = False
@@ -197,7 +197,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The request is complete."""
+        """Stop the limits of a completely received request."""
         self._in_body = False
         self._unread_left = None
         self._stop(self._unread_timer)
@@ -206,7 +206,7 @@ class BoundedProtocol(HttpToolsProtocol):
     # -- answering
 
     def on_response_complete(self) -> None:
-        """A response was sent."""
+        """Watch the sent response, and limit an unread body."""
         super().on_response_complete()
         if self._in_body and self.cycle.response_complete and not self.transport.is_closing():
             self._stop_reading_soon()

@@ -36,7 +36,7 @@ class ServedObject:
 
 
 class ProviderLookup:
-    """This process's cache of environments and load balancers."""
+    """Cache of environments and of load balancers' providers in this process."""
 
     def __init__(
         self, operators: OperatorStore, tenants: TenantStore, capabilities: Mapping[str, Capabilities]

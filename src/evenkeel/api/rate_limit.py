@@ -24,7 +24,7 @@ class RateLimit:
         self._burst = float(max(burst, 1))
         self._monotonic = monotonic
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """By project: requests left, and the time of that count."""
+        """Token buckets by project: remaining requests, and the time of that count."""
 
     def take(self, project_id: ProjectId) -> None:
         """Count a request. Raises :class:`Refusal` (429) with a Retry-After."""

@@ -53,5 +53,5 @@ def tenant_reason(root: LoadBalancer) -> str:
 
 
 def _is_of(folder: str, project_id: str) -> bool:
-    """True for the partition ``<prefix>_<project id>`` of the project, and for a word that is no partition's name."""
+    """Whether a word is the partition ``<prefix>_<project id>`` of the project, or no partition's name at all."""
     return folder.endswith(f"_{project_id}") or not ("_" in folder or re.search(_ID, folder))

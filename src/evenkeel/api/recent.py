@@ -1,4 +1,4 @@
-"""Values that many ask for at the same time, computed once for all of them."""
+"""Values that several callers request at the same time, computed once for all of them."""
 
 import asyncio
 import time
@@ -9,7 +9,9 @@ T = TypeVar("T")
 
 
 class Recent(Generic[T]):
-    """Keeps a value for ``seconds``. Those who ask while it is computed wait for it, and get its failure, too."""
+    """Caches a value for ``seconds``. Callers that arrive while it is computed wait for it, and get
+    its exception, too.
+    """
 
     def __init__(self, seconds: float, now_seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -37,8 +39,8 @@ class Recent(Generic[T]):
 
 
 class Coalesced(Generic[T]):
-    """Computes a value for all who ask before the computation begins: many who ask at once cost two of them, the one
-    that runs and the one after it, and nobody gets what was computed before the question.
+    """Computes a value for all callers that arrive before the computation begins: many simultaneous callers cost two
+    computations, the running one and the next, and no caller gets a value computed before its call.
     """
 
     def __init__(self) -> None:
@@ -61,6 +63,6 @@ class Coalesced(Generic[T]):
 
 
 def _looked_at(task: "asyncio.Task[T]") -> None:
-    """All who asked may have left: then nobody else looks at its failure."""
+    """Mark the task's exception as retrieved: all callers may have left."""
     if not task.cancelled():
         task.exception()

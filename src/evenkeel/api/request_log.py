@@ -16,7 +16,7 @@ log = structlog.get_logger(__name__)
 
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 CALLER = "evenkeel.caller"
-"""Where the admitted caller is, in the scope's state."""
+"""Key of the admitted caller in the scope's state."""
 REASON_MAX = 300
 
 

@@ -12,7 +12,7 @@ Handler = Callable[..., Awaitable[Answer]]
 
 
 class Parameter(Value):
-    """A query parameter."""
+    """A query parameter of a route."""
 
     name: str
     description: str
@@ -25,14 +25,14 @@ class Operation(Value):
 
     method: str
     path: str
-    """With ``{name}`` for path parameters, below the map's prefix."""
+    """Path below the map's prefix, with ``{name}`` for path parameters."""
     handle: Handler
     summary: str
     rule: str
     """Name of the policy rule; :data:`evenkeel.api.policy.names.PUBLIC`: without authentication."""
     body: type[Any] | None = None
     answer: type[Any] | None = None
-    """None: no content."""
+    """Type of the response's body; None: no content."""
     status: int = 200
     parameters: Sequence[Parameter] = ()
     partial: type[Any] | None = None
@@ -42,11 +42,11 @@ class Operation(Value):
     filters: bool = False
     """Any attribute may be a query parameter, too."""
     errors: Sequence[int] = ()
-    """Additional error statuses."""
+    """Additional error statuses of the route."""
     refused: Callable[[], Answer] | None = None
     """The response to callers whom the rule does not allow; None: 403."""
     hidden: bool = False
-    """Not in the OpenAPI document."""
+    """True: the route is left out of the OpenAPI document."""
 
 
 class RouteMap(Value):

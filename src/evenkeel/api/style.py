@@ -19,12 +19,12 @@ class Reader(Protocol, Generic[Body]):
     """Reads bodies of one type."""
 
     def read(self, raw: bytes) -> Body:
-        """The body. Raises :class:`RequestError`."""
+        """Decode a request's body. Raises :class:`RequestError`."""
         ...
 
 
 class ApiStyle(Protocol):
-    """An API style."""
+    """Conventions of one API: formats of bodies and errors."""
 
     @property
     def base(self) -> str:
@@ -33,7 +33,7 @@ class ApiStyle(Protocol):
 
     @property
     def only_json(self) -> bool:
-        """Whether requests must say, and accept, that bodies are JSON; else their headers do not matter."""
+        """Whether requests must declare and accept JSON bodies in their headers; else these headers are ignored."""
         ...
 
     @property
@@ -72,7 +72,7 @@ class OctaviaStyle:
         self._lax = lax
 
     def reader(self, kind: type[T]) -> Reader[T]:
-        """By the type of the body."""
+        """Return the reader for bodies of a type."""
         return BodyReader(kind, lax=self._lax)
 
     def answer_to(self, error: Exception, request_id: str) -> Answer:
@@ -80,7 +80,7 @@ class OctaviaStyle:
         return answer_to(error, request_id)
 
     def not_allowed(self, allow: Headers) -> Answer:
-        """405."""
+        """Build the response 405. ``allow``: header with the allowed methods."""
         return not_allowed(allow)
 
 

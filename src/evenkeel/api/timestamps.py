@@ -16,5 +16,5 @@ def timestamp(seconds: float) -> str:
 
 
 def timestamp_or_none(seconds: float | None) -> str | None:
-    """The same; None stays None."""
+    """Return the text of a time, or None for None."""
     return None if seconds is None else _of_second(int(seconds))

@@ -1,7 +1,7 @@
-"""The ports of VIPs, where the network has none: as Neutron would show those that Octavia makes.
+"""Ports of VIPs for clients, where the network has none: as Neutron would show the ports that Octavia makes.
 
 With the built-in network a port is only a name for the addresses of a load balancer. Terraform reads the port of each
-load balancer, and others look its addresses up.
+load balancer, and other clients look its addresses up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from evenkeel.core.statuses import ProvisioningStatus
 
 _MARKS = octavia_port(LoadBalancerId(""))
 _PREFIXES = {"name": _MARKS.name, "device_id": _MARKS.device_id}
-"""Before the load balancer's id."""
+"""Prefix before the load balancer's id, by attribute of the port."""
 _COLUMNS = {"id": "vip_port_id", "network_id": "vip_network_id"}
 
 

@@ -14,8 +14,9 @@ FAILED = 500
 
 
 def activity_totals() -> ActivityTotals:
-    """Requests by route, and times to ACTIVE, since the process began. Its work grows with the routes that were asked
-    for, so callers keep what it returns for some seconds."""
+    """Return requests by route, and times to ACTIVE, since the process started. Its cost grows with the number of
+    requested routes, so callers cache the result for some seconds.
+    """
     counts: dict[RouteKey, int] = defaultdict(int)
     failed: dict[RouteKey, int] = defaultdict(int)
     seconds: dict[RouteKey, float] = defaultdict(float)

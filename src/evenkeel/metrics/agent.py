@@ -1,4 +1,4 @@
-"""Metrics of an agent."""
+"""Prometheus metrics of an agent."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

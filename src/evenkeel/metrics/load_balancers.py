@@ -60,7 +60,7 @@ class TrafficCollector(Collector):
     """Exports the totals of the last successful read; if a read fails they are absent."""
 
     def __init__(self, reports: ReportStore, *, limit: int, now: Callable[[], float] = time.monotonic) -> None:
-        """``limit``: the most load balancers, the oldest ones; at least 1."""
+        """Initialize the collector. ``limit``: most load balancers shown, the oldest ones; at least 1."""
         self._reports = reports
         self._limit = limit
         self._now = now
@@ -82,7 +82,7 @@ class TrafficCollector(Collector):
             self._read_at = self._now()
 
     def describe(self) -> Iterable[Metric]:
-        """All families, empty."""
+        """Return all metric families, empty."""
         return _families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:

@@ -1,7 +1,7 @@
-"""Serves ``/metrics`` over HTTP or HTTPS.
+"""HTTP or HTTPS server of ``/metrics``.
 
-Connections are limited and have time-outs, as those of the other servers. Nobody logs in: Prometheus proves itself by a
-client certificate if the server asks for one.
+Connections are limited and have time-outs, like those of the other servers. There is no login: Prometheus authenticates
+by a client certificate if the server requires one.
 """
 
 import asyncio
@@ -39,11 +39,11 @@ class ScrapeLimits(Value):
 
 
 async def _nothing() -> None:
-    """There is nothing to read first."""
+    """Do nothing: no values have to be read before an exposition."""
 
 
 Expose = Callable[[str], Awaitable[tuple[bytes, str]]]
-"""By a scraper's Accept header: the exposition, and its content type."""
+"""Function from a scraper's Accept header to the exposition and its content type."""
 
 
 def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[None]] = _nothing) -> Expose:
@@ -59,7 +59,7 @@ def expose_registry(registry: CollectorRegistry, before: Callable[[], Awaitable[
 
 
 class ScrapeServer:
-    """The listening server."""
+    """Listening HTTP server of one process's metrics."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ScrapeServer:
         self._acceptor: Acceptor | None = None
 
     async def start(self) -> None:
-        """Accept connections."""
+        """Start to accept connections."""
         await self._runner.setup()
         host, port = self._listening.getsockname()[:2]
         self._acceptor = Acceptor(
@@ -105,7 +105,7 @@ class ScrapeServer:
             self._acceptor.use(tls)
 
     async def stop(self) -> None:
-        """Stop accepting, and close."""
+        """Stop accepting connections, and close existing ones."""
         if self._acceptor is not None:
             self._acceptor.close()
         await self._runner.cleanup()

@@ -30,7 +30,7 @@ REFERENCES_MAX = 1000
 
 
 class SystemFigures(Value):
-    """What the database says of the system."""
+    """Figures of the whole system, read from the database."""
 
     environments: tuple[Environment, ...]
     agents: tuple[Agent, ...]
@@ -114,7 +114,7 @@ class SystemCollector(Collector):
             self._read_seconds = self._read_at - begun
 
     async def _count_events(self) -> None:
-        """Those since the last read; at first only where they end."""
+        """Count events since the last read; the first read only records the newest id."""
         if self._newest_event is None:
             newest = await self._operators.events(limit=1, newest=True)
             self._newest_event = newest[-1].id if newest else 0
@@ -124,7 +124,7 @@ class SystemCollector(Collector):
             self._newest_event = found[-1].id
 
     def describe(self) -> Iterable[Metric]:
-        """All families, empty."""
+        """Return all metric families, empty."""
         return self._families(NOTHING)
 
     def collect(self) -> Iterator[Metric]:
@@ -182,7 +182,7 @@ def gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
 def labelled(
     name: str, text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> GaugeMetricFamily:
-    """A family with labels."""
+    """Build a gauge family with labels."""
     family = GaugeMetricFamily(name, text, labels=labels)
     for names, value in values:
         family.add_metric(names, float(value))

@@ -1,4 +1,4 @@
-"""Metrics of traces."""
+"""Prometheus metrics of the export of traces."""
 
 from prometheus_client import Counter
 

@@ -55,7 +55,7 @@ class KeyPair:
     def __init__(self) -> None:
         self._private_key = X25519PrivateKey.generate()
         self.public_key = self._private_key.public_key().public_bytes_raw()
-        """32 bytes, for :func:`seal`."""
+        """The public key, 32 bytes, for :func:`seal`."""
 
     def open(self, box: bytes, purpose: BoxPurpose) -> CertificateContent:
         """The content of a box. Raises :class:`SealingError` if it was not sealed for this key and purpose."""

@@ -24,10 +24,10 @@ BACKLOG = 1024
 AT_ONCE = 64
 """Connections accepted before the event loop runs other work."""
 PAUSE_SECONDS = 0.1
-"""After running out of file descriptors."""
+"""Pause after the process ran out of file descriptors."""
 LOG_EVERY_SECONDS = 10.0
 SHUTDOWN_SECONDS = 2.0
-"""For the peer to close TLS, too."""
+"""Time for the peer to close TLS, too."""
 SPARE_FILES = 192
 """File descriptors for everything but connections: databases, the bus, devices, logs."""
 CONNECTIONS_MIN = 16
@@ -56,8 +56,10 @@ class Acceptor:
         handshake_seconds: float,
         at_once: int = AT_ONCE,
     ) -> None:
-        """``at_once``: connections accepted before the event loop runs other work. 1 on a socket that other processes
-        accept from, too: they are told of every connection at the same time, and the first one would take all."""
+        """Initialize the acceptor. ``at_once``: connections accepted before the event loop runs other work. Use 1 on a
+        socket that other processes accept from, too: all of them are woken for each connection, and the first one would
+        take all.
+        """
         self._at_once = at_once
         self._listening = listening
         self._connections = connections
@@ -70,11 +72,11 @@ class Acceptor:
         self._log_at = 0.0
 
     def use(self, tls: ssl.SSLContext) -> None:
-        """New connections use this certificate; existing ones are not affected."""
+        """Use another TLS context for new connections; existing connections are not affected."""
         self._tls = tls
 
     def start(self) -> None:
-        """Listen."""
+        """Start to listen."""
         self._listening.setblocking(False)
         self._listening.listen(BACKLOG)
         self._spare = _spare_file()

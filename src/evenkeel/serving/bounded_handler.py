@@ -1,9 +1,9 @@
 """aiohttp's HTTP protocol with limits that aiohttp lacks.
 
 aiohttp bounds the size of a request's header, but it keeps a connection without a complete header for as long as the
-keep-alive timeout and one whose client does not read for ever, and it logs a traceback for input that is not HTTP. This
-class adds the timeouts, and closes every connection that is not authenticated within some seconds, whatever its client
-sends.
+keep-alive timeout, keeps a connection whose client does not read forever, and logs a traceback for input that is not
+HTTP. This class adds the timeouts, and closes every connection that is not authenticated within some seconds, whatever
+its client sends.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ class HandlerLimits(Protocol):
 
     @property
     def login_seconds(self) -> float:
-        """How long it may stay unauthenticated; 0: for ever, as nobody logs in."""
+        """Seconds that a connection may stay unauthenticated; 0: without limit, for servers without authentication."""
         ...
 
     @property
     def header_seconds(self) -> float:
-        """For each request's header."""
+        """Seconds for the header of each request."""
         ...
 
 
@@ -80,7 +80,7 @@ class BoundedHandler(web.RequestHandler):
         self._writing: WriteTimeout | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeouts."""
+        """Start the connection's timeouts."""
         super().connection_made(transport)
         self.stranger.close = transport.abort
         self._writing = WriteTimeout(
@@ -91,7 +91,7 @@ class BoundedHandler(web.RequestHandler):
         self._expect_header()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Stop the timeouts."""
+        """Release the connection and stop its timeouts."""
         self.stranger.release()
         if self._writing is not None:
             self._writing.stop()

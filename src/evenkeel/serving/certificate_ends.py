@@ -1,6 +1,7 @@
-"""Until when a certificate is valid: of a file that a server of ours shows, or of another's server, by a handshake.
+"""Expiry of server certificates: of a file that one of our servers uses, or of another server, by a handshake.
 
-The handshake verifies nothing: it asks what is shown, also if that has expired. Nothing is sent over the connection.
+The handshake verifies nothing: it only reads the certificate that is shown, even an expired one. Nothing is sent over
+the connection.
 """
 
 import asyncio
@@ -24,8 +25,9 @@ def end_of_file(path: str | Path) -> float | None:
 
 
 async def end_of_server(host: str, port: int, *, request: bytes = b"") -> float | None:
-    """Unix time at which the certificate that a server shows expires; None if it shows none. ``request``: asks it in
-    its own protocol to begin TLS, which it agrees to with ``S``."""
+    """Return the Unix time at which the certificate that a server shows expires; None if it shows none. ``request``:
+    bytes that request TLS in the server's own protocol, which it accepts with ``S``.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

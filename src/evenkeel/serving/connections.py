@@ -1,9 +1,9 @@
-"""Limits how many connections a server holds, so that unauthenticated clients cannot keep authenticated ones out.
+"""Limits on a server's connections, so that unauthenticated clients cannot keep authenticated ones out.
 
 A connection is unauthenticated until a login or client certificate on it (:meth:`Connection.known`). When an address,
 or all together, would exceed a limit, the oldest unauthenticated connection is closed in favour of the new one;
-authenticated ones stay. Connections of addresses that authenticated recently are not closed in favour of addresses that
-never did. A new connection is refused only when all others are authenticated.
+authenticated connections stay. Connections of addresses that authenticated recently are not closed in favour of
+addresses that never did. A new connection is refused only when all others are authenticated.
 """
 
 from collections import Counter, OrderedDict
@@ -36,7 +36,7 @@ class Connection:
         self.host = host
         self.close: Callable[[], object] = lambda: None
         self.expected = expected
-        """Its address has authenticated before."""
+        """True if the connection's address has authenticated before."""
         self.is_known = False
 
     def known(self) -> None:
@@ -115,7 +115,7 @@ class Connections:
         return True
 
     def note_known(self, connection: Connection) -> None:
-        """A connection has authenticated."""
+        """Record that a connection has authenticated."""
         connection.is_known = True
         self._forget_stranger(connection)
         self._hosts[connection.host] = None
@@ -124,7 +124,7 @@ class Connections:
             self._hosts.popitem(last=False)
 
     def release(self, connection: Connection) -> None:
-        """A connection has ended."""
+        """Remove a connection that has ended."""
         if connection not in self._held:
             return
         self._held.discard(connection)

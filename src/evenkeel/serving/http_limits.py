@@ -7,12 +7,12 @@ class HttpLimits(Value):
     """Limits of a request's size and duration."""
 
     target_bytes_max: int = 16 * 1024
-    """Path and query."""
+    """Largest size of a request's path and query."""
     header_bytes_max: int = 64 * 1024
     """Names and values, with the request line."""
     headers_max: int = 100
     header_seconds: float = 10.0
-    """From the beginning of a connection, or of a further request on it, to the end of the request's header."""
+    """Seconds from the beginning of a connection, or of a further request on it, to the end of the request's header."""
     unread_bytes_max: int = 1024 * 1024
     unread_seconds: float = 5.0
     """How much of an unread body is accepted after the response: closing at once would discard the response."""

@@ -21,7 +21,7 @@ SUSPECTS_MAX = 4096
 WAITING_MAX = 64
 """Attempts that wait in one queue; more are turned away."""
 OF_PEER_MAX = 16
-"""Of these, from one address."""
+"""Most waiting logins of one address."""
 PEER_CHARACTERS_MAX = 64
 """The longest stored address: behind a proxy it comes from a header."""
 

@@ -64,8 +64,9 @@ def read_private(path: Path) -> str:
 
 
 def put_line(path: Path, name: str, line: str, read: Callable[[Path], object]) -> None:
-    """Add the line of a name, or replace it. ``read``: reads the file as those that use it do. Raises :class:`OSError`;
-    :class:`Invalid` for a file that is no such password file, or that others may read."""
+    """Add or replace the line of a name. ``read``: reads the file like its users do, to check it. Raises
+    :class:`OSError`; :class:`Invalid` for a file that is no such password file, or that others may read.
+    """
     if path.exists():
         read(path)
     replace_line(path, name, line)

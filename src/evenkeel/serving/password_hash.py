@@ -27,7 +27,7 @@ _FORMER_HASH = re.compile(r"scrypt\$(\d{1,7})\$([A-Za-z0-9+/]{1,100}={0,2})\$([A
 
 
 class PasswordHash(Value):
-    """A hashed password."""
+    """A password's salted hash, with the parameters of its function."""
 
     salt: bytes
     key: bytes

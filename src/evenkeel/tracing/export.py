@@ -23,9 +23,9 @@ QUEUE_SPANS = 4096
 BATCH_SPANS = 512
 SEND_EVERY_MILLISECONDS = 2000
 SEND_SECONDS = 5.0
-"""For one batch, with its repetitions."""
+"""Time-out for one batch, including repetitions."""
 CLOSE_SECONDS = 3.0
-"""For the last spans when the process stops."""
+"""Time-out for the last spans when the process stops."""
 LIMITS = SpanLimits(
     max_span_attributes=32, max_span_attribute_length=256, max_events=8, max_links=32, max_link_attributes=8
 )
@@ -57,11 +57,11 @@ class CountingExporter(SpanExporter):
         return result
 
     def shutdown(self) -> None:
-        """Close connections."""
+        """Close the exporter's connections."""
         self._inner.shutdown()
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
-        """Nothing waits here."""
+        """Return True: this exporter buffers nothing."""
         return True
 
 

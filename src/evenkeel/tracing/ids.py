@@ -18,22 +18,22 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TRACEPARENT = re.compile(r"00-(?P<trace>[0-9a-f]{32})-(?P<span>[0-9a-f]{16})-(?P<flags>[0-9a-f]{2})")
 _HALF = (1 << 64) - 1
 _RANDOM_BITS = 56
-"""The lowest ones of a UUID are random, as W3C Trace Context asks of a trace id."""
+"""Number of the lowest bits of a UUID that are random: as many as W3C Trace Context requires of a trace id."""
 
 
 class FirstIds(NamedTuple):
-    """Of the first span of a trace."""
+    """Ids of the first span of a trace."""
 
     trace_id: int
     span_id: int
 
 
 next_ids: ContextVar[FirstIds | None] = ContextVar("next_trace_ids", default=None)
-"""For the span that is started next."""
+"""Ids for the next span to be started; None: random ids."""
 
 
 def first_ids(change_id: str) -> FirstIds | None:
-    """Of the trace of a change; None if that is no id."""
+    """Derive the ids of the first span of a change's trace; None if ``change_id`` is no UUID."""
     if not _UUID.fullmatch(change_id):
         return None
     number = int(change_id.replace("-", ""), 16)
@@ -46,7 +46,7 @@ def context_of(ids: FirstIds) -> SpanContext:
 
 
 def parsed(header: str) -> SpanContext | None:
-    """What a ``traceparent`` names; None if it is none. Never more than its fixed length is read."""
+    """Parse a ``traceparent`` header; None if it is invalid. Never reads more than its fixed length."""
     found = _TRACEPARENT.fullmatch(header) if len(header) <= 64 else None
     if found is None:
         return None
@@ -56,32 +56,34 @@ def parsed(header: str) -> SpanContext | None:
 
 
 def written(context: SpanContext) -> str:
-    """As a ``traceparent``."""
+    """Format a span's context as a ``traceparent`` header."""
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags & TraceFlags.SAMPLED:02x}"
 
 
 class ChangeIds(IdGenerator):
-    """Random ids, unless :data:`next_ids` says otherwise."""
+    """Generator of random ids, unless :data:`next_ids` sets them."""
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()
 
     def generate_span_id(self) -> int:
-        """Of a new span."""
+        """Return the id for a new span."""
         ids = next_ids.get()
         return self._random.generate_span_id() if ids is None else ids.span_id
 
     def generate_trace_id(self) -> int:
-        """Of a new trace."""
+        """Return the trace id for a new span."""
         ids = next_ids.get()
         return self._random.generate_trace_id() if ids is None else ids.trace_id
 
 
 class ShareOfTraces(Sampler):
-    """Keeps a share of the traces, by the trace id alone: all processes with the same share keep the same ones."""
+    """Sampler that keeps a share of the traces, by the trace id alone: all processes with the same share keep the same
+    traces.
+    """
 
     def __init__(self, share: float) -> None:
-        """``share``: 0 to 1."""
+        """Initialize the sampler. ``share``: 0 to 1."""
         self._share = share
         self._bound = round(share * (1 << _RANDOM_BITS))
 
@@ -99,11 +101,11 @@ class ShareOfTraces(Sampler):
         links: object = None,
         trace_state: object = None,
     ) -> SamplingResult:
-        """The same for each span of a trace."""
+        """Decide by the trace id: all spans of a trace get the same result."""
         if self.keeps(trace_id):
             return SamplingResult(Decision.RECORD_AND_SAMPLE, attributes)  # type: ignore[arg-type]
         return SamplingResult(Decision.DROP)
 
     def get_description(self) -> str:
-        """For logs."""
+        """Return a description for logs."""
         return f"ShareOfTraces({self._share:g})"

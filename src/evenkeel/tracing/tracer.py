@@ -1,4 +1,4 @@
-"""Implements :class:`evenkeel.core.tracing.Tracer` with OpenTelemetry.
+"""Implementation of :class:`evenkeel.core.tracing.Tracer` with OpenTelemetry.
 
 A span is a child of the current one only while that has not ended: tasks that outlive the step that started them add
 nothing to its trace.
@@ -27,7 +27,7 @@ LOAD_BALANCER = "evenkeel.load_balancer.id"
 
 
 class OpenSpan:
-    """A span of OpenTelemetry."""
+    """A span that OpenTelemetry records."""
 
     __slots__ = ("_span",)
 
@@ -35,7 +35,6 @@ class OpenSpan:
         self._span = span
 
     def set(self, name: str, value: str | int) -> None:
-        """Set an attribute."""
         self._span.set_attribute(name, value)
 
     def fail(self, reason: str) -> None:
@@ -64,7 +63,6 @@ class _Waiting:
         self.failed = ""
 
     def set(self, name: str, value: str | int) -> None:
-        """Set an attribute."""
         self.attributes[name] = value
 
     def fail(self, reason: str) -> None:
@@ -73,7 +71,9 @@ class _Waiting:
 
 
 class OpenDeferredSpan:
-    """Work: its span is started when its changes are known, with the steps that ended until then."""
+    """A deferred span: spans of OpenTelemetry are started when its changes are known, with the steps that ended until
+    then.
+    """
 
     def __init__(self, tracer: trace.Tracer, share: ShareOfTraces, name: str, attributes: Attributes) -> None:
         self._tracer = tracer
@@ -135,7 +135,7 @@ class OpenDeferredSpan:
                 self._steps.append(step)
 
     def end(self, failed: str = "") -> None:
-        """End its spans."""
+        """End the spans that were started for the changes."""
         if self._token is not None:
             contexts.detach(self._token)
         for span in self._spans:
@@ -148,7 +148,7 @@ _deferred: ContextVar[OpenDeferredSpan | None] = ContextVar("traced_work", defau
 
 
 class OpenTelemetryTracer:
-    """Spans of one process."""
+    """Tracer that records the spans of one process with OpenTelemetry."""
 
     on = True
 

@@ -24,11 +24,11 @@ log = structlog.get_logger(__name__)
 
 POLL_SECONDS = 0.5
 READ_MAX = 1000
-"""Events of one read."""
+"""Most events of one read."""
 FIRST_READ = 100
-"""Of the newest events, how many are looked at for gaps when the first listener comes."""
+"""Number of the newest events that are checked for gaps when the first listener joins."""
 GAP_SECONDS = 10.0
-"""After which a missing id is one of a transaction that was rolled back: longer than a transaction may take."""
+"""Age at which a missing id counts as one of a rolled back transaction: longer than a transaction may take."""
 RING_MAX = 1000
 """Events kept for listeners that come back."""
 BUFFER_MAX = 2000
@@ -37,25 +37,27 @@ LISTENERS_MAX = 200
 BACKLOGS_MAX = 4
 """Listeners at a time that read older events from the database."""
 IDLE_SECONDS = 5.0
-"""Without a listener for so long, nothing is read."""
+"""Time without a listener after which the database is no longer read."""
 
 
 class ReadEvents(Protocol):
-    """:meth:`evenkeel.core.ports.operators.OperatorStore.events`."""
+    """Reads events: :meth:`evenkeel.core.ports.operators.OperatorStore.events`."""
 
     async def __call__(
         self, *, after: int, limit: int, newest: bool = False, object_id: str | None = None
     ) -> tuple[Event, ...]:
-        """Events, oldest first."""
+        """Return at most ``limit`` events with an id above ``after``, oldest first."""
         ...
 
 
 class TooManyListeners(Unavailable):
-    """This controller has as many as it may have."""
+    """This controller has its maximum number of event listeners."""
 
 
 class EventListener:
-    """Frames for one client. ``ended``: it is to be told no more: too slow, gone, or the process stops."""
+    """Buffer of event frames for one client. ``ended``: the stream ends, because the client is too slow or gone, or the
+    process stops.
+    """
 
     __slots__ = ("_frames", "_wake", "ended")
 
@@ -65,7 +67,9 @@ class EventListener:
         self.ended = False
 
     def put(self, frames: Sequence[bytes]) -> bool:
-        """False, and ended, if it has not read enough of those before."""
+        """Append frames. Returns False and ends the listener if its client has not read enough of
+        the earlier frames.
+        """
         if len(self._frames) + len(frames) > BUFFER_MAX:
             self.end()
             return False
@@ -74,12 +78,12 @@ class EventListener:
         return True
 
     def end(self) -> None:
-        """Take nothing more."""
+        """End the stream: no more frames are accepted."""
         self.ended = True
         self._wake.set()
 
     async def take(self, seconds: float) -> bytes:
-        """What has come, at most waited for so long; empty: nothing."""
+        """Wait at most ``seconds`` for frames, and return those that have arrived; empty: none."""
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -107,7 +111,7 @@ class EventFeed:
         """Ids above ``settled`` that were passed on, and when."""
         self._ring: deque[tuple[int, bytes]] = deque()
         self._ring_begins = 0
-        """What was passed on with a greater id is in the ring."""
+        """Highest event id that is not in the ring: all events passed on with a greater id are."""
         self._closed = False
 
     @property
@@ -142,7 +146,7 @@ class EventFeed:
             self._task.cancel()
 
     def leave(self, listener: EventListener) -> None:
-        """It listens no more."""
+        """Remove a listener."""
         self._listeners.discard(listener)
 
     async def join(self) -> EventListener:
@@ -156,16 +160,19 @@ class EventFeed:
         return listener
 
     def missed(self, after: int) -> AsyncIterator[bytes]:
-        """Frames of the events with a greater id that have been passed on until this call, from the database as far as
-        they are not kept. A listener that has joined before gets the later ones, so none is missed between the two.
+        """Yield frames of the events with an id above ``after`` that have been passed on until this call, from the
+        database as far as they are not in memory. A listener that joined before gets the later ones, so none is missed
+        between the two.
         """
         return self._missed(after, self._settled, self._ring_begins, tuple(self._ring))
 
     async def _missed(
         self, after: int, settled: int, kept_from: int, kept: Sequence[tuple[int, bytes]]
     ) -> AsyncIterator[bytes]:
-        """``settled``: that of the call. Of what is settled later a smaller id may wait in the listener for these
-        frames to be sent: a client that leaves before must ask for it again.
+        """Yield frames for :meth:`missed`. ``settled``: the feed's settled id at the time of the call.
+
+        No frame carries a greater id: events that settled later may have smaller ids and still wait in the listener's
+        buffer, and a client that disconnects before they are sent must request them again.
         """
         while after < kept_from:
             async with self._backlogs:

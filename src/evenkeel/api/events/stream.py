@@ -35,7 +35,7 @@ class EventStream(Answer):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the stream until the client or the listener ends it (ASGI)."""
         leaving = asyncio.create_task(_gone(receive))
         try:
             await send({"type": "http.response.start", "status": self.status, "headers": [*self.headers, *_HEADERS]})
@@ -81,7 +81,9 @@ async def _gone(receive: Receive) -> None:
 
 
 def last_event_id(header: bytes | None) -> int | None:
-    """The id in ``Last-Event-ID``; None: none, or not one of ours, so that the client begins anew."""
+    """Return the id in ``Last-Event-ID``; None if there is none or it is not an id of this API, so that the client
+    starts without one.
+    """
     if header is None or not header.isdigit() or len(header) > 18:
         return None
     return int(header)

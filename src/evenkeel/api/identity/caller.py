@@ -12,19 +12,19 @@ from evenkeel.core.values import Value
 Headers = Mapping[bytes, bytes]
 
 PEER = "peer"
-"""Where the server leaves the :class:`Peer` in the scope's ``state``."""
+"""Key in the scope's ``state`` under which the server stores the :class:`Peer`."""
 
 MAX_PROJECT_ID_CHARACTERS = 36
 MAX_ROLES = 100
 MAX_HEADER_BYTES = 8192
-"""Of credentials: tokens, passwords, lists of roles."""
+"""Largest size of a header with credentials: a token, a password, a list of roles."""
 
 
 class Caller(Value):
     """The authenticated caller. Policies may refer to every attribute except ``user_name``."""
 
     project_id: ProjectId
-    """Empty: the login is not for a project (but for the system or a domain)."""
+    """Project of the login; empty if the login is for the system or a domain."""
     roles: tuple[str, ...] = ()
     user_id: str = ""
     user_name: str = ""
@@ -33,7 +33,7 @@ class Caller(Value):
     project_domain_id: str = ""
     system_scope: str = ""
     is_admin: bool = False
-    """Authentication is disabled."""
+    """True if authentication is disabled."""
 
 
 class Peer(Value):
@@ -53,7 +53,7 @@ class Peer(Value):
 
 
 class Authenticator(Protocol):
-    """Identifies callers."""
+    """Port to authentication: identifies the caller of a request."""
 
     async def identify(self, headers: Headers, scope: Mapping[str, Any]) -> Caller:
         """The caller. ``headers`` has the last of each name, ``scope`` is the ASGI one.
@@ -65,7 +65,7 @@ class Authenticator(Protocol):
 
 
 class Unauthenticated(Refusal):
-    """Without credentials, or with wrong ones. The body is that of Keystone's middleware, which clients know."""
+    """Credentials are missing or wrong. The body equals that of Keystone's middleware, which clients parse."""
 
     def __init__(self, challenge: str) -> None:
         headers = ((b"www-authenticate", challenge.encode("latin-1", "replace")),)

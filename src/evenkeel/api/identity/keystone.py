@@ -1,6 +1,6 @@
 """Keystone v3 tokens: keystonemiddleware's ``auth_token`` behind a thin adapter.
 
-The middleware is what every OpenStack service validates tokens with: it has the options operators know
+Every OpenStack service validates tokens with this middleware: it has the options that operators use
 (``[keystone_authtoken]``), its own cache (``token_cache_time``, ``memcached_servers``), application credentials with
 access rules, and service tokens. It is WSGI and blocks on Keystone, so it runs in separate threads, as a filter before
 an application that only records the result. This module caches the result for a token for a few more seconds, so that
@@ -46,11 +46,11 @@ REMEMBERED_SECONDS = 10.0
 MAX_REMEMBERED = 10_000
 THREADS = 8
 MAX_WAITING = 256
-"""Concurrent validations, including waiting ones; further requests are refused."""
+"""Most concurrent validations, including waiting ones; further requests are refused."""
 
 
 class TokenValidation(Value):
-    """The middleware's result."""
+    """Result of the middleware for one token."""
 
     status: int
     environ: Environ
@@ -62,7 +62,7 @@ class CachedToken(Value):
 
     caller: Caller
     until_seconds: float
-    """By the system's clock, as the token's expiry."""
+    """Expiry of the cache entry, by the system's clock like the token's expiry."""
 
 
 class KeystoneIdentity:
@@ -121,7 +121,9 @@ class KeystoneIdentity:
 
 
 def open_keystone(conf: cfg.ConfigOpts) -> KeystoneIdentity:
-    """Validation as ``[keystone_authtoken]`` of ``conf`` says. Raises :class:`ValueError`."""
+    """Create the validation of tokens with the options ``[keystone_authtoken]`` of ``conf``. Raises
+    :class:`ValueError`.
+    """
     try:
         return KeystoneIdentity(lambda app: AuthProtocol(app, {"oslo_config_config": conf}))
     except Exception as error:

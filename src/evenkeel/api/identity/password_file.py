@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 CHALLENGE = 'Basic realm="evenkeel", charset="UTF-8"'
 LOOK_SECONDS = 1.0
-"""Between two checks for changes of the file."""
+"""Interval of checks for changes of the file."""
 MAX_REMEMBERED = 10_000
 WRONG = Backoff(initial_seconds=0.25, max_seconds=5.0)
 """Delay of the answer to a wrong password, by the number of failures for the name."""
@@ -62,7 +62,7 @@ class FailedLogins:
 
 
 class PasswordFileIdentity:
-    """Requires HTTP basic authentication."""
+    """Authentication by HTTP basic authentication against a password file."""
 
     def __init__(self, file: WatchedFile[dict[str, User]], clock: Clock, *, key: bytes | None = None) -> None:
         self._file = file

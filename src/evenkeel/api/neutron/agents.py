@@ -32,25 +32,25 @@ _FILTERS = ("id", "host", "binary", "topic", "availability_zone")
 
 
 class NeutronAgentView(Value):
-    """An agent."""
+    """An agent in Neutron's terms."""
 
     id: str
     agent_type: str
     binary: str
     topic: str
-    """Its environment and device group."""
+    """Environment and device group of the agent."""
     host: str
     availability_zone: str
-    """Its environment."""
+    """Environment of the agent."""
     alive: bool
     admin_state_up: bool
-    """False: drained, or being drained."""
+    """False: the agent is drained, or being drained."""
     created_at: str | None
     started_at: str | None
     heartbeat_timestamp: str | None
     description: str
     resources_synced: bool | None
-    """Always null: what Neutron tells here of agents for routers and DHCP."""
+    """Always null: Neutron uses it for router and DHCP agents."""
     configurations: dict[str, Any]
 
 
@@ -108,7 +108,7 @@ def _agent_type(call: Call) -> str | None:
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """All agents, filtered."""
+    """Handle GET /agents: list agents, filtered."""
     agent_type = _agent_type(call)
     rows = () if agent_type is None else await services.operators.agents()
     views = [agent_view(row, agent_type or V2_TYPE) for row in rows]
@@ -141,13 +141,13 @@ def _flag(name: str, value: str) -> bool:
 
 
 async def show(services: Services, call: Call) -> Answer:
-    """One agent."""
+    """Handle GET /agents/{id}."""
     view = agent_view(await services.operators.agent(AgentId(object_id(call, "Agent"))))
     return json_answer({"agent": shown(view, call.values("fields"))})
 
 
 async def change(services: Services, call: Call, body: NeutronAgentChangeBody) -> Answer:
-    """Drain, or undrain."""
+    """Handle PUT /agents/{id}: drain or undrain the agent."""
     agent_id, up = object_id(call, "Agent"), body.agent.admin_state_up
     if isinstance(up, UnsetType):
         return json_answer({"agent": agent_view(await services.operators.agent(AgentId(agent_id)))})

@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 class NeutronNew(Request):
-    """Base of create requests."""
+    """Base of create requests of the Neutron APIs."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id"})
     """Attributes that are shown but cannot be given."""
 
 
 class NeutronChange(Request):
-    """Base of change requests."""
+    """Base of change requests of the Neutron APIs."""
 
     READ_ONLY: ClassVar[frozenset[str]] = frozenset({"id", "tenant_id", "project_id"})
     """Attributes that are shown but cannot be changed."""
@@ -104,7 +104,7 @@ def _plural(name: str) -> str:
 
 
 def _wrong_attributes(at: DecodeFailure) -> NeutronRefusal:
-    """The error for unknown, forbidden or missing attributes; unknown ones first."""
+    """Build the error for unknown, forbidden or missing attributes; unknown attributes come first."""
     node = [part for part in at.allowed if isinstance(part, inspect.StructType)][0]  # noqa: RUF015
     fields = {field.encode_name: field.required for field in node.fields}
     given = at.value.keys()

@@ -26,7 +26,7 @@ _PLAIN = {
 
 
 class NeutronErrorView(Value):
-    """The error."""
+    """An error as Neutron shows it: type, text and details."""
 
     type: str
     message: str
@@ -44,7 +44,7 @@ class NamedError(NamedTuple):
 
     type: str
     status: int | None = None
-    """None: the status of the error's class."""
+    """HTTP status; None: the status of the error's class."""
 
 
 class NeutronRefusal(Refusal):
@@ -60,11 +60,11 @@ class ErrorNames(NamedTuple):
 
     by_code: Mapping[str, NamedError]
     missing: Mapping[str, tuple[str, str]]
-    """By :attr:`NotFound.kind`: the error's type, and the object's name in its text."""
+    """Error type and name of the object in its text, by :attr:`NotFound.kind`."""
 
 
 def bad_request(text: str, kind: str = "HTTPBadRequest") -> NeutronRefusal:
-    """400."""
+    """Build an error with status 400."""
     return NeutronRefusal(400, kind, text)
 
 

@@ -19,7 +19,7 @@ SERVICE_TYPE = "LOADBALANCERV2"
 
 
 class NeutronVersionLink(Value):
-    """Where a version is served."""
+    """URL of an API version."""
 
     href: str
     rel: str
@@ -34,7 +34,7 @@ class NeutronVersion(Value):
 
 
 class NeutronVersions(Value):
-    """The version document."""
+    """The list of Neutron API versions."""
 
     versions: list[NeutronVersion]
 
@@ -54,7 +54,7 @@ class NeutronResources(Value):
 
 
 class NeutronExtension(Value):
-    """An API extension."""
+    """An extension of the Neutron API."""
 
     alias: str
     name: str
@@ -119,7 +119,7 @@ _COLLECTIONS = (
 
 
 async def versions(services: Services, call: Call) -> Answer:
-    """The only version."""
+    """Handle GET /: list the only API version."""
     link = NeutronVersionLink(href=f"{call.base_url}{BASE}/v2.0/", rel="self")
     return json_answer(NeutronVersions(versions=[NeutronVersion(id="v2.0", status="CURRENT", links=[link])]))
 
@@ -139,14 +139,14 @@ async def resources(services: Services, call: Call) -> Answer:
 
 
 async def extensions(services: Services, call: Call) -> Answer:
-    """All supported extensions."""
+    """Handle GET /extensions: list supported extensions."""
     asked = call.values("alias")
     known = [each for each in EXTENSIONS if not asked or each.alias in asked]
     return json_answer(answer_of(call, "extensions", known, lambda each: str(each.alias), services.limits.page_items))
 
 
 async def extension(services: Services, call: Call) -> Answer:
-    """One, by its alias."""
+    """Handle GET /extensions/{id}."""
     for each in EXTENSIONS:
         if each.alias == call.params["id"]:
             return json_answer({"extension": each})
@@ -178,13 +178,13 @@ def flavor_view(row: Flavor) -> NeutronFlavorView:
 
 
 async def flavors(services: Services, call: Call) -> Answer:
-    """All flavors."""
+    """Handle GET /flavors."""
     wanted = parse_list(call, FLAVOR_FILTERS, services.limits)
     page = await page_of(call, wanted, lambda query: services.catalogue.list_catalogue(Flavor, query))
     return json_answer(listed(call, "flavors", [flavor_view(row) for row in page.items], wanted, page))
 
 
 async def flavor(services: Services, call: Call) -> Answer:
-    """One flavor."""
+    """Handle GET /flavors/{id}."""
     row: Any = await services.catalogue.catalogue_entry(Flavor, key_of(FLAVORS, call))
     return json_answer({"flavor": shown(flavor_view(row), call.values("fields"))})

@@ -19,7 +19,7 @@ Position = Annotated[int, Meta(ge=1, le=INT32_MAX, extra_json_schema=_NUMBER)]
 QuotaLimit = Annotated[int, Meta(ge=-1, le=MAX_QUOTA, extra_json_schema=_NUMBER)]
 UUID_PATTERN = r"^[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}" + END
 Uuid = Annotated[str, Meta(pattern=UUID_PATTERN)]
-"""Of an object that a body names. Paths may have any text: what is not there is not found."""
+"""Id of an object that a body names. Ids in paths may be any text: an unknown id is not found."""
 FlavorId = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 Provider = Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
 """Any text, as in Neutron: what it names exists or does not."""

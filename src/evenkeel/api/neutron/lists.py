@@ -28,7 +28,7 @@ LIST_PARAMETERS = (
     FIELDS_PARAMETER,
 )
 SHORT_LIST_PARAMETERS = (*LIST_PARAMETERS[:2], FIELDS_PARAMETER)
-"""Of lists that are not in the database."""
+"""Parameters of lists that are not read from the database."""
 
 
 def parse_list(call: Call, filters: Filters, limits: Limits) -> ListRequest:
@@ -62,7 +62,7 @@ def _parsed(parse: Parse, name: str, value: str) -> Any:
 
 
 def _limit(given: Sequence[str], cap: int) -> int:
-    """As in Neutron, 0 means no limit, that is, the cap."""
+    """Parse the ``limit`` parameter; 0 means no limit, that is, ``cap``, like in Neutron."""
     if not given:
         return cap
     if not given[-1].isdecimal() or len(given[-1]) > 20:
@@ -134,7 +134,7 @@ def answer_of(call: Call, plural: str, rows: Iterable[Any], name_of: Callable[[A
 
 
 def shown(view: Any, fields: Sequence[str]) -> Any:
-    """The view, or a dictionary of only these attributes; unknown ones are ignored."""
+    """Return the view, or a dictionary of only the attributes in ``fields``; unknown names are ignored."""
     if not fields:
         return view
     if isinstance(view, Mapping):

@@ -48,7 +48,7 @@ class NeutronQuotaView(Value):
 
 
 class NeutronProjectQuotaView(NeutronQuotaView):
-    """The same, in a list."""
+    """Quotas of one project, in a list."""
 
     tenant_id: str
 
@@ -85,12 +85,12 @@ def _named(quotas: Quotas) -> dict[str, int]:
 
 
 def quota_view(quotas: Quotas) -> NeutronQuotaView:
-    """Quotas by Neutron's names."""
+    """Show quotas by Neutron's names."""
     return NeutronQuotaView(**_named(quotas))
 
 
 def refused() -> Answer:
-    """403, as Neutron says it of quotas."""
+    """Build Neutron's response 403 to a request for quotas."""
     return error_answer(403, "AdminRequired", _REFUSED)
 
 
@@ -103,7 +103,7 @@ def _project(call: Call) -> ProjectId:
 
 
 async def listing(services: Services, call: Call) -> Answer:
-    """Quotas of projects with limits of their own; for those who see all projects."""
+    """Handle GET /quotas: list quotas of projects with limits of their own, for callers who see all projects."""
     if call.caller.scope is not None:
         return refused()
     wanted = parse_list(call, FILTERS, services.limits)
@@ -113,13 +113,13 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 async def show(services: Services, call: Call) -> Answer:
-    """Quotas of one project."""
+    """Handle GET /quotas/{id}: show the quotas of one project."""
     row: ProjectQuotas = await services.quotas.quotas_of(_project(call))
     return json_answer({"quota": shown(quota_view(row.quotas), call.values("fields"))})
 
 
 async def defaults(services: Services, call: Call) -> Answer:
-    """The default quotas."""
+    """Handle GET /quotas/{id}/default: show the default quotas."""
     _project(call)
     return json_answer({"quota": quota_view(services.quotas.default_quotas())})
 

@@ -25,7 +25,7 @@ class NeutronStyle:
     errors: tuple[type[Any], ...] = (NeutronErrorAnswer,)
     changes_in_error = True
     only_json = False
-    """As in Neutron, which takes every body for JSON, and answers with JSON whatever is accepted."""
+    """False: Neutron takes every body for JSON and responds with JSON, whatever the headers say."""
 
     def __init__(self, base: str, names: ErrorNames) -> None:
         self.base = base
@@ -41,5 +41,5 @@ class NeutronStyle:
         return answer_to(error, self._names, request_id)
 
     def not_allowed(self, allow: Headers) -> Answer:
-        """405."""
+        """Build the response 405. ``allow``: header with the allowed methods."""
         return plain(405, headers=allow)

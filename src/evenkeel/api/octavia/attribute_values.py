@@ -1,7 +1,7 @@
-"""Converts the attributes in a request to those of the value class.
+"""Conversion of the attributes in a request to those of the value class.
 
-Attributes of request and value class correspond by name. The request's type defines what may be given; the conversion,
-and what null means, follow from the value class.
+Attributes of request and value class correspond by name. The request's type defines which attributes are allowed; the
+conversion, and the meaning of null, follow from the value class.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from evenkeel.core.model import L7Policy, L7Rule
 R = TypeVar("R", bound=msgspec.Struct)
 Attributes = dict[str, Any]
 _CLEARED = (L7Policy, L7Rule)
-"""Kinds whose tags null clears, as in Octavia; those of the others stay."""
+"""Kinds whose tags null clears, like in Octavia; for other kinds null leaves the tags unchanged."""
 
 
 def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[type[R]], type[R]]:
@@ -41,8 +41,8 @@ def changes_of(new: type[Any], kind: type[Any], **instead: Any) -> Callable[[typ
 
 
 def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
-    """The attributes in a create request, without those left to the value class's defaults, and without ``besides``,
-    which the caller converts.
+    """Return the attributes in a create request, without those left to the value class's defaults, and without
+    ``besides``, which the caller converts.
     """
     return {
         name: attribute.convert(value)
@@ -52,7 +52,7 @@ def create_values(body: Any, kind: type[Any], *besides: str) -> Attributes:
 
 
 def change_values(body: Any, kind: type[Any]) -> Attributes:
-    """The attributes in a change request, null replaced by the default."""
+    """Return the attributes in a change request, null replaced by the default."""
     changes: Attributes = {}
     for name, attribute in _plain(type(body), kind).items():
         value = getattr(body, name)
@@ -68,7 +68,7 @@ def _is_null(name: str, value: Any) -> bool:
 
 class _Attribute(NamedTuple):
     convert: Callable[[Any], Any]
-    """Converts the given value."""
+    """Conversion of the value in the request."""
     default: Any
 
 
@@ -77,7 +77,7 @@ _known: dict[tuple[type[Any], type[Any]], dict[str, _Attribute]] = {}
 
 
 def _plain(request: type[Any], kind: type[Any]) -> dict[str, _Attribute]:
-    """The attributes that request and value class have in common, except those that identify the object."""
+    """Return the attributes that request and value class have in common, except attributes that identify the object."""
     found = _known.get((request, kind))
     if found is None:
         defaults, fields = defaults_of(kind), fields_of(kind)

@@ -37,15 +37,15 @@ _FIRST = (
     "protocol_port",
     "project_id",
 )
-"""The first attributes in responses; the others follow in the order of the value class, then those that the view
-adds.
+"""Attributes that come first in responses; the others follow in the order of the value class, then attributes that the
+view adds.
 """
 _COPIED = "COPIED"
 
 
 def shows(kind: type[Any], *, without: frozenset[str] = frozenset()) -> Callable[[type[V]], type[V]]:
-    """A view with the attributes of a value class that tenants see, except ``without`` and those that the view declares
-    itself. Enumerations are plain text in a view.
+    """Decorator: add the attributes of a value class that tenants see to a view, except ``without`` and attributes that
+    the view declares. Enumerations are plain text in a view.
     """
 
     def derived(view: type[V]) -> type[V]:
@@ -128,9 +128,9 @@ def filters_of(
     aliases: Mapping[str, str] = NONE,
     unordered: frozenset[str] = frozenset(),
 ) -> Filters:
-    """The filters and sort keys of a kind: all attributes that tenants see, except ``without``, maps and structures.
-    Lists and ``unordered`` cannot be sort keys. ``given``: parsers by attribute that replace or add to those derived
-    from types. An empty value of a nullable attribute matches null.
+    """Derive the filters and sort keys of a kind: all attributes that tenants see, except ``without``, maps and
+    structures. Lists and ``unordered`` cannot be sort keys. ``given``: parsers by attribute that replace or add to the
+    derived ones. An empty value of a nullable attribute matches null.
     """
     shapes = {
         name: shape_of(field.type)

@@ -96,7 +96,7 @@ def listener_row(
 
 
 def member_row(body: requests.MemberNew, place: Place, *, pool_id: str, new_id: NewId, monitored: bool) -> Member:
-    """A checked member."""
+    """Convert a create request to a member. Raises :class:`Invalid`."""
     check_project(body, place)
     address = member_address("address", body.address, place.addresses)
     monitored_at = None

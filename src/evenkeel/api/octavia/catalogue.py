@@ -40,7 +40,7 @@ class Entry(Value):
     kind: CatalogueKind
     title: str
     name: str
-    """Of the attribute that wraps one of them."""
+    """Name of the attribute that wraps one entry."""
     plural: str
     links: str
     """Irregular for two kinds, as in Octavia."""

@@ -129,7 +129,7 @@ class FlavorChangeBody(Request):
 
 
 class FlavorProfileView(View, kw_only=True):
-    """A flavor profile."""
+    """A flavor profile: settings of flavors for one provider."""
 
     id: str
     name: str
@@ -138,7 +138,7 @@ class FlavorProfileView(View, kw_only=True):
 
 
 class FlavorView(View, kw_only=True):
-    """A flavor."""
+    """A flavor: a set of options for load balancers."""
 
     id: str
     name: str
@@ -216,7 +216,7 @@ class ZoneProfileView(View, kw_only=True):
 
 
 class ZoneView(View, kw_only=True):
-    """An availability zone."""
+    """An availability zone: a location for load balancers."""
 
     name: str
     description: str

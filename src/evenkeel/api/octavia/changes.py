@@ -103,7 +103,9 @@ def batch_rows(
     new_id: NewId,
     monitored: bool,
 ) -> tuple[Member, ...]:
-    """The members of a batch: existing ones (same address and port) with their changes, and new ones."""
+    """Convert a batch request to members: existing members (same address and port) with their
+    changes, and new members.
+    """
     here = {(row.address, row.protocol_port): row for row in existing if not row.deleted}
     rows = []
     for item in items:

@@ -1,7 +1,8 @@
-"""Enhanced services in requests: names in tags, flavors and L7 policies, checked against what agents offer.
+"""Enhanced services in requests: names in tags, flavors and L7 policies, checked against the services that agents
+offer.
 
-Only names that are new are checked: an object keeps one that is no longer offered, and its load balancer tells why it
-stays as it is.
+Only new names are checked: an object keeps a name that is no longer offered, and its load balancer's status reason
+explains why it stays unchanged.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,7 +16,7 @@ from evenkeel.core.errors import Invalid
 from evenkeel.core.model import L7Policy, LoadBalancerTree
 
 UNKNOWN = "enhanced_service_unknown"
-"""Error code."""
+"""Code of the error for an unknown enhanced service."""
 _NAMED_MAX = 20
 
 
@@ -37,11 +38,11 @@ class OfferedServices:
         self._check("tags", [name for name in tagged(after) if name not in known], TAG_PREFIX)
 
     def check_flavor(self, names: Iterable[str]) -> None:
-        """The same for the names that a flavor gives."""
+        """Check the names that a flavor gives. Raises :class:`Invalid`."""
         self._check(FLAVOR_KEY, names, "")
 
     def check_tree(self, tree: LoadBalancerTree) -> None:
-        """The same for everything in a new load balancer."""
+        """Check all names in a new load balancer. Raises :class:`Invalid`."""
         self.check_tags(tree.load_balancer.tags)
         for listener in tree.listeners:
             self.check_tags(listener.tags)
@@ -60,7 +61,9 @@ class OfferedServices:
 
 
 async def offered_services(services: Services, provider: str, table: Capabilities) -> OfferedServices:
-    """What agents of the provider offer; no query for device types without enhanced services."""
+    """Read the enhanced services that agents of the provider offer; no query for device types without enhanced
+    services.
+    """
     if not table.enhanced_services:
         return OfferedServices(provider, table)
     return OfferedServices(provider, table, await services.providers.enhanced_services_of(provider))

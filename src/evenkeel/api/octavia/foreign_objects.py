@@ -1,7 +1,7 @@
-"""Objects of other projects: Octavia refuses them with 403, and says 404 of what nobody has.
+"""Objects of other projects: Octavia refuses them with 403, and responds with 404 if no project has the object.
 
-Handlers see the objects of the caller's scope only. Where one finds nothing, it is looked once more whether the object
-that the request is about, or the parent that its body names, is another project's.
+Handlers see the objects of the caller's scope only. Where a handler finds nothing, a second read checks whether the
+requested object, or the parent that the body names, belongs to another project.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,9 @@ from evenkeel.core.errors import NotFound
 
 _KINDS = {resource.title: resource.kind for resource in TENANT_RESOURCES}
 _PARENTS = ("loadbalancer_id", "listener_id", "pool_id")
-"""Of a new object, in its body. Other ids in a body name objects of the same load balancer: they are never told of."""
+"""Attributes of a body with the parents of a new object. Other ids in a body name objects of the same load balancer:
+for these, it is never disclosed whether another project has them.
+"""
 
 
 def refusing_foreign_objects(operation: Operation) -> Operation:

@@ -13,7 +13,7 @@ from evenkeel.api.octavia.parents import NewId, Place, check_project
 from evenkeel.core.model import L7Policy, L7Rule
 
 Settle = Callable[[L7Policy], L7Policy]
-"""What makes of the wanted policy the one to store."""
+"""Function from a requested L7 policy to the policy to store."""
 
 
 class PolicyRows(NamedTuple):
@@ -55,7 +55,7 @@ def policy_rows(
 
 
 def rule_row(body: l7_requests.L7RuleNew, place: Place, *, policy_id: str, new_id: NewId) -> L7Rule:
-    """A checked rule."""
+    """Convert a create request to an L7 rule. Raises :class:`Invalid`."""
     check_project(body, place)
     rule = L7Rule(
         id=new_id(),

@@ -34,7 +34,9 @@ def policy_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Chang
 
 
 def stored_changes(body: l7_requests.L7PolicyChange, current: L7Policy) -> Changes:
-    """The same in LBaaS v2, where a target is stored whatever the action is, which only the request changes."""
+    """Return the changes to store for LBaaS v2, where a target is stored whatever the action is, and only the request
+    changes it.
+    """
     changes = change_values(body, L7Policy)
     if not changes.keys() & set(_DECIDING):
         return changes

@@ -20,7 +20,7 @@ from evenkeel.core.model import (
 )
 
 MAX_L7POLICIES = 200
-"""In one new listener."""
+"""Most L7 policies in one new listener."""
 
 _HOST = r"([A-Za-z0-9._~!$&'()*+,;=:@\[\]-]|%[0-9A-Fa-f]{2})+"
 _REST = r"([/?#]([A-Za-z0-9._~!$&'()*+,;=:@/?#-]|%[0-9A-Fa-f]{2})*)?"

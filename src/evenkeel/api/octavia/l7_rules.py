@@ -26,7 +26,9 @@ _DN_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 def check_l7_listener(protocol: str) -> None:
-    """Only a listener that parses requests can have policies."""
+    """Check that the listener's protocol allows L7 policies: only listeners that parse requests do. Raises
+    :class:`Invalid`.
+    """
     if protocol == CHILDLESS_PROTOCOL:
         raise listener_takes_no_children()
     if protocol not in L7_PROTOCOLS:
@@ -66,7 +68,7 @@ _WRONG_COMPARE = {
     "SSL_CONN_HAS_CERT": "L7rule type SSL_CONN_HAS_CERT only supports the EQUAL_TO compare type.",
     "SSL_VERIFY_RESULT": "L7rule type SSL_VERIFY_RESULT only supports the EQUAL_TO compare type.",
 }
-"""By rule type, where Octavia has words of its own."""
+"""Octavia's error text for a wrong compare type, by rule type, where it has one."""
 
 
 def check_policy(policy: L7Policy) -> None:
@@ -174,7 +176,7 @@ def _check_regex(text: str) -> None:
 
 
 def _value(rule: L7Rule, problem: str, allowed: str, *, code: str | None = None) -> Invalid:
-    """``problem``: in Octavia's words."""
+    """Build the error for a rule's value. ``problem``: sentence in Octavia's words."""
     text = f"{problem} (value '{shorten(rule.value)}' of rule type {rule.type}; allowed: {allowed})"
     return _parsing(text, code=code)
 

@@ -33,7 +33,6 @@ def full_l7policy_view(row: L7Policy, rules: Iterable[L7Rule]) -> FullL7PolicyVi
 
 
 def l7rule_view(row: L7Rule) -> L7RuleView:
-    """An L7 rule."""
     return _rule(
         row,
         tenant_id=row.project_id,

@@ -21,7 +21,7 @@ from evenkeel.core.model import L7Policy, L7Rule, Listener, LoadBalancer
 
 
 async def create(services: Services, call: Call, body: l7_requests.L7PolicyNewBody) -> Answer:
-    """201."""
+    """Handle POST /l7policies; answers 201."""
     return one(L7POLICIES, await make_l7policy(services, call, body.l7policy), 201)
 
 
@@ -47,7 +47,7 @@ async def make_l7policy(
 
 
 async def change(services: Services, call: Call, body: l7_requests.L7PolicyChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /l7policies/{id}."""
     return one(L7POLICIES, await change_l7policy(services, call, object_id(call, L7POLICIES.title), body.l7policy))
 
 
@@ -84,7 +84,7 @@ async def _policy(services: Services, call: Call) -> L7Policy:
 
 
 async def create_rule(services: Services, call: Call, body: l7_requests.L7RuleNewBody) -> Answer:
-    """201."""
+    """Handle POST /l7policies/{id}/rules; answers 201."""
     return one(L7RULES, await make_l7rule(services, call, await _policy(services, call), body.rule), 201)
 
 
@@ -104,7 +104,7 @@ async def make_l7rule(services: Services, call: Call, policy: L7Policy, wanted: 
 
 
 async def change_rule(services: Services, call: Call, body: l7_requests.L7RuleChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /l7policies/{id}/rules/{id}."""
     policy_id = object_id(call, L7POLICIES.title, "l7policy_id")
     return one(L7RULES, await change_l7rule(services, call, policy_id, object_id(call, L7RULES.title), body.rule))
 

@@ -43,7 +43,7 @@ from evenkeel.core.model import Listener, LoadBalancer, NewPool, Pool
 
 
 async def create(services: Services, call: Call, body: requests.ListenerNewBody) -> Answer:
-    """201."""
+    """Handle POST /listeners; answers 201."""
     return one(LISTENERS, await make_listener(services, call, body.listener), 201)
 
 
@@ -184,7 +184,7 @@ async def check_target_pools(
 
 
 async def change(services: Services, call: Call, body: change_requests.ListenerChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /listeners/{id}."""
     return one(LISTENERS, await change_listener(services, call, object_id(call, LISTENERS.title), body.listener))
 
 
@@ -245,7 +245,7 @@ async def _check_changes(
 
 
 async def statistics(services: Services, call: Call) -> Answer:
-    """Totals of one listener."""
+    """Handle GET /listeners/{id}/stats: totals of one listener."""
     listener_id = object_id(call, LISTENERS.title)
     row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)
     totals = await services.tenants.statistics(row.load_balancer_id, listener_id=listener_id)

@@ -140,7 +140,7 @@ async def failover(services: Services, call: Call) -> Answer:
 
 
 async def status(services: Services, call: Call) -> Answer:
-    """The status tree."""
+    """Handle GET /loadbalancers/{id}/status: stream the status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     tree = await services.tenants.tree(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True
@@ -149,7 +149,7 @@ async def status(services: Services, call: Call) -> Answer:
 
 
 async def statistics(services: Services, call: Call) -> Answer:
-    """Totals over its listeners."""
+    """Handle GET /loadbalancers/{id}/stats: totals over the load balancer's listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
     totals = await services.tenants.statistics(LoadBalancerId(load_balancer_id))

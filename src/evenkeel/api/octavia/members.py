@@ -24,7 +24,7 @@ async def _pool(services: Services, call: Call) -> Pool:
 
 
 async def create(services: Services, call: Call, body: requests.MemberNewBody) -> Answer:
-    """201."""
+    """Handle POST /pools/{id}/members; answers 201."""
     return one(MEMBERS, await make_member(services, call, await _pool(services, call), body.member), 201)
 
 
@@ -60,7 +60,7 @@ async def make_member(services: Services, call: Call, pool: Pool, wanted: reques
 
 
 async def change(services: Services, call: Call, body: change_requests.MemberChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /pools/{id}/members/{id}."""
     pool_id = object_id(call, POOLS.title, "pool_id")
     return one(MEMBERS, await change_member(services, call, pool_id, object_id(call, MEMBERS.title), body.member))
 
@@ -78,7 +78,9 @@ async def change_member(
 
 
 async def replace(services: Services, call: Call, body: change_requests.MemberBatchBody) -> Answer:
-    """202: the pool's members become those of the body; with ``additive_only`` none is removed."""
+    """Handle PUT /pools/{id}/members: the pool's members become those of the body; with ``additive_only`` none is
+    removed. Answers 202.
+    """
     additive_only = call.flag("additive_only")
     pool = await _pool(services, call)
     rows = batch_rows(

@@ -31,11 +31,11 @@ class HasProject(Protocol):
 
     @property
     def project_id(self) -> str | UnsetType | None:
-        """Octavia's attribute."""
+        """Octavia's attribute with the project's id."""
 
     @property
     def tenant_id(self) -> str | UnsetType | None:
-        """The deprecated attribute."""
+        """The deprecated attribute with the project's id."""
 
 
 def project_of(body: HasProject, default: str) -> str:
@@ -58,7 +58,7 @@ def each_once(values: Iterable[T] | None) -> tuple[T, ...]:
 
 
 def is_up(admin_state_up: bool | None) -> bool:
-    """The default is True."""
+    """Return the administrative state of an object; the default is True."""
     return admin_state_up is not False
 
 

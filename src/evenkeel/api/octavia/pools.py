@@ -34,7 +34,7 @@ from evenkeel.core.model import HealthMonitor, Listener, LoadBalancer, NewPool, 
 
 
 async def create(services: Services, call: Call, body: requests.PoolNewBody) -> Answer:
-    """201."""
+    """Handle POST /pools; answers 201."""
     return one(POOLS, await make_pool(services, call, body.pool), 201)
 
 
@@ -94,7 +94,7 @@ def check_new_pool(served: ServedObject, new: NewPool, listener_protocol: str | 
 
 
 async def change(services: Services, call: Call, body: change_requests.PoolChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /pools/{id}."""
     return one(POOLS, await change_pool(services, call, object_id(call, POOLS.title), body.pool))
 
 
@@ -173,7 +173,7 @@ async def _check_persistence(
 
 
 async def create_monitor(services: Services, call: Call, body: requests.HealthMonitorNewBody) -> Answer:
-    """201."""
+    """Handle POST /healthmonitors; answers 201."""
     return one(HEALTH_MONITORS, await make_health_monitor(services, call, body.healthmonitor), 201)
 
 
@@ -194,7 +194,7 @@ async def make_health_monitor(services: Services, call: Call, wanted: requests.H
 
 
 async def change_monitor(services: Services, call: Call, body: change_requests.HealthMonitorChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /healthmonitors/{id}."""
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     return one(HEALTH_MONITORS, await change_health_monitor(services, call, monitor_id, body.healthmonitor))
 

@@ -67,7 +67,7 @@ async def chosen_place(services: Services, wanted: LoadBalancerNew) -> ProviderC
 
 
 def _vnic_type(flavor: Offer | None) -> VnicType:
-    """As in Octavia, ``sriov_vip`` of the flavor decides it."""
+    """Return the VIP's vnic type: ``sriov_vip`` of the flavor decides it, like in Octavia."""
     if flavor is None:
         return "normal"
     return "direct" if metadata("flavor_data", flavor.data).get("sriov_vip") is True else "normal"

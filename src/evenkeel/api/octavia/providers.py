@@ -22,7 +22,7 @@ class ProviderView(Value):
 
 
 class CapabilitiesView(Capabilities, kw_only=True):
-    """What a provider supports; a request for anything else is refused with 501."""
+    """Capabilities of a provider; a request for anything else is refused with 501."""
 
     provider: str
     device_driver: str
@@ -64,7 +64,9 @@ async def flavor_capabilities(services: Services, call: Call) -> Answer:
 
 
 async def zone_capabilities(services: Services, call: Call) -> Answer:
-    """The settings that availability zone profiles may contain: the device group, then those of the device type."""
+    """List the settings that availability zone profiles may contain: the device group, then those
+    of the device type.
+    """
     device_driver = await services.providers.device_driver_of(call.params["id"])
     known = services.providers.table_of(device_driver).availability_zone_metadata
     return _listed(call, "availability_zone_capabilities", {ZONE_GROUP: ZONE_GROUP_MEANING, **(known or {})})

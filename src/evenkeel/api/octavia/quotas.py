@@ -38,7 +38,7 @@ async def listing(services: Services, call: Call) -> Answer:
 
 
 async def show(services: Services, call: Call) -> Answer:
-    """Quotas of one project."""
+    """Handle GET /quotas/{project_id}."""
     fields = call.values("fields")
     row = await services.quotas.quotas_of(project_of(call))
     return json_answer({"quota": chosen(quota_view(row), fields)})

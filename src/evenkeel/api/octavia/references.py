@@ -1,5 +1,5 @@
-"""References to key managers in requests: those that are new to a listener or pool are read before the write, on behalf
-of the load balancer's project. References read before are not read again.
+"""References to key managers in requests: references that are new to a listener or pool are read before the write, on
+behalf of the load balancer's project. References read before are not read again.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class ChangedUser(NamedTuple):
 
     after: Listener | Pool
     before: Listener | Pool | None = None
-    """None: it is new."""
+    """The object before the change; None: it is new."""
 
 
 class SignedList(NamedTuple):

@@ -19,17 +19,17 @@ MAX_ID_LENGTH = 36
 
 
 class Resource(Value):
-    """One kind of object."""
+    """One kind of object of the Octavia API."""
 
     kind: type[Any]
     title: str
     name: str
-    """Of the attribute that wraps one of them."""
+    """Name of the attribute that wraps one object."""
     plural: str
     filters: Filters
     view: Callable[[Any], Any]
     rule: str = ""
-    """Its name in policy rules, if different from ``name``."""
+    """Name in policy rules, if different from ``name``."""
 
 
 _LOAD_BALANCER_NAME = {"loadbalancer_id": "load_balancer_id"}
@@ -112,7 +112,7 @@ L7RULES = Resource(
     rule="l7rule",
 )
 TENANT_RESOURCES = (LOAD_BALANCERS, LISTENERS, POOLS, MEMBERS, HEALTH_MONITORS, L7POLICIES, L7RULES)
-"""All of them."""
+"""All resources of tenants."""
 
 
 def object_id(call: Call, title: str, name: str = "id") -> str:
@@ -124,7 +124,7 @@ def object_id(call: Call, title: str, name: str = "id") -> str:
 
 
 _PARENT_TITLES = {"pool_id": POOLS.title, "l7policy_id": L7POLICIES.title}
-"""By path parameter."""
+"""Title of the parent's resource, by path parameter."""
 
 
 def parent_of(call: Call, name: str) -> str | None:
@@ -133,7 +133,7 @@ def parent_of(call: Call, name: str) -> str | None:
 
 
 def one(resource: Resource, row: Any, status: int = 200) -> Answer:
-    """One object, wrapped."""
+    """Build the response with one object, wrapped in an object with its resource name."""
     return json_answer({resource.name: resource.view(row)}, status)
 
 
@@ -177,7 +177,7 @@ def delete(resource: Resource, parent: str = "") -> Handler:
 
 
 async def remove(services: Services, call: Call, resource: Resource, object_id: str, parent_id: str | None) -> None:
-    """Delete a child."""
+    """Delete a child of a load balancer, and notify the driver."""
     change = await services.tenants.delete_child(
         resource.kind, object_id, parent_id=parent_id, project_id=call.caller.scope
     )

@@ -22,7 +22,7 @@ def listed(resource: Resource, view: type[Any]) -> type[Any]:
 
 
 def reading(resource: Resource, view: type[Any], path: str, parent: str = "") -> tuple[Operation, ...]:
-    """List and show."""
+    """Declare the routes to list and show objects of a resource."""
     errors = (404,) if parent else ()
     return (
         Operation(

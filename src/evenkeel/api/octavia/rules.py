@@ -1,6 +1,5 @@
-"""Octavia's rules between attributes, over core values, so that creates and changes pass the same ones.
-
-All raise :class:`Invalid` (400) or :class:`Conflict` (409) naming field and value.
+"""Octavia's rules between attributes, over core values, so that create and change requests pass the same checks. All
+raise :class:`Invalid` (400) or :class:`Conflict` (409) naming field and value.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -108,8 +107,9 @@ def check_persistence(persistence: SessionPersistence) -> None:
 
 
 def check_pool(pool: Pool, *, any_cookies: bool = False) -> None:
-    """Check session persistence against the protocol, and TLS attributes. ``any_cookies``: which protocols have
-    persistence by cookies, only the provider says, as in LBaaS."""
+    """Check session persistence against the protocol, and TLS attributes. ``any_cookies``: the API does not check the
+    protocol for persistence by cookies and leaves that to the provider, like LBaaS.
+    """
     check_pool_tls(pool)
     persistence = pool.session_persistence
     if persistence is None:
@@ -172,8 +172,8 @@ def check_pair(listener_protocol: str, pool_protocol: str) -> None:
 
 
 def check_listener(listener: Listener, insert_headers: dict[str, str], *, idle: Idle = NOTHING_IDLE) -> None:
-    """Headers are inserted into HTTP only, those about client certificates only where TLS is terminated; see also
-    :mod:`.tls_rules`.
+    """Check a listener. Headers are inserted into HTTP only, headers about client certificates only where TLS is
+    terminated; see also :mod:`.tls_rules`.
     """
     check_listener_tls(listener, idle=idle)
     if insert_headers and listener.protocol not in L7_PROTOCOLS:

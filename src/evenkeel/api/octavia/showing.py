@@ -35,7 +35,6 @@ from evenkeel.core.model import (
 
 
 def refs(ids: Sequence[str]) -> list[IdRef]:
-    """References to objects."""
     return [IdRef(id=item) for item in ids] if ids else []
 
 
@@ -90,7 +89,7 @@ def _listener_attributes(row: Listener) -> dict[str, Any]:
 
 
 def _tls_lists(row: Listener | Pool) -> dict[str, Any]:
-    """Null without TLS."""
+    """TLS versions and ALPN protocols of a listener or pool; null without TLS."""
     return {"tls_versions": row.tls_versions or None, "alpn_protocols": row.alpn_protocols or None}
 
 
@@ -151,7 +150,6 @@ def shown_address(row: Member) -> str:
 
 
 def member_view(row: Member) -> MemberView:
-    """A member."""
     shown = _member(
         row,
         tenant_id=row.project_id,
@@ -181,7 +179,6 @@ def health_monitor_view(row: HealthMonitor) -> HealthMonitorView:
 
 
 def statistics_view(statistics: ListenerStatistics) -> StatisticsView:
-    """Totals."""
     return StatisticsView(
         bytes_in=statistics.bytes_in,
         bytes_out=statistics.bytes_out,

@@ -1,7 +1,7 @@
-"""What Octavia demands of TLS beyond types, at listeners and towards members, and its defaults. Pure.
+"""Octavia's rules for TLS of listeners and towards members, beyond types, and its defaults. Pure.
 
-The rules are those over a whole object, so that creates and changes pass the same ones; they raise :class:`Invalid`
-(400) naming field and value. What references name is read elsewhere (:mod:`evenkeel.api.octavia.references`).
+The rules concern a whole object, so that create and change requests pass the same checks; they raise :class:`Invalid`
+(400) naming field and value. The content of references is read elsewhere (:mod:`evenkeel.api.octavia.references`).
 """
 
 from typing import Any, TypeVar
@@ -45,7 +45,7 @@ Idle = frozenset[str]
 """Names of a listener's attributes that it may have without any effect, because its protocol has no TLS."""
 NOTHING_IDLE: Idle = frozenset()
 IDLE_REFERENCES: Idle = frozenset({"default_tls_container_ref", "sni_container_refs"})
-"""In LBaaS v2. They are not read, nor sent to devices."""
+"""References that may have no effect in LBaaS v2: they are neither read nor sent to devices."""
 DEFAULT_ALPN: tuple[AlpnProtocol, ...] = ("h2", "http/1.1", "http/1.0")
 
 _LISTS = {"tls_versions": "TLS version", "alpn_protocols": "ALPN protocol"}
@@ -69,7 +69,7 @@ def settled_tls(row: Speaker, rules: TlsRules) -> Speaker:
 
 
 def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
-    """Empty lists are refused; null means the default."""
+    """Refuse empty lists (null means the default). Raises :class:`Invalid`."""
     for name, title in _LISTS.items():
         if speaks_tls(row) and getattr(body, name) == []:
             raise Invalid(
@@ -79,8 +79,9 @@ def refuse_empty_lists(body: Any, row: Listener | Pool) -> None:
 
 
 def check_allowed(body: Any, rules: TlsRules, after: Speaker, before: Speaker | None = None) -> None:
-    """What the operator forbids may not be asked for; what is there already is left. ``after``: with the defaults;
-    ``before``: None if it is new. Raises :class:`Invalid`, in Octavia's words."""
+    """Check that a request uses no version or cipher that the operator forbids; existing ones may stay. ``after``: the
+    object with defaults; ``before``: None if it is new. Raises :class:`Invalid`, in Octavia's words.
+    """
     if versions := rules.forbidden_versions(body.tls_versions or ()):
         raise Invalid(
             f"Validation failure: Requested TLS versions are less than the minimum: {', '.join(versions)} < "
@@ -115,7 +116,7 @@ def _check_unnamed(row: Listener | Pool, rules: TlsRules) -> None:
 
 
 def idle_in(before: Listener, after: Listener) -> Idle:
-    """What a listener has without effect already, and keeps."""
+    """Return the references that a listener already has without effect, and keeps."""
     return frozenset(name for name in IDLE_REFERENCES if getattr(before, name) == getattr(after, name))
 
 

@@ -15,7 +15,7 @@ from evenkeel.core.values import Value
 
 
 class MonitorStatus(View, kw_only=True):
-    """A health monitor's statuses."""
+    """Statuses of a health monitor."""
 
     id: str
     name: str
@@ -25,7 +25,7 @@ class MonitorStatus(View, kw_only=True):
 
 
 class MemberStatus(View, kw_only=True):
-    """A member's statuses."""
+    """Statuses of a member."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ class LoadBalancerStatus(View, kw_only=True):
 
 
 class StatusTree(View, kw_only=True):
-    """The status tree."""
+    """Statuses of a load balancer and all its children."""
 
     loadbalancer: LoadBalancerStatus
 
@@ -172,5 +172,4 @@ def pool_status(row: Pool, monitor: HealthMonitor | None) -> PoolStatus:
 
 
 def member_status(row: Member) -> MemberStatus:
-    """A member."""
     return MemberStatus(**statuses_of(row), address=shown_address(row), protocol_port=row.protocol_port)

@@ -6,7 +6,7 @@ from evenkeel.core.values import Value
 
 
 class View(Value, gc=False):
-    """Base of views."""
+    """Base of the views of the Octavia API."""
 
 
 class IdRef(View, kw_only=True):
@@ -68,7 +68,7 @@ class ListenerView(ListenerAttributes, kw_only=True):
 
 
 class PersistenceView(View, kw_only=True):
-    """A session persistence."""
+    """Session persistence of a pool."""
 
     type: str
     cookie_name: str | None
@@ -99,7 +99,7 @@ class PoolView(PoolAttributes, kw_only=True):
 
 @shows(Member, without=frozenset({"load_balancer_id", "pool_id"}))
 class MemberView(View, kw_only=True):
-    """A member."""
+    """A member of a pool."""
 
     tenant_id: str
     created_at: str
@@ -123,7 +123,7 @@ class HealthMonitorView(HealthMonitorAttributes, kw_only=True):
 
 @shows(L7Rule, without=frozenset({"load_balancer_id", "l7policy_id"}))
 class L7RuleView(View, kw_only=True):
-    """An L7 rule."""
+    """An L7 rule: a condition on requests."""
 
     tenant_id: str
     created_at: str
@@ -146,7 +146,7 @@ class L7PolicyView(L7PolicyAttributes, kw_only=True):
 
 
 class StatisticsView(View, kw_only=True):
-    """Totals."""
+    """Traffic totals of a load balancer or listener."""
 
     bytes_in: int
     bytes_out: int

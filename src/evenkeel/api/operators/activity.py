@@ -11,7 +11,7 @@ DECIMALS = 3
 SECONDS_DECIMALS = 6
 """Requests may take less than a millisecond."""
 ROUTES_MAX = 10
-"""Most routes that are shown, those with the most requests."""
+"""Most routes that are shown: the ones with the most requests."""
 
 
 class RouteView(Value):
@@ -29,14 +29,16 @@ class RequestsView(Value):
 
     count: int
     failed: int
-    """With a status of 500 or above."""
+    """Number of requests answered with a status of 500 or above."""
     mean_seconds: float | None
     routes: list[RouteView]
-    """Those with the most requests."""
+    """The routes with the most requests."""
 
 
 class TimeToActiveView(Value):
-    """From the acceptance of a change to the report that devices have it; of reports that this controller took."""
+    """Time from the acceptance of a change to the report that devices have it, over reports that this controller
+    processed.
+    """
 
     count: int
     mean_seconds: float | None
@@ -49,19 +51,19 @@ class ActivityPointView(Value):
     """One interval. Rates are averages per second."""
 
     at: str
-    """Its end."""
+    """End of the interval."""
     requests: float
     failed_requests: float
     request_seconds: float | None
     """Mean time to answer; null without requests."""
     changes: int
-    """That became ACTIVE in the interval."""
+    """Number of changes that became ACTIVE in the interval."""
     time_to_active_seconds: float | None
-    """Their mean."""
+    """Mean time to ACTIVE of the interval's changes, in seconds."""
     load_balancers: int
-    """Those that were observed, whose sum the following are."""
+    """Number of load balancers that were observed; the other figures are their sum."""
     connections: float | None
-    """New ones per second; null, as the others are, if no load balancer was observed."""
+    """New connections per second; null, like the other figures, if no load balancer was observed."""
     active_connections: int | None
     bytes_in: float | None
     bytes_out: float | None
@@ -72,7 +74,7 @@ class ActivityView(Value):
     """Requests and times are of this controller only; traffic is of all load balancers with a series."""
 
     since: str
-    """When this controller began."""
+    """Time at which this controller started."""
     interval: float
     """Seconds between two points."""
     requests: RequestsView
@@ -83,7 +85,7 @@ class ActivityView(Value):
 
 
 async def activity(services: Services, call: Call) -> Answer:
-    """What this controller keeps."""
+    """Handle GET /activity: show the activity of this controller."""
     options_of(call, ())
     return await services.recent_activity.get(lambda: _activity(services))
 

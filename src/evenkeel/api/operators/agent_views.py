@@ -12,9 +12,9 @@ class DeviceView(Value):
     """One device as its agent sees it."""
 
     name: str
-    """Its address, which identifies it in the device group."""
+    """Address of the device, which identifies it in the device group."""
     own_name: str
-    """Its name for itself; empty: not known."""
+    """The device's own name; empty: not known."""
     reachable: bool
     version: str
     failover_state: str
@@ -39,7 +39,7 @@ class CapacityView(Value):
 
 
 class AgentView(Value):
-    """An agent."""
+    """An agent, as operators see it."""
 
     id: str
     environment: str
@@ -49,7 +49,7 @@ class AgentView(Value):
     ha_type: str
     endpoints: tuple[str, ...]
     state: AgentState
-    """up, draining, drained, silent, stopped or forced_down."""
+    """State of the agent: up, draining, drained, silent, stopped or forced_down."""
     halted: str
     """Why its environment's circuit breaker is open; empty: it is closed."""
     admin_state_up: bool
@@ -66,9 +66,9 @@ class AgentView(Value):
     queue_depth: int
     capacity_score: float
     capacity: dict[str, CapacityView]
-    """By metric of its capacity policy."""
+    """Value and limit by metric of the agent's capacity policy."""
     serving: list[ServedShard]
-    """By the agent's last state report; shards show the database's state."""
+    """Shards in the agent's last state report; ``/shards`` shows the database's state."""
     acting_shards: int
     home_shards: int
     load_balancers: int

@@ -19,7 +19,7 @@ FILTERS = ("environment", "host", "device_driver", "id", "group_number", "alive"
 
 
 async def agents(services: Services, call: Call) -> Answer:
-    """All agents, filtered."""
+    """Handle GET /agents: list agents, filtered."""
     options = options_of(call, FILTERS)
     rows = await services.operators.agents(environment=options.get("environment"))
     wanted: dict[str, object] = {name: value for name, value in options.items() if name != "environment"}
@@ -48,12 +48,12 @@ def _one(row: Agent) -> Answer:
 
 
 async def agent(services: Services, call: Call) -> Answer:
-    """One agent."""
+    """Handle GET /agents/{id}."""
     return _one(await services.operators.agent(AgentId(object_id(call, "Agent"))))
 
 
 async def change_agent(services: Services, call: Call, body: AgentChangeBody) -> Answer:
-    """Drain, or undrain."""
+    """Handle PUT /agents/{id}: drain or undrain the agent."""
     return _one(
         await services.operators.set_agent_admin_state(AgentId(object_id(call, "Agent")), body.agent.admin_state_up)
     )
@@ -90,7 +90,7 @@ async def rebind(services: Services, call: Call, body: RebindBody) -> Answer:
 
 
 async def delete_agent(services: Services, call: Call) -> Answer:
-    """Delete a stopped agent."""
+    """Handle DELETE /agents/{id}: delete a stopped agent; answers 204."""
     options = options_of(call, ("rebind_to",))
     await services.operators.delete_agent(AgentId(object_id(call, "Agent")), rebind_to=options.get("rebind_to"))
     return NO_CONTENT

@@ -116,8 +116,9 @@ def _silence(found: SystemState) -> Iterator[_Cause]:
 
 
 def _unusable(found: SystemState, explained: set[Place]) -> Iterator[_Cause]:
-    """Device groups with tenants of which no device is reached. A group that nobody looks at because its agents are
-    silent is explained by that."""
+    """Yield device groups with tenants of which no device is reached. A group that is not observed because its agents
+    are silent has that as its cause.
+    """
     for group in found.groups:
         place = (group.environment, group.number)
         unwatched = group.reach.kind is ReachKind.UNWATCHED
@@ -141,7 +142,7 @@ def _standby_devices(found: SystemState) -> Iterator[SystemProblem]:
 
 
 def _unexplained(rest: Counter[str], examples: Sequence[str], *, outage: bool) -> Iterator[SystemProblem]:
-    """Consequences without a known cause. An outage explains all but those in ERROR."""
+    """Yield consequences without a known cause. An outage explains all of them except load balancers in ERROR."""
     if failed := rest["load balancers are in ERROR"]:
         text = f"{failed} load balancers are in ERROR"
         yield SystemProblem("load_balancers_error", text, "evenkeel loadbalancer list --status ERROR")

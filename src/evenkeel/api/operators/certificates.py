@@ -47,7 +47,7 @@ async def certificates(services: Services, call: Call) -> Answer:
 
 
 async def add_certificate(services: Services, call: Call, body: CertificateNewBody) -> Answer:
-    """201."""
+    """Handle POST /certificates: add a certificate to the key manager; answers 201."""
     store, new = _store(services), body.certificate
     row = await store.add(new_certificate(new), replace=new.replace)
     await services.operators.record_act(
@@ -59,13 +59,13 @@ async def add_certificate(services: Services, call: Call, body: CertificateNewBo
 
 
 async def certificate(services: Services, call: Call) -> Answer:
-    """One of them."""
+    """Handle GET /certificates/{project_id}/{name}."""
     row = await _store(services).show(ProjectId(call.params["project_id"]), call.params["name"])
     return json_answer({"certificate": certificate_view(row)})
 
 
 async def delete_certificate(services: Services, call: Call) -> Answer:
-    """204."""
+    """Handle DELETE /certificates/{project_id}/{name}; answers 204."""
     project_id, name = ProjectId(call.params["project_id"]), call.params["name"]
     await _store(services).delete(project_id, name)
     await services.operators.record_act(

@@ -1,4 +1,4 @@
-"""Texts about what is going to be removed for good, for the status of the whole system."""
+"""Texts about pending automatic, irreversible removals, for the status of the whole system."""
 
 from collections.abc import Iterator
 

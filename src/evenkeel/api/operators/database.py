@@ -8,7 +8,7 @@ from evenkeel.api.operators.query import options_of
 
 
 async def database(services: Services, call: Call) -> Answer:
-    """The current history."""
+    """Handle GET /database: show the database's current history."""
     options_of(call, ())
     return json_answer({"database": views.database_view(await services.operators.history())})
 

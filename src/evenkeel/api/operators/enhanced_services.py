@@ -14,7 +14,7 @@ ABSENT = "not in its files"
 
 
 class LoadedServiceView(Value):
-    """What one agent has of an enhanced service."""
+    """State of an enhanced service at one agent."""
 
     agent_id: str
     host: str
@@ -39,7 +39,7 @@ class EnhancedServiceView(Value):
 
 
 async def enhanced_services(services: Services, call: Call) -> Answer:
-    """By environment and name, with every agent of the environment."""
+    """Handle GET /enhanced_services: list services by environment and name, with every agent of the environment."""
     options = options_of(call, ("environment", "name"))
     name = options.get("name")
     rows = await services.operators.enhanced_services(options.get("environment"))
@@ -48,7 +48,7 @@ async def enhanced_services(services: Services, call: Call) -> Answer:
 
 
 async def enhanced_service(services: Services, call: Call) -> Answer:
-    """One of an environment."""
+    """Handle GET /environments/{name}/enhanced_services/{enhanced_service}."""
     options_of(call, ())
     environment, name = call.params["name"], call.params["enhanced_service"]
     if not is_name(name):

@@ -27,7 +27,7 @@ def _one(row: Environment, status: int = 200) -> Answer:
 
 
 async def environments(services: Services, call: Call) -> Answer:
-    """All environments."""
+    """Handle GET /environments."""
     options_of(call, ())
     return json_answer(
         {"environments": [views.environment_view(row) for row in await services.operators.environments()]}
@@ -35,7 +35,7 @@ async def environments(services: Services, call: Call) -> Answer:
 
 
 async def environment(services: Services, call: Call) -> Answer:
-    """One environment."""
+    """Handle GET /environments/{name}."""
     options_of(call, ())
     name = _name(call)
     for row in await services.operators.environments():
@@ -45,12 +45,12 @@ async def environment(services: Services, call: Call) -> Answer:
 
 
 async def create_environment(services: Services, call: Call, body: EnvironmentNewBody) -> Answer:
-    """201; idempotent."""
+    """Handle POST /environments; answers 201. Idempotent."""
     return _one(await services.operators.add_environment(body.environment.made()), 201)
 
 
 async def change_environment(services: Services, call: Call, body: EnvironmentChangeBody) -> Answer:
-    """Change its attributes."""
+    """Handle PUT /environments/{name}."""
     changes = {name: value for name, value in structs.asdict(body.environment).items() if value is not UNSET}
     if "failback" in changes:
         changes["failback"] = FailbackMode(changes["failback"])
@@ -58,7 +58,7 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
 
 
 async def resume_environment(services: Services, call: Call) -> Answer:
-    """Close its circuit breaker."""
+    """Handle POST /environments/{name}/resume: close the environment's circuit breaker."""
     options_of(call, ())
     return _one(await services.operators.resume_environment(_name(call)))
 

@@ -13,7 +13,9 @@ INT63_MAX = (1 << 63) - 1
 
 
 async def events(services: Services, call: Call) -> Answer:
-    """Events, oldest first; to a client that accepts a stream those that happen, as they happen."""
+    """Handle GET /events: list events, oldest first, or stream new events to a client that accepts
+    ``text/event-stream``.
+    """
     if MEDIA_TYPE in call.headers.get(b"accept", b""):
         return await event_stream(services, call)
     options = options_of(call, ("after", "limit", "newest", "object_id", "by"))

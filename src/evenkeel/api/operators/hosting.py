@@ -59,7 +59,7 @@ async def _group_out_of_reach(services: Services, shard: Shard) -> GroupReach | 
 
 
 async def _certificates(services: Services, load_balancer_id: LoadBalancerId) -> CertificateTrouble:
-    """The certificates of a load balancer that cannot be read, or else those that expire."""
+    """Describe the certificates of a load balancer that cannot be read, or else those that expire soon."""
 
     async def found(query: ReferenceQuery) -> Sequence[ReferencedCertificate]:
         return await services.operators.references(query, limit=NAMED_OF_ONE_MAX)

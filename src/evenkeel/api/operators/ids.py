@@ -9,7 +9,7 @@ from evenkeel.api.operators import views
 from evenkeel.api.operators.query import options_of
 
 MAX_IDS = 10
-"""Of each kind, that a short id may stand for."""
+"""Most ids of each kind that are listed for a short id."""
 _PREFIX = re.compile(r"[0-9a-f-]{4,36}")
 
 

@@ -1,4 +1,4 @@
-"""Declared networks: checks what a request says of them. Pure."""
+"""Rules for declared networks: checks of a request's attributes. Pure."""
 
 from collections.abc import Callable
 from typing import Any

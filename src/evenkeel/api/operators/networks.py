@@ -12,18 +12,18 @@ from evenkeel.core.networks import DeclaredNetwork
 
 
 async def networks(services: Services, call: Call) -> Answer:
-    """All declared networks."""
+    """Handle GET /networks: list declared networks."""
     options_of(call, ())
     return json_answer({"networks": [views.network_view(row) for row in await services.operators.networks()]})
 
 
 async def network(services: Services, call: Call) -> Answer:
-    """One."""
+    """Handle GET /networks/{id}."""
     return json_answer({"network": views.network_view(await _network(services, call))})
 
 
 async def create_network(services: Services, call: Call, body: NetworkNewBody) -> Answer:
-    """201."""
+    """Handle POST /networks: declare a network; answers 201."""
     row = network_of(body.network, new_id=services.new_id)
     await services.operators.add_network(row)
     return json_answer({"network": views.network_view(row)}, 201)
@@ -38,7 +38,7 @@ async def change_network(services: Services, call: Call, body: NetworkChangeBody
 
 
 async def delete_network(services: Services, call: Call) -> Answer:
-    """204."""
+    """Handle DELETE /networks/{id}; answers 204."""
     await services.operators.delete_network(object_id(call, "Network"))
     return NO_CONTENT
 

@@ -22,10 +22,10 @@ class ControllerView(Value):
     id: str
     host: str
     url: str
-    """Where it listens, as it sees it."""
+    """URL at which the controller listens, by its own configuration."""
     version: str
     alive: bool
-    """It was seen in the last 20 s."""
+    """True if the controller sent a heartbeat in the last 20 s."""
     started_at: str
     seen_at: str
     message_broker: str
@@ -33,25 +33,25 @@ class ControllerView(Value):
 
 
 class RevisionView(Value):
-    """A change of a load balancer: who asked for it, and who brought it to the device."""
+    """A change of a load balancer, with the user who requested it and the agent that applied it."""
 
     revision: int
     accepted_at: str
     user: str
-    """Who asked for it; empty: no request, but a renewed certificate or a change of a network."""
+    """User who requested the change; empty: a renewed certificate or a change of a network made it."""
     project_id: str
-    """Of the user."""
+    """Project of the user who requested the change."""
     request_id: str
     applied_at: str | None
-    """None: it is not on the device yet."""
+    """Time at which the change was applied; None: it is not on the device yet."""
     seconds: float | None
-    """From acceptance to the report of the agent that applied it."""
+    """Seconds from acceptance to the report of the agent that applied the change."""
     agent_id: str
-    """That applied it, or tried."""
+    """Id of the agent that applied the change, or tried to."""
     host: str
     epoch: int | None
     problem: str
-    """Of a try that failed; empty if it was applied."""
+    """Error of a failed attempt; empty if the change was applied."""
 
 
 class TopologyAgent(Value):
@@ -68,11 +68,11 @@ class TopologyDevice(Value):
     """A device of a group, as the agent sees it that reported last; of several an agent that reaches it."""
 
     name: str
-    """Its address, which identifies it in the device group."""
+    """Address of the device, which identifies it in the device group."""
     own_name: str
-    """Its name for itself; empty: not known."""
+    """The device's own name; empty: not known."""
     reachable: bool
-    """By any live agent."""
+    """True if any live agent reaches the device."""
     reached_by: list[str]
     """Hosts of live agents that reach it."""
     missed_by: list[str]
@@ -84,7 +84,7 @@ class TopologyDevice(Value):
 
 
 class TopologyLine(Value):
-    """Shards of tenants that an agent acts for; ``agent_id`` null: nobody does."""
+    """Tenants' shards that one agent acts for; ``agent_id`` null: no agent acts for them."""
 
     agent_id: AgentId | None
     shards: int
@@ -102,11 +102,11 @@ class TopologyGroup(Value):
     devices: list[TopologyDevice]
     lines: list[TopologyLine]
     shards: list[ShardView]
-    """Empty if there are more than 24; ``/shards?agent_id=`` lists those of an agent."""
+    """The group's shards; empty if there are more than 24: ``/shards?agent_id=`` lists the shards of an agent."""
 
 
 class TopologyView(Value):
-    """Who may write to which devices."""
+    """Agents that may write to devices, by device group."""
 
     message_broker: str
     """``connected``, or why this controller cannot send messages."""
@@ -115,7 +115,7 @@ class TopologyView(Value):
 
 
 async def controllers(services: Services, call: Call) -> Answer:
-    """Controllers that were seen in the last ten minutes, except those that stopped."""
+    """Handle GET /controllers: list controllers with a heartbeat in the last ten minutes, except stopped ones."""
     options_of(call, ())
     return json_answer({"controllers": [_controller(row) for row in await services.operators.controllers()]})
 

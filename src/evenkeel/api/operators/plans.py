@@ -20,7 +20,7 @@ from evenkeel.core.values import Value
 LOOK_SECONDS = 0.25
 LOOKS = 100
 ADOPTION_LOOKS = 400
-"""For longer than an agent works on an answer."""
+"""Number of reads of the answer to an adoption: longer than an agent works on it."""
 
 
 class AttributeView(Value):
@@ -50,7 +50,7 @@ class DevicePlanView(Value):
     more: int
     """Operations that are not listed."""
     left: list[str]
-    """Of a whole partition: objects without our mark that no load balancer needs. They stay."""
+    """Objects of the partition without our mark that no load balancer needs; they are kept."""
     problem: str
     """Why nothing would be changed, or why it is unknown."""
 
@@ -61,7 +61,7 @@ class PlanView(Value):
     load_balancer_id: str
     agent_id: str
     host: str
-    """Of the agent that answered."""
+    """Host of the agent that answered."""
     devices: list[DevicePlanView]
 
 
@@ -72,9 +72,9 @@ class OrphanView(Value):
     devices: str
     """The device group's devices: at least one of them holds it."""
     seconds: int
-    """Since its first observation that it was not expected, or since its agent found it first."""
+    """Seconds since a report first named it as unexpected, or else since its agent first found it."""
     removed_in_seconds: int | None
-    """Until it may be removed; null: not known yet, or never by itself."""
+    """Seconds until the orphan may be removed; null: not known yet, or not automatically."""
 
 
 class OrphanedPartitionView(Value):
@@ -82,22 +82,22 @@ class OrphanedPartitionView(Value):
 
     project_id: str
     seconds: int
-    """Since it was reported first."""
+    """Seconds since the partition was first reported."""
 
 
 class AgentSilent(Unavailable):
-    """The agent has not answered."""
+    """The agent has not answered the inquiry in time."""
 
 
 async def plan(services: Services, call: Call) -> Answer:
-    """Ask the acting agent, and wait."""
+    """Handle GET /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it."""
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))
     shard = await services.operators.hosting(load_balancer_id)
     return json_answer({"plan": await _plan(services, shard, load_balancer_id, adopt=False)})
 
 
 async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
-    """The plan of a tenant's whole partition; with ``apply`` the agent adopts it then."""
+    """Handle POST /shards/{id}/adoption: show the plan of a tenant's whole partition; with ``apply`` the agent adopts it."""
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id == COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
@@ -114,7 +114,7 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
 
 
 async def orphans(services: Services, call: Call) -> Answer:
-    """The load balancers and partitions that devices hold and the database does not know."""
+    """Handle GET /shards/{id}/orphans: list load balancers and partitions on devices that the database lacks."""
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is a tenant's: orphans are looked for by the common shard of a device group.")

@@ -1,5 +1,7 @@
-"""Problems of the system as operators see them, and those of what everything else rests on: message broker and
-database. With one of these, agents cannot renew their sessions: their silence says nothing about their hosts."""
+"""Problems of the system as operators see them, and problems of the message broker and the database, on which
+everything else depends: with one of these, agents cannot renew their sessions, so their silence proves nothing about
+their hosts.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -38,7 +40,7 @@ def outages(broker: str, database: str) -> Iterator[SystemProblem]:
 
 
 def own_certificate_problems(certificates: Sequence[OwnCertificate], now_seconds: float) -> Iterator[SystemProblem]:
-    """Certificates of the product itself; ``certificates``: those that expire soon."""
+    """Yield problems with the product's own certificates. ``certificates``: the ones that expire soon."""
     for one in certificates[:CERTIFICATES_NAMED_MAX]:
         days = one.due(now_seconds)
         yield SystemProblem(

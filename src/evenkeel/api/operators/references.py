@@ -47,7 +47,7 @@ class RefreshView(Value):
 
 
 async def references(services: Services, call: Call) -> Answer:
-    """References by expiry."""
+    """Handle GET /references: list references by expiry."""
     options = options_of(call, ("project_id", "expiring_days", "unreadable"))
     days = options.get("expiring_days")
     query = ReferenceQuery(
@@ -69,7 +69,6 @@ async def refresh(services: Services, call: Call, body: RefreshBody) -> Answer:
 
 
 def reference_view(row: ReferencedCertificate) -> ReferenceView:
-    """A reference."""
     facts = row.facts
     return ReferenceView(
         reference=row.reference,
@@ -127,7 +126,9 @@ def _refresh(row: ReferencedCertificate) -> str:
 def reference_problems(
     expiring: Sequence[ReferencedCertificate], unreadable: Sequence[ReferencedCertificate], *, days: int
 ) -> list[CertificateTrouble]:
-    """Problems with references, for the system's status. ``expiring``: those that expire within ``days``."""
+    """Return problems with references, for the system's status. ``expiring``: references that
+    expire within ``days``.
+    """
     found = []
     if expiring:
         text = f"{_counted(expiring)} expired or about to expire: {_named(expiring)}"

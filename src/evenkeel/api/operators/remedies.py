@@ -19,7 +19,9 @@ def start_agents(silent: Sequence[AgentLife]) -> str:
 
 
 def replace_agents(silent: Sequence[AgentLife], agents: Sequence[AgentLife]) -> str:
-    """Commands that rebind the shards of lost agents to live ones of their groups; empty if there is no live one."""
+    """Return commands that rebind the shards of lost agents to live agents of their groups; empty if there is no live
+    agent.
+    """
     commands = []
     for row in silent[:NAMED_MAX]:
         others = (one for one in agents if one.alive and _place(one) == _place(row))

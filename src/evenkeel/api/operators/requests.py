@@ -84,7 +84,7 @@ class EnvironmentNew(Request):
     breaker_agents: BreakerAgents = _USUAL.breaker_agents
 
     def made(self) -> Environment:
-        """The value to store."""
+        """Return the environment to store."""
         return Environment(
             name=self.name,
             device_driver=self.device_driver,
@@ -102,7 +102,7 @@ class EnvironmentNewBody(Request):
 
 
 class EnvironmentChange(Request):
-    """The mutable attributes of an environment; absent ones stay."""
+    """The mutable attributes of an environment; absent attributes stay unchanged."""
 
     description: Text | UnsetType = UNSET
     failback: Failback | UnsetType = UNSET
@@ -188,7 +188,7 @@ class NetworkNewBody(Request):
 
 
 class NetworkChange(Request):
-    """The mutable attributes of a network; absent ones stay."""
+    """The mutable attributes of a network; absent attributes stay unchanged."""
 
     name: SubnetName | UnsetType = UNSET
     physical_network: PhysicalNetwork | UnsetType = UNSET

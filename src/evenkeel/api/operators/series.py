@@ -18,7 +18,7 @@ class PointView(Value):
 
     at: str
     connections: float
-    """New ones per second."""
+    """New connections per second."""
     active_connections: int
     bytes_in: float
     bytes_out: float

@@ -30,9 +30,9 @@ class StatusView(Value):
     """``writable``, or why this controller's writes are refused."""
     agents: views.UpDown
     load_balancers: dict[str, int]
-    """By provisioning status."""
+    """Number of load balancers by provisioning status."""
     load_balancers_operating: dict[str, int]
-    """By operating status."""
+    """Number of load balancers by operating status."""
     load_balancers_age_seconds: float
     """How long ago they were counted, and what is PENDING was looked for: where there are more than 2,000, controllers
     count them at most every 5 s. 0: for this answer."""
@@ -43,17 +43,18 @@ class StatusView(Value):
     devices: list[views.DevicesView]
     """Device groups of which not all devices are reachable."""
     countdowns: list[str]
-    """What will be removed for good unless somebody intervenes, with the time that is left and the command that lists
-    it; from the first second on."""
+    """Pending irreversible removals: each with the remaining time and the command that lists the objects; shown from
+    the beginning of the countdown.
+    """
     problems: list[SystemProblem]
-    """Empty if there are none."""
+    """Problems of the system; empty if there are none."""
 
 
 class Readiness(Value):
-    """Kinds of problems, without names: anybody may ask."""
+    """Kinds of problems, without names, because clients need no authentication for them."""
 
     status: str
-    """``ok`` or ``problems``."""
+    """Overall status: ``ok`` or ``problems``."""
     problems: list[str]
 
 

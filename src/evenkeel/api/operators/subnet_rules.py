@@ -77,7 +77,7 @@ def _inside(field: str, value: str | None, network: Net) -> Address | None:
 
 
 def _reserved(field: str, text: str, network: Net) -> str:
-    """In canonical form. Raises :class:`Invalid`."""
+    """Return an address or range in canonical form. Raises :class:`Invalid`."""
     try:
         found = parsed_range(text)
     except ValueError as error:

@@ -11,13 +11,13 @@ from evenkeel.core.errors import NotFound
 
 
 async def subnets(services: Services, call: Call) -> Answer:
-    """All address pools."""
+    """Handle GET /subnets: list address pools."""
     options_of(call, ())
     return json_answer({"subnets": [views.subnet_view(row) for row in await services.operators.subnets()]})
 
 
 async def create_subnet(services: Services, call: Call, body: SubnetNewBody) -> Answer:
-    """201."""
+    """Handle POST /subnets: add an address pool; answers 201."""
     row = await services.operators.add_subnet(subnet_of(body.subnet, new_id=services.new_id))
     return json_answer({"subnet": views.subnet_view(row)}, 201)
 
@@ -34,6 +34,6 @@ async def change_subnet(services: Services, call: Call, body: SubnetChangeBody) 
 
 
 async def delete_subnet(services: Services, call: Call) -> Answer:
-    """204."""
+    """Handle DELETE /subnets/{id}; answers 204."""
     await services.operators.delete_subnet(object_id(call, "Subnet"))
     return NO_CONTENT

@@ -25,7 +25,7 @@ from evenkeel.core.values import Value
 
 
 class RuleNode(Value, kw_only=True):
-    """An L7 rule's statuses."""
+    """Statuses of an L7 rule."""
 
     id: str
     type: str
@@ -57,7 +57,9 @@ class ListenerNode(Value, kw_only=True):
 
 
 class LoadBalancerNode(Value, kw_only=True):
-    """A load balancer's statuses, its listeners, and its pools, each once: also those that no listener uses."""
+    """Statuses of a load balancer with its listeners and pools; each pool appears once, including pools without a
+    listener.
+    """
 
     id: str
     name: str

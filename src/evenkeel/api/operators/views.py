@@ -16,7 +16,7 @@ from evenkeel.core.values import Value
 
 
 class EnvironmentView(Value):
-    """An environment."""
+    """An environment: a provider of the API, with one device type."""
 
     name: str
     device_driver: str
@@ -31,7 +31,7 @@ class EnvironmentView(Value):
 
 
 class SubnetView(Value):
-    """An address pool."""
+    """An address pool for VIPs."""
 
     id: str
     name: str
@@ -62,7 +62,7 @@ class NetworkView(Value):
 
 
 class ShardView(Value):
-    """A shard."""
+    """A shard: the tenant's part of a device group, served by one agent at a time."""
 
     id: str
     environment: str
@@ -73,7 +73,7 @@ class ShardView(Value):
     epoch: int
     handover_to: str | None
     served: bool
-    """Its acting agent is alive."""
+    """True if the shard's acting agent is alive."""
     halted: str
     """Why its environment's circuit breaker is open; empty: it is closed."""
 
@@ -83,7 +83,7 @@ class HostingView(Value):
 
     load_balancer_id: LoadBalancerId
     name: str
-    """The load balancer's."""
+    """Name of the load balancer."""
     revision: int
     applied_revision: int
     provisioning_status: str
@@ -103,13 +103,13 @@ class HostingView(Value):
     ahead: int
     """How many load balancers with changes accepted earlier wait for the same agent, or for a place."""
     remedy: str
-    """Commands that help against what the reasons say of devices or certificates; empty: none is known."""
+    """Commands that remedy the reasons about devices or certificates; empty: none is known."""
     retry_seconds_max: int
     """A change that was refused, or could not be tried, is tried again within this time."""
 
 
 class EventView(Value):
-    """An event."""
+    """An event for operators."""
 
     id: int
     at: str
@@ -136,7 +136,7 @@ class UpDown(Value):
 
 
 class ShardCounts(Value):
-    """Numbers of all shards and of those without a live agent."""
+    """Numbers of all shards, and of shards without a live agent."""
 
     total: int
     unserved: int
@@ -165,13 +165,13 @@ class DevicesView(Value):
     environment: str
     group_number: int
     reach: str
-    """reached, none (of its devices) or unwatched (no agent is up)."""
+    """Reachability of the devices: reached, none (no device is) or unwatched (no agent is up)."""
     out_of_reach: list[str]
     """The devices that no agent reaches: own names, if they are known, before addresses."""
 
 
 class IdsView(Value):
-    """Ids of each kind."""
+    """Ids of objects by kind."""
 
     loadbalancers: tuple[str, ...]
     agents: tuple[str, ...]
@@ -193,7 +193,7 @@ class DatabaseView(Value):
 
     history_id: str
     begun_at: str | None
-    """None: since the database exists."""
+    """Time at which the history began; None: it has lasted since the database was created."""
     unknown_histories: list[UnknownHistoryView]
     """Histories of other databases: nothing is removed from devices until each is accepted."""
 
@@ -209,7 +209,6 @@ def database_view(row: History) -> DatabaseView:
 
 
 def environment_view(row: Environment) -> EnvironmentView:
-    """An environment."""
     return EnvironmentView(
         name=row.name,
         device_driver=row.device_driver,
@@ -244,7 +243,6 @@ def devices_view(row: GroupReach) -> DevicesView:
 
 
 def subnet_view(row: Subnet) -> SubnetView:
-    """An address pool."""
     return SubnetView(
         id=row.id,
         name=row.name,
@@ -260,7 +258,6 @@ def subnet_view(row: Subnet) -> SubnetView:
 
 
 def network_view(row: DeclaredNetwork) -> NetworkView:
-    """A declared network."""
     return convert(row, NetworkView, from_attributes=True)
 
 
@@ -281,7 +278,7 @@ def shard_view(row: Shard, alive: frozenset[str], halted: Mapping[str, str]) -> 
 
 
 def broker_view(problem: str) -> str:
-    """``connected``, or why not."""
+    """Return ``connected``, or the reason why the broker is not."""
     return problem or "connected"
 
 
@@ -321,7 +318,6 @@ def hosting_view(
 
 
 def event_view(row: Event) -> EventView:
-    """An event."""
     return EventView(
         id=row.id,
         at=timestamp(row.at),

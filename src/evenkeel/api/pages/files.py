@@ -1,4 +1,4 @@
-"""Serves the dashboard's files."""
+"""Static files of the dashboard."""
 
 import hashlib
 from collections.abc import Iterator

@@ -171,7 +171,7 @@ def _shared(kind: str, called: str, read: str) -> Iterator[RuleDefault]:
 
 
 def defaults() -> tuple[RuleDefault, ...]:
-    """All rules, those of roles first."""
+    """Return all rules, rules of roles first."""
     return (
         *(_rule(*row) for row in _ROLES),
         *(rule for row in _TENANT_KINDS.items() for rule in _tenant(*row)),

@@ -4,7 +4,7 @@ OCTAVIA = "os_load-balancer_api"
 OWN = "evenkeel"
 
 PUBLIC = "evenkeel:public"
-"""Of routes without authentication. It is not a rule, so policy files cannot change it."""
+"""Name for routes without authentication. It is not a rule, so policy files cannot change it."""
 
 GLOBAL_SUFFIX = "-global"
 """Suffix of the rule that allows a list to show all projects' objects."""

@@ -29,7 +29,7 @@ from evenkeel.core.values import Value
 log = structlog.get_logger(__name__)
 
 LOOK_SECONDS = 5.0
-"""Between two checks for changed policy files."""
+"""Interval of checks for changed policy files."""
 MAX_REMEMBERED = 20_000
 ANOTHER_PROJECT = "\0another"
 """An id that no project has."""
@@ -38,7 +38,7 @@ _DEFAULT_FILE = "policy.yaml"
 
 
 _NAMED = re.compile(r"(?<!not )\b(role|rule):([^\s()]+)")
-"""Roles and rules in the text of a check, but for those that it excludes."""
+"""Matches roles and rules in the text of a check, except those that the check excludes."""
 
 
 class Admitted(Value):
@@ -47,7 +47,7 @@ class Admitted(Value):
     project_id: ProjectId
     """The project of created objects, unless the body names one."""
     scope: ProjectId | None
-    """None: may see and change every project; else only that one."""
+    """Project that the caller may see and change; None: every project."""
 
 
 class Policy:
@@ -76,7 +76,7 @@ class Policy:
         return verdict
 
     def roles_of(self, rule: str) -> tuple[str, ...]:
-        """The roles that the rule names, in its order, with those of rules that it refers to."""
+        """Return the roles that the rule and the rules it refers to name, in order."""
         found: dict[str, None] = {}
         seen: set[str] = set()
         waiting = [rule]
@@ -125,7 +125,7 @@ class Policy:
         return check is not None and bool(check(target, credentials, self._enforcer, rule))
 
     def _look(self) -> None:
-        """Reload changed files; invalid ones leave the rules unchanged."""
+        """Reload changed policy files; invalid files leave the rules unchanged."""
         self._next_look_seconds = self._monotonic() + LOOK_SECONDS
         try:
             self._enforcer.load_rules()

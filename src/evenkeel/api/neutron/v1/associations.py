@@ -48,7 +48,7 @@ def _checked(pool: RootedPool, monitor_id: str) -> HealthMonitor:
 
 
 async def create(services: Services, call: Call, body: V1AssociationBody) -> Answer:
-    """201."""
+    """Handle POST /pools/{id}/health_monitors: associate a monitor with a pool; answers 201."""
     scope = call.caller.scope
     pool: Pool = await services.tenants.get(Pool, object_id(call, POOLS.title, "pool_id"), project_id=scope)
     monitor = await usable(services, call, body.health_monitor.id)

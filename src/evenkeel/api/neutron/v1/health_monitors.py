@@ -30,7 +30,7 @@ _NAMES = ("delay", "timeout", "max_retries", *HTTP_CHECK_DEFAULTS, "admin_state_
 
 
 async def create(services: Services, call: Call, body: V1HealthMonitorNewBody) -> Answer:
-    """201."""
+    """Handle POST /health_monitors; answers 201."""
     wanted = body.health_monitor
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
@@ -72,7 +72,7 @@ def _check(row: SharedMonitor) -> None:
 
 
 def _check_times(row: SharedMonitor) -> None:
-    """Raises :class:`NeutronRefusal`."""
+    """Check that the delay is not below the timeout. Raises :class:`NeutronRefusal`."""
     if row.delay < row.timeout:
         raise bad_request(
             f"The value of attribute delay must be greater than or equal to timeout: it is {row.delay}, and timeout is"
@@ -100,7 +100,7 @@ async def change(services: Services, call: Call, body: V1HealthMonitorChangeBody
 
 
 def _changes(wanted: V1HealthMonitorChange, row: SharedMonitor) -> dict[str, Any]:
-    """The attributes to change."""
+    """Return the changed attributes, null replaced by the default of the monitor's type."""
     given = {name: getattr(wanted, name) for name in _NAMES if not isinstance(getattr(wanted, name), UnsetType)}
     defaults = _defaults_of(row.type)
     return {name: defaults[name] if value is None else value for name, value in given.items()}
@@ -114,7 +114,7 @@ async def _check_possible(services: Services, after: SharedMonitor) -> None:
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204; only without associations."""
+    """Handle DELETE /health_monitors/{id}; answers 204. Refused while the monitor has associations."""
     row: SharedMonitor = await found(services, call, HEALTH_MONITORS, object_id(call, HEALTH_MONITORS.title))
     if row.in_pool:
         raise NeutronRefusal(

@@ -26,7 +26,7 @@ class Collection(Value):
     """One kind of LBaaS v1's objects."""
 
     title: str
-    """Its name in "not found" errors."""
+    """Name of the object in "not found" errors."""
     name: str
     plural: str
     rule: str
@@ -139,7 +139,7 @@ HEALTH_MONITORS = Collection(
 
 
 async def found(services: Services, call: Call, collection: Collection, given_id: str) -> Any:
-    """One object. Raises :class:`NotFound`."""
+    """Read one object of a collection. Raises :class:`NotFound`."""
     query = ListQuery(filters={"id": (given_id,)}, project_id=call.caller.scope, limit=1)
     page = await collection.read(services, query)
     if not page.items:

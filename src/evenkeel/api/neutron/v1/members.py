@@ -1,4 +1,4 @@
-"""Members: create, change, delete."""
+"""LBaaS v1 members: create, change, delete."""
 
 from msgspec import UNSET
 
@@ -19,7 +19,7 @@ def _one(row: Member, status: int = 200) -> Answer:
 
 
 async def create(services: Services, call: Call, body: V1MemberNewBody) -> Answer:
-    """201."""
+    """Handle POST /members; answers 201."""
     wanted = body.member
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     row = MemberNew(
@@ -35,7 +35,7 @@ async def create(services: Services, call: Call, body: V1MemberNewBody) -> Answe
 
 
 async def change(services: Services, call: Call, body: V1MemberChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /members/{id}."""
     wanted = body.member
     row: Member = await services.tenants.get(Member, object_id(call, MEMBERS.title), project_id=call.caller.scope)
     if wanted.pool_id not in (UNSET, row.pool_id):
@@ -51,7 +51,7 @@ async def change(services: Services, call: Call, body: V1MemberChangeBody) -> An
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204."""
+    """Handle DELETE /members/{id}; answers 204."""
     member_id = object_id(call, MEMBERS.title)
     await services.accepted(await services.tenants.delete_child(Member, member_id, project_id=call.caller.scope))
     return NO_CONTENT

@@ -28,7 +28,7 @@ from evenkeel.core.pool_rooted import MONITOR_ATTRIBUTES, RootedPool, SharedMoni
 
 
 async def create(services: Services, call: Call, body: V1PoolNewBody) -> Answer:
-    """201."""
+    """Handle POST /pools: create a pool and a load balancer without a VIP for it; answers 201."""
     wanted = body.pool
     check_tenant(call.caller.scope, wanted)
     project_id = checked_project(project_of(wanted, call.caller.project_id), "tenant_id")
@@ -84,7 +84,7 @@ def _in_pool(monitor: SharedMonitor, pool: Pool, new_id: str) -> HealthMonitor:
 
 
 async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /pools/{id}."""
     wanted = body.pool
     pool: RootedPool = await found(services, call, POOLS, object_id(call, POOLS.title))
     given: dict[str, Any] = {
@@ -108,7 +108,7 @@ async def change(services: Services, call: Call, body: V1PoolChangeBody) -> Answ
 async def _set_monitor(
     services: Services, call: Call, pool: Pool, monitor_id: str | None, attributes: PoolChange
 ) -> None:
-    """In one change with the attributes, so that all or nothing is accepted."""
+    """Set the pool's monitor in one change with the attributes, so that all or nothing is accepted."""
     if monitor_id is not None:
         await check_fit(services, call, pool, await usable(services, call, monitor_id))
     changes, _ = await checked_changes(services, call, pool.id, attributes)
@@ -126,7 +126,7 @@ async def delete(services: Services, call: Call) -> Answer:
 
 
 async def statistics(services: Services, call: Call) -> Answer:
-    """Totals of its vips."""
+    """Handle GET /pools/{id}/stats: totals of the pool's vips."""
     pool_id = object_id(call, POOLS.title)
     await services.tenants.get(Pool, pool_id, project_id=call.caller.scope)
     return json_answer({"stats": statistics_view(await services.lbaas_v1.pool_statistics(pool_id))})

@@ -69,7 +69,7 @@ class V1VipChange(NeutronChange):
 
 
 class V1PoolNew(NeutronNew):
-    """A group of members."""
+    """A new pool: a group of members."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset({"id", "vip_id", "members", "health_monitors_status"}) | _STATUS
 

@@ -17,7 +17,7 @@ from evenkeel.api.routing import Handler, Operation, RouteMap
 
 
 def _reading(collection: Collection, view: type[Any]) -> tuple[Operation, ...]:
-    """List and show."""
+    """Declare the routes to list and show objects of a collection."""
     return (
         Operation(
             method="GET",
@@ -51,7 +51,7 @@ def _writing(
     change: tuple[Handler, type[Any]],
     delete: Handler,
 ) -> tuple[Operation, ...]:
-    """Create, change and delete."""
+    """Declare the routes to create, change and delete objects of a collection."""
     one = wrapped(collection.name, view)
     return (
         Operation(

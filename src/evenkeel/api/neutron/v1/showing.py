@@ -22,7 +22,6 @@ def _persistence(row: SessionPersistence | None) -> views.V1PersistenceView | Un
 
 
 def vip_view(row: PoolVip) -> views.V1VipView:
-    """A vip."""
     listener, at = row.listener, row.load_balancer.vip
     return views.V1VipView(
         id=listener.id,
@@ -86,7 +85,6 @@ def member_view(row: Member) -> views.V1MemberView:
 
 
 def health_monitor_view(row: SharedMonitor) -> views.V1HealthMonitorView:
-    """A health monitor."""
     http: dict[str, Any] = {}
     if row.type in HTTP_MONITORS:
         http = {"http_method": row.http_method, "url_path": row.url_path, "expected_codes": row.expected_codes}
@@ -108,7 +106,6 @@ def _use(use: MonitorUse) -> views.V1PoolStatusView:
 
 
 def statistics_view(statistics: ListenerStatistics) -> views.V1StatisticsView:
-    """Totals."""
     return views.V1StatisticsView(
         bytes_in=statistics.bytes_in,
         bytes_out=statistics.bytes_out,

@@ -6,15 +6,15 @@ from evenkeel.api.octavia.views import View
 
 
 class V1PersistenceView(View, kw_only=True):
-    """Session persistence."""
+    """Session persistence of a vip."""
 
     type: str
     cookie_name: str | UnsetType = UNSET
-    """Only of APP_COOKIE."""
+    """Name of the cookie; only with type APP_COOKIE."""
 
 
 class V1VipView(View, kw_only=True):
-    """A vip."""
+    """A vip: a listener and the VIP of its load balancer."""
 
     id: str
     tenant_id: str
@@ -31,7 +31,7 @@ class V1VipView(View, kw_only=True):
     status: str
     status_description: str | None
     session_persistence: V1PersistenceView | UnsetType = UNSET
-    """Only if there is one."""
+    """Session persistence of the vip; absent if there is none."""
 
 
 class V1MonitorStatusView(View, kw_only=True):
@@ -43,7 +43,7 @@ class V1MonitorStatusView(View, kw_only=True):
 
 
 class V1PoolView(View, kw_only=True):
-    """A pool."""
+    """A pool: a group of members."""
 
     id: str
     tenant_id: str
@@ -63,7 +63,7 @@ class V1PoolView(View, kw_only=True):
 
 
 class V1MemberView(View, kw_only=True):
-    """A member."""
+    """A member of a pool."""
 
     id: str
     tenant_id: str
@@ -105,7 +105,7 @@ class V1NothingView(View, kw_only=True):
 
 
 class V1StatisticsView(View, kw_only=True):
-    """Totals."""
+    """Traffic totals of a pool's vips."""
 
     bytes_in: int
     bytes_out: int

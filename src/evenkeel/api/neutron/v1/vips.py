@@ -35,7 +35,7 @@ def persistence_of(body: V1Persistence | None) -> SessionPersistence | None:
 
 
 async def create(services: Services, call: Call, body: V1VipNewBody) -> Answer:
-    """201."""
+    """Handle POST /vips: create a listener with the pool's VIP; answers 201."""
     wanted = body.vip
     pool: Pool = await services.tenants.get(Pool, wanted.pool_id, project_id=call.caller.scope)
     _check_same(wanted, pool)
@@ -147,7 +147,7 @@ async def _other_pool(services: Services, call: Call, row: Listener, pool_id: st
 
 
 async def delete(services: Services, call: Call) -> Answer:
-    """204."""
+    """Handle DELETE /vips/{id}; answers 204."""
     row: Listener = await services.tenants.get(Listener, object_id(call, VIPS.title), project_id=call.caller.scope)
     if row.default_pool_id is None:
         raise NotFound(VIPS.title, row.id)  # a listener that is no vip

@@ -50,7 +50,7 @@ class V2GraphLoadBalancerView(views.V2LoadBalancerAttributes, kw_only=True):
 
 
 class V2GraphView(View, kw_only=True):
-    """The graph."""
+    """A load balancer with all its children, as created by POST /graphs."""
 
     loadbalancer: V2GraphLoadBalancerView
 

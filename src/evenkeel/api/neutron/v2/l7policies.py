@@ -77,7 +77,7 @@ async def change(services: Services, call: Call, body: change_requests.V2L7Polic
 
 
 async def create_rule(services: Services, call: Call, body: requests.V2L7RuleNewBody) -> Answer:
-    """201."""
+    """Handle POST /l7policies/{id}/rules; answers 201."""
     policy_id = object_id(call, L7POLICIES.title, "l7policy_id")
     policy: L7Policy = await services.tenants.get(L7Policy, policy_id, project_id=call.caller.scope)
     wanted = checked_rule(body.rule, body.rule.type, body.rule.value)
@@ -85,7 +85,7 @@ async def create_rule(services: Services, call: Call, body: requests.V2L7RuleNew
 
 
 async def change_rule(services: Services, call: Call, body: change_requests.V2L7RuleChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /l7policies/{id}/rules/{id}."""
     policy_id, rule_id = object_id(call, L7POLICIES.title, "l7policy_id"), object_id(call, L7RULES.title)
     wanted = body.rule
     if isinstance(wanted.key, str) or wanted.value == "":

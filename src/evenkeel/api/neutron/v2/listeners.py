@@ -1,4 +1,4 @@
-"""Listeners: create and change."""
+"""LBaaS v2 listeners: create and change."""
 
 from evenkeel.api.answers import Answer
 from evenkeel.api.context import Call, Services
@@ -66,7 +66,7 @@ def apart() -> NeutronRefusal:
 
 
 async def change(services: Services, call: Call, body: change_requests.V2ListenerChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /listeners/{id}."""
     wanted, listener_id = body.listener, object_id(call, LISTENERS.title)
     if isinstance(wanted.default_pool_id, str):
         row: Listener = await services.tenants.get(Listener, listener_id, project_id=call.caller.scope)

@@ -18,7 +18,7 @@ from evenkeel.core.network import lbaas_v2_port
 
 
 async def create(services: Services, call: Call, body: requests.V2LoadBalancerNewBody) -> Answer:
-    """201."""
+    """Handle POST /loadbalancers; answers 201."""
     wanted, scope = body.loadbalancer, call.caller.scope
     check_new(wanted, scope)
     tree = await make_load_balancer(
@@ -43,7 +43,7 @@ def check_new(wanted: requests.V2LoadBalancerNew, scope: ProjectId | None) -> No
 
 
 async def change(services: Services, call: Call, body: change_requests.V2LoadBalancerChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /loadbalancers/{id}."""
     wanted = body_as(octavia_changes.LoadBalancerChange, body.loadbalancer)
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     return one(LOAD_BALANCERS, await change_load_balancer(services, call, LoadBalancerId(load_balancer_id), wanted))
@@ -56,7 +56,7 @@ async def delete(services: Services, call: Call) -> Answer:
 
 
 async def statuses(services: Services, call: Call) -> Answer:
-    """The status tree."""
+    """Handle GET /loadbalancers/{id}/statuses: stream the status tree."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     tree = await services.tenants.tree(
         LoadBalancerId(load_balancer_id), project_id=call.caller.scope, statuses_only=True
@@ -65,7 +65,7 @@ async def statuses(services: Services, call: Call) -> Answer:
 
 
 async def statistics(services: Services, call: Call) -> Answer:
-    """Totals over its listeners."""
+    """Handle GET /loadbalancers/{id}/stats: totals over the load balancer's listeners."""
     load_balancer_id = object_id(call, LOAD_BALANCERS.title)
     await services.tenants.get(LoadBalancer, load_balancer_id, project_id=call.caller.scope)
     return json_answer({"stats": statistics_view(await services.tenants.statistics(LoadBalancerId(load_balancer_id)))})

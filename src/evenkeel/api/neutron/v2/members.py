@@ -61,7 +61,7 @@ async def check_subnets(services: Services, call: Call, wanted: Sequence[request
 
 
 async def change(services: Services, call: Call, body: change_requests.V2MemberChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /pools/{id}/members/{id}."""
     pool_id = object_id(call, POOLS.title, "pool_id")
     wanted = body_as(octavia_changes.MemberChange, body.member)
     return one(MEMBERS, await change_member(services, call, pool_id, object_id(call, MEMBERS.title), wanted))

@@ -28,7 +28,7 @@ def persistence_of(body: requests.V2Persistence | None) -> octavia.Persistence |
 
 
 async def create(services: Services, call: Call, body: requests.V2PoolNewBody) -> Answer:
-    """201."""
+    """Handle POST /pools; answers 201."""
     wanted = body.pool
     if wanted.listener_id is not None:
         listener: Listener = await services.tenants.get(Listener, wanted.listener_id, project_id=call.caller.scope)
@@ -53,7 +53,7 @@ def _has_pool(listener: Listener) -> NeutronRefusal:
 
 
 async def change(services: Services, call: Call, body: change_requests.V2PoolChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /pools/{id}."""
     given = body.pool.session_persistence
     persistence: octavia.Persistence | UnsetType | None = UNSET
     if not isinstance(given, UnsetType):
@@ -63,13 +63,13 @@ async def change(services: Services, call: Call, body: change_requests.V2PoolCha
 
 
 async def create_monitor(services: Services, call: Call, body: requests.V2HealthMonitorNewBody) -> Answer:
-    """201."""
+    """Handle POST /healthmonitors; answers 201."""
     wanted = body_as(pool_requests.HealthMonitorNew, body.healthmonitor)
     return one(HEALTH_MONITORS, await make_health_monitor(services, call, wanted), 201)
 
 
 async def change_monitor(services: Services, call: Call, body: change_requests.V2HealthMonitorChangeBody) -> Answer:
-    """200."""
+    """Handle PUT /healthmonitors/{id}."""
     monitor_id = object_id(call, HEALTH_MONITORS.title)
     wanted = body_as(octavia_changes.HealthMonitorChange, body.healthmonitor)
     return one(HEALTH_MONITORS, await change_health_monitor(services, call, monitor_id, wanted))

@@ -58,7 +58,7 @@ class V2Persistence(Request):
 
 
 class V2L7RuleNew(NeutronNew):
-    """A condition on requests."""
+    """A new L7 rule: a condition on requests."""
 
     type: L7RuleType
     compare_type: L7RuleCompareType
@@ -181,7 +181,7 @@ class V2ListenerNew(V2ListenerParts):
 
 
 class V2LoadBalancerNew(NeutronNew):
-    """A load balancer."""
+    """A new load balancer."""
 
     NOT_ALLOWED: ClassVar[frozenset[str]] = frozenset(
         {"id", "vip_port_id", "provisioning_status", "operating_status", "listeners", "pools"}
@@ -234,7 +234,7 @@ class V2GraphLoadBalancer(V2LoadBalancerNew):
 
 
 class V2Graph(NeutronNew):
-    """A graph."""
+    """A new load balancer with all its children."""
 
     loadbalancer: V2GraphLoadBalancer
 

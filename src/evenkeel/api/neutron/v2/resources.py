@@ -29,7 +29,7 @@ MEMBERS = _of(octavia.MEMBERS, showing.member_view)
 HEALTH_MONITORS = _of(octavia.HEALTH_MONITORS, showing.health_monitor_view)
 L7POLICIES = _of(octavia.L7POLICIES, showing.l7policy_view)
 L7POLICIES_MADE = _of(octavia.L7POLICIES, showing.l7policy_made)
-"""As the response to a create shows them."""
+"""L7 policies as the response to a create request shows them."""
 L7RULES = _of(octavia.L7RULES, showing.l7rule_view)
 
 
@@ -41,7 +41,7 @@ def body_as(kind: Callable[..., T], body: Any, **others: Any) -> T:
 
 
 def one(resource: Resource, row: Any, status: int = 200) -> Answer:
-    """One object, wrapped."""
+    """Build the response with one object, wrapped in an object with its resource name."""
     return json_answer({resource.name: resource.view(row)}, status)
 
 
@@ -76,7 +76,9 @@ def listing(resource: Resource, parent: str = "") -> Handler:
 
 
 def _statuses(resource: Resource, filters: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    """The filters with operating statuses converted to stored ones, and to a condition on ``admin_state_up``."""
+    """Return the filters with LBaaS v2's operating statuses converted to stored ones, and to a condition on
+    ``admin_state_up``.
+    """
     asked = filters.get("operating_status")
     if asked is None:
         return dict(filters)

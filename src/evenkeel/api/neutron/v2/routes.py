@@ -51,7 +51,7 @@ def page_type(plural: str, view: type[Any]) -> type[Any]:
 
 
 def reading(resource: Resource, view: type[Any], path: str, parent: str = "") -> tuple[Operation, ...]:
-    """List and show."""
+    """Declare the routes to list and show objects of a resource."""
     errors = (404,) if parent else ()
     rule = resource.rule or resource.name
     return (

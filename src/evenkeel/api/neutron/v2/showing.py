@@ -64,7 +64,6 @@ def load_balancer_attributes(row: LoadBalancer) -> dict[str, Any]:
 
 
 def load_balancer_view(row: LoadBalancer) -> views.V2LoadBalancerView:
-    """A load balancer."""
     return views.V2LoadBalancerView(
         **load_balancer_attributes(row), listeners=refs(row.listener_ids), pools=refs(row.pool_ids)
     )
@@ -89,7 +88,6 @@ def listener_attributes(row: Listener) -> dict[str, Any]:
 
 
 def listener_view(row: Listener) -> views.V2ListenerView:
-    """A listener."""
     return views.V2ListenerView(**listener_attributes(row), l7policies=refs(row.l7policy_ids))
 
 
@@ -114,12 +112,10 @@ def pool_attributes(row: Pool) -> dict[str, Any]:
 
 
 def pool_view(row: Pool) -> views.V2PoolView:
-    """A pool."""
     return views.V2PoolView(**pool_attributes(row), members=refs(row.member_ids))
 
 
 def member_view(row: Member) -> views.V2MemberView:
-    """A member."""
     return views.V2MemberView(
         id=row.id,
         tenant_id=row.project_id,
@@ -133,7 +129,6 @@ def member_view(row: Member) -> views.V2MemberView:
 
 
 def health_monitor_view(row: HealthMonitor) -> views.V2HealthMonitorView:
-    """A health monitor."""
     http = row.type in HTTP_MONITORS
     return views.V2HealthMonitorView(
         id=row.id,
@@ -169,18 +164,17 @@ def l7policy_attributes(row: L7Policy) -> dict[str, Any]:
 
 
 def l7policy_made(row: L7Policy) -> views.V2L7PolicyView:
-    """An L7 policy."""
+    """Show an L7 policy as the response to its create request does."""
     return views.V2L7PolicyView(**l7policy_attributes(row), rules=refs(row.rule_ids))
 
 
 def l7policy_view(row: L7Policy) -> views.V2L7PolicyView:
-    """The same, without ``redirect_url`` if it redirects to a pool, as in LBaaS v2."""
+    """Show an L7 policy, without ``redirect_url`` if it redirects to a pool, like LBaaS v2."""
     made = l7policy_made(row)
     return replace(made, redirect_url=UNSET) if row.action == "REDIRECT_TO_POOL" else made
 
 
 def l7rule_view(row: L7Rule) -> views.V2L7RuleView:
-    """An L7 rule."""
     return views.V2L7RuleView(
         id=row.id,
         tenant_id=row.project_id,
@@ -194,7 +188,6 @@ def l7rule_view(row: L7Rule) -> views.V2L7RuleView:
 
 
 def statistics_view(row: ListenerStatistics) -> views.V2StatisticsView:
-    """Totals."""
     return views.V2StatisticsView(
         bytes_in=row.bytes_in,
         bytes_out=row.bytes_out,

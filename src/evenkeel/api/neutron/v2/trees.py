@@ -1,6 +1,5 @@
-"""LBaaS v2's status tree.
-
-Two rules differ from Octavia's: a disabled object disables its children, and a failed one degrades its parents.
+"""Status tree of LBaaS v2. Two rules differ from Octavia's: a disabled object disables its children, and a failed
+object degrades its parents.
 """
 
 import itertools
@@ -30,7 +29,7 @@ class V2MonitorStatus(View, kw_only=True):
 
 
 class V2MemberStatus(View, kw_only=True):
-    """A member's statuses."""
+    """Statuses of a member."""
 
     id: str
     name: str
@@ -52,7 +51,7 @@ class V2PoolStatus(View, kw_only=True):
 
 
 class V2L7RuleStatus(View, kw_only=True):
-    """An L7 rule's status."""
+    """Status of an L7 rule."""
 
     id: str
     type: str
@@ -92,7 +91,7 @@ class V2LoadBalancerStatus(View, kw_only=True):
 
 
 class V2StatusTree(View, kw_only=True):
-    """The status tree."""
+    """Statuses of a load balancer and all its children."""
 
     loadbalancer: V2LoadBalancerStatus
 
@@ -125,7 +124,7 @@ class _Tree:
         return _Shown(view, good)
 
     def pools_of(self, row: Listener) -> list[Pool]:
-        """The listener's default pool."""
+        """Return the listener's default pool, if it has one."""
         return [self.pools[each] for each in (row.default_pool_id,) if each in self.pools]
 
     def pool(self, row: Pool, disabled: bool) -> _Shown:
@@ -192,7 +191,7 @@ def _provisioned(row: Any) -> bool:
 def _statuses(
     row: LoadBalancer | Listener | Pool | Member, disabled: bool, parts: Iterable[bool]
 ) -> tuple[dict[str, str], bool]:
-    """Its statuses, and whether it works; a disabled object counts as working."""
+    """Return the statuses of an object, and whether it works; a disabled object counts as working."""
     status = operating_status(row)
     if disabled:
         status = DISABLED

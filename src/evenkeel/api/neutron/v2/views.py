@@ -20,7 +20,7 @@ class V2LoadBalancerAttributes(View, kw_only=True):
     provisioning_status: str
     operating_status: str
     flavor_id: str | UnsetType = UNSET
-    """Only of load balancers that have one."""
+    """Id of the load balancer's flavor; absent if it has none."""
 
 
 class V2LoadBalancerView(V2LoadBalancerAttributes, kw_only=True):
@@ -54,7 +54,7 @@ class V2ListenerView(V2ListenerAttributes, kw_only=True):
 
 
 class V2PersistenceView(View, kw_only=True):
-    """Session persistence."""
+    """Session persistence of a pool."""
 
     type: str
     cookie_name: str | None
@@ -83,7 +83,7 @@ class V2PoolView(V2PoolAttributes, kw_only=True):
 
 
 class V2MemberView(View, kw_only=True):
-    """A member."""
+    """A member of a pool."""
 
     id: str
     tenant_id: str
@@ -135,7 +135,7 @@ class V2L7PolicyView(V2L7PolicyAttributes, kw_only=True):
 
 
 class V2L7RuleView(View, kw_only=True):
-    """An L7 rule."""
+    """An L7 rule: a condition on requests."""
 
     id: str
     tenant_id: str
@@ -148,7 +148,7 @@ class V2L7RuleView(View, kw_only=True):
 
 
 class V2StatisticsView(View, kw_only=True):
-    """Totals."""
+    """Traffic totals of a load balancer."""
 
     bytes_in: int
     bytes_out: int
