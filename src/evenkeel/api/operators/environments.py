@@ -58,7 +58,7 @@ async def change_environment(services: Services, call: Call, body: EnvironmentCh
 
 
 async def resume_environment(services: Services, call: Call) -> Answer:
-    """Handle POST /environments/{name}/resume: close the environment's circuit breaker."""
+    """Handle PUT /environments/{name}/resume: close the environment's circuit breaker."""
     options_of(call, ())
     return _one(await services.operators.resume_environment(_name(call)))
 

@@ -90,14 +90,14 @@ class AgentSilent(Unavailable):
 
 
 async def plan(services: Services, call: Call) -> Answer:
-    """Handle GET /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it."""
+    """Handle POST /loadbalancers/{id}/plan: request the plan from the acting agent and wait for it."""
     load_balancer_id = LoadBalancerId(object_id(call, "Load Balancer"))
     shard = await services.operators.hosting(load_balancer_id)
     return json_answer({"plan": await _plan(services, shard, load_balancer_id, adopt=False)})
 
 
 async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer:
-    """Handle POST /shards/{id}/adoption: show the plan of a tenant's whole partition; with ``apply`` the agent adopts it."""
+    """Handle POST /shards/{id}/adoption: plan of a tenant's whole partition; with ``apply`` the agent adopts it."""
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id == COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is its device group's common one: it has no partition.")
@@ -114,7 +114,7 @@ async def adoption(services: Services, call: Call, body: AdoptionBody) -> Answer
 
 
 async def orphans(services: Services, call: Call) -> Answer:
-    """Handle GET /shards/{id}/orphans: list load balancers and partitions on devices that the database lacks."""
+    """Handle POST /shards/{id}/orphans: list load balancers and partitions on devices that the database lacks."""
     shard = await services.operators.shard(ShardId(object_id(call, "Shard")))
     if shard.project_id != COMMON_PROJECT:
         raise Conflict(f"Shard {shard.id} is a tenant's: orphans are looked for by the common shard of a device group.")
