@@ -17,7 +17,7 @@ import structlog
 
 EDITS = {
     "evenkeel.core.model": (
-        '    connection_limit: int = -1\n    """-1: none."""\n',
+        '    connection_limit: int = -1\n    """Limit of open connections; -1: no limit."""\n',
         "    x_limit: int = 5\n",
     ),
     "evenkeel.api.octavia.requests": (
