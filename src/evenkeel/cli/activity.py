@@ -44,7 +44,6 @@ class ShowActivity(ListCommand):
     may_watch = True
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         known = self.client.get(f"{API}/activity")["activity"]
         if parsed_args.formatter != "table":
             return listed(POINT_COLUMNS, known["points"])

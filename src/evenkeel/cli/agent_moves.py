@@ -99,7 +99,6 @@ class ForceDown(Moves):
     progress = LEAVING
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The confirmation."""
         sure = parser.add_mutually_exclusive_group()
         sure.add_argument("--yes", action="store_true", help="Confirm that the host is dead: powered off, or isolated.")
         sure.add_argument("--undo", action="store_true", help="Mark the agent up again.")
@@ -124,14 +123,12 @@ class Rebind(ShowCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """Both agents."""
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
         parser.add_argument("--to", metavar="AGENT", required=True, help="The new home: id, or host of its group.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Rebind and show."""
         agent = find_agent(self.client, parsed_args.agent)
         successor = find_neighbour(self.client, agent, parsed_args.to)
         return shown(self.client.put(f"{agent_path(agent)}/rebind", {"to": successor})["rebound"])

@@ -60,7 +60,6 @@ class ListAgents(ListCommand):
     narrow = NARROW
 
     def get_parser(self, prog_name: str) -> Any:
-        """Filters."""
         parser = super().get_parser(prog_name)
         add_environment_filter(parser, "agents")
         parser.add_argument("--host", help="Only agents on this host.")
@@ -68,7 +67,6 @@ class ListAgents(ListCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         rows = self.client.get(f"{API}/agents", query)["agents"]
         warn_of_halted(self, rows)
@@ -82,13 +80,11 @@ class ShowAgent(ShowCommand):
     may_watch = True
 
     def get_parser(self, prog_name: str) -> Any:
-        """The agent."""
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
         tell_problems(self, devices_missed([agent]))
@@ -108,7 +104,6 @@ class SetAgent(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Change and show."""
         agent = find_agent(self.client, parsed_args.agent)
         body = {"agent": {"admin_state_up": parsed_args.up}}
         return shown(self.client.put(agent_path(agent), body)["agent"])
@@ -121,7 +116,6 @@ class DeleteAgent(ApiCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """The agent."""
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
         parser.add_argument(
@@ -130,7 +124,6 @@ class DeleteAgent(ApiCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Remove it."""
         agent = find_agent(self.client, parsed_args.agent)
         query = None
         if parsed_args.rebind_to:

@@ -59,7 +59,6 @@ class ListCommand(ApiCommand, Lister):
         return parser
 
     def run(self, parsed_args: Any) -> int:
-        """Once, or repeatedly."""
         return watched(self, parsed_args, super().run)
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:
@@ -91,7 +90,6 @@ class ShowCommand(ApiCommand, ShowOne):
         return parser
 
     def run(self, parsed_args: Any) -> int:
-        """Once, or repeatedly."""
         return watched(self, parsed_args, super().run) if self.may_watch else int(super().run(parsed_args))
 
     def produce_output(self, parsed_args: Any, column_names: Any, data: Any) -> int:

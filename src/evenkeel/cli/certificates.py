@@ -33,7 +33,6 @@ class ListCertificates(ListCommand):
     last_segments = frozenset({"reference"})
 
     def get_parser(self, prog_name: str) -> Any:
-        """Whose."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--project", help="Only of this project.")
         parser.add_argument(
@@ -53,7 +52,6 @@ class ListCertificates(ListCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         if parsed_args.expiring is not None or parsed_args.unreadable:
             return listed(EXPIRING_COLUMNS, self.client.get(f"{API}/references", _wanted(parsed_args))["references"])
         query = {"project_id": parsed_args.project} if parsed_args.project else None
@@ -73,13 +71,11 @@ class RefreshCertificates(ShowCommand):
     """Read references of listeners and pools again now, instead of after certificate_refresh seconds."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Which."""
         parser = super().get_parser(prog_name)
         parser.add_argument("reference", metavar="REFERENCE", nargs="?", help="As listeners name it; default: all.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show how many."""
         named = {"reference": parsed_args.reference} if parsed_args.reference else {}
         return shown(self.client.post(f"{API}/references/refresh", {"refresh": named})["refresh"])
 
@@ -109,7 +105,6 @@ class AddCertificate(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Send and show."""
         body = {
             "name": parsed_args.name,
             "project_id": parsed_args.project,
@@ -129,11 +124,9 @@ class ShowCertificate(ShowCommand):
     """Show a certificate, without its key."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Which."""
         return _with_reference(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         return shown(self.client.get(_path(parsed_args.reference))["certificate"])
 
 
@@ -141,11 +134,9 @@ class DeleteCertificate(ApiCommand):
     """Delete a certificate, even if it is referred to."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Which."""
         return _with_reference(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Remove it."""
         self.client.delete(_path(parsed_args.reference))
 
 

@@ -20,13 +20,11 @@ class Completion(Command):
     """Print a script that completes commands and options: source it in the shell's start file."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The shell."""
         parser = super().get_parser(prog_name)
         parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="The shell that reads the script.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Print it."""
         name = self.app.NAME
         words = tuple(command_words(self.app))
         if parsed_args.shell == "fish":

@@ -18,7 +18,6 @@ class ListControllers(ListCommand):
     short_ids = frozenset({"id"})
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         rows = self.client.get(f"{API}/controllers")["controllers"]
         silent = [f"controller {row['url']} on {row['host']} is silent" for row in rows if not row["alive"]]
         mute = [

@@ -12,7 +12,6 @@ class ShowDatabase(ShowCommand):
     """Show the history of the database and when it began."""
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         return _shown(self.client.get(f"{API}/database")["database"])
 
 
@@ -30,7 +29,6 @@ class AcceptHistory(ShowCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """The history's id."""
         parser = super().get_parser(prog_name)
         parser.add_argument("history", help="Id of the unknown history, as evenkeel status names it.")
         return parser

@@ -39,13 +39,11 @@ class ListDevices(ListCommand):
     narrow = NARROW
 
     def get_parser(self, prog_name: str) -> Any:
-        """The filter."""
         parser = super().get_parser(prog_name)
         add_environment_filter(parser, "devices")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
         rows = devices_of(self.client.get(f"{API}/agents", query)["agents"])
         tell_problems(

@@ -22,13 +22,11 @@ class ListEnhancedServices(ListCommand):
     """List the enhanced services that agents loaded. Files that could not be read have no name."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The filter."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--environment", help="Only of this environment.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         return listed(LIST_COLUMNS, map(_row, _services(self, parsed_args.environment)))
 
 
@@ -36,14 +34,12 @@ class ShowEnhancedService(ShowCommand):
     """Show an enhanced service, with what each agent has of it."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Which one."""
         parser = super().get_parser(prog_name)
         parser.add_argument("name", metavar="NAME", help="Name of the enhanced service.")
         parser.add_argument("--environment", help="Environment; needed if several have one of that name.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         name, environment = parsed_args.name, parsed_args.environment
         if environment:
             path = f"{API}/environments/{segment(environment)}/enhanced_services/{segment(name)}"
@@ -63,14 +59,12 @@ class CheckEnhancedServices(ApiCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """What."""
         parser = super().get_parser(prog_name)
         parser.add_argument("directory", metavar="DIRECTORY", nargs="?", help="A directory of *.json, as esd_dir.")
         parser.add_argument("--environment", help="Ask the agents of this environment, which check their devices.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Read, ask and tell."""
         if parsed_args.directory is None:
             problems = list(_problems(_services(self, parsed_args.environment)))
         else:

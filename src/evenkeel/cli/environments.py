@@ -52,7 +52,6 @@ class ListEnvironments(ListCommand):
     narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         rows = self.client.get(f"{API}/environments")["environments"]
         warn_of_halted(self, rows, "name")
         return listed(LIST_COLUMNS, rows)
@@ -62,7 +61,6 @@ class CreateEnvironment(ShowCommand):
     """Create an environment. Idempotent."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """What it is."""
         parser = super().get_parser(prog_name)
         _add_name(parser)
         parser.add_argument("--device-driver", required=True, help="The only device driver whose agents may join.")
@@ -70,7 +68,6 @@ class CreateEnvironment(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Create and show."""
         body = {"name": parsed_args.name, "device_driver": parsed_args.device_driver, **_given(parsed_args)}
         return shown(self.client.post(f"{API}/environments", {"environment": body})["environment"])
 
@@ -79,7 +76,6 @@ class ShowsEnvironment(ShowCommand):
     """A command about one environment."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Its name."""
         parser = super().get_parser(prog_name)
         _add_name(parser)
         return parser
@@ -89,7 +85,6 @@ class ShowsEnvironment(ShowCommand):
         raise NotImplementedError
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         row = self.answer(parsed_args)
         warn_of_halted(self, [row], "name")
         return shown(row)
@@ -108,7 +103,6 @@ class SetEnvironment(ShowsEnvironment):
     """Change an environment; options that are not given stay."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """What is to change."""
         parser = super().get_parser(prog_name)
         _add_changeable(parser)
         return parser
@@ -136,11 +130,9 @@ class DeleteEnvironment(ApiCommand):
     """Delete an environment. Refused while it has agents or load balancers."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Its name."""
         parser = super().get_parser(prog_name)
         _add_name(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Remove it."""
         self.client.delete(_path(parsed_args))

@@ -58,7 +58,6 @@ class ListEvents(ListCommand):
         return 0
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         return listed(LIST_COLUMNS, newest(self.client, self._query(parsed_args), parsed_args.limit))
 
     def _query(self, parsed_args: Namespace) -> dict[str, str]:

@@ -25,13 +25,11 @@ class Explain(ShowCommand):
     may_watch = True
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and explain."""
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{API}/loadbalancers/{segment(found)}/agent")["hosting"]
         warn_of_halted(self, [hosting])

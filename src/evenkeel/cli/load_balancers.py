@@ -57,7 +57,6 @@ class ListLoadBalancers(ListCommand):
     short_ids = frozenset({"id"})
 
     def get_parser(self, prog_name: str) -> Any:
-        """Filters."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--project", dest="project_id", help="Only those of this project.")
         status = parser.add_mutually_exclusive_group()
@@ -68,7 +67,6 @@ class ListLoadBalancers(ListCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         query = {name: getattr(parsed_args, name) for name in FILTERS if getattr(parsed_args, name)}
         wanted = [{**query, "provisioning_status": one} for one in PENDING] if parsed_args.pending else [query]
         rows = [row for each in wanted for row in all_pages(self.client, OCTAVIA, "loadbalancers", each)]
@@ -81,13 +79,11 @@ class ShowLoadBalancer(ShowCommand):
     may_watch = True
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         path = f"{OCTAVIA}/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}"
         return shown(self.client.get(path)["loadbalancer"])
 
@@ -98,13 +94,11 @@ class ShowHistory(ListCommand):
     narrow = HISTORY_NARROW
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
         return listed(HISTORY_COLUMNS, self.client.get(f"{API}/loadbalancers/{segment(found)}/history")["history"])
 

@@ -161,7 +161,6 @@ class EvenKeelApp(App):
                 handler.setLevel(max(handler.level, logging.WARNING))
 
     def run(self, argv: list[str]) -> int:
-        """Run the command."""
         result: int = super().run(with_own_timeout(argv))
         return result
 

@@ -18,7 +18,6 @@ class ListNetworks(ListCommand):
     narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         return listed(LIST_COLUMNS, self.client.get(f"{API}/networks")["networks"])
 
 
@@ -26,11 +25,9 @@ class ShowNetwork(ShowCommand):
     """Show a declared network."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The network."""
         return _named(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         return shown(self.client.get(f"{API}/networks/{network_id(self.client, parsed_args.network)}")["network"])
 
 
@@ -38,7 +35,6 @@ class CreateNetwork(ShowCommand):
     """Declare a network, so that devices can be attached to it. Its subnets are those with its id as --network-id."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """What it is."""
         parser = super().get_parser(prog_name)
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
         parser.add_argument("--type", dest="network_type", required=True, choices=("vlan", "vxlan", "gre", "flat"))
@@ -48,7 +44,6 @@ class CreateNetwork(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Create and show."""
         body = {"network_type": parsed_args.network_type, **_given(parsed_args, "id", "project_id", *CHANGEABLE)}
         return shown(self.client.post(f"{API}/networks", {"network": body})["network"])
 
@@ -64,7 +59,6 @@ class SetNetwork(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Change and show."""
         path = f"{API}/networks/{network_id(self.client, parsed_args.network)}"
         return shown(self.client.put(path, {"network": _given(parsed_args, *CHANGEABLE)})["network"])
 
@@ -73,11 +67,9 @@ class DeleteNetwork(ApiCommand):
     """Delete a declared network. Refused while devices are attached to it."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The network."""
         return _named(super().get_parser(prog_name))
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Remove it."""
         self.client.delete(f"{API}/networks/{network_id(self.client, parsed_args.network)}")
 
 

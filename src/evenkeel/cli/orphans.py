@@ -28,13 +28,11 @@ class ListOrphans(ListCommand):
     short_ids = frozenset({"id"})
 
     def get_parser(self, prog_name: str) -> Any:
-        """The filter."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--environment", help="Only on devices of this environment.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask each device group's observer."""
         query = {"environment": parsed_args.environment} if parsed_args.environment else None
         rows, problems = [], []
         for shard in self.client.get(f"{API}/shards", query)["shards"]:
@@ -81,7 +79,6 @@ class RemoveOrphan(ApiCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         parser.add_argument("load_balancer", metavar="ID", help="Whole id of the load balancer.")
         return parser

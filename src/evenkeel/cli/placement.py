@@ -19,13 +19,11 @@ class ListOnAgent(ListCommand):
     short_ids = frozenset({"id"})
 
     def get_parser(self, prog_name: str) -> Any:
-        """The agent."""
         parser = super().get_parser(prog_name)
         add_agent_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         agent = find_agent(self.client, parsed_args.agent)
         warn_of_halted(self, [agent])
         path = f"{agent_path(agent)}/loadbalancers"
@@ -36,13 +34,11 @@ class ShowAgentOfLoadBalancer(ShowCommand):
     """Show which agent serves a load balancer, which is its home, and the applied revision."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
         hosting = self.client.get(f"{API}/loadbalancers/{segment(found)}/agent")["hosting"]
         row = flattened(hosting)

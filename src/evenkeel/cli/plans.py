@@ -23,14 +23,12 @@ class ShowPlan(ApiCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         add_load_balancer_argument(parser)
         parser.add_argument("--json", action="store_true", help="As JSON.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Ask and show."""
         path = f"{API}/loadbalancers/{segment(load_balancer_id(self.client, parsed_args.loadbalancer))}/plan"
         found = self.client.post(path, None, timeout_seconds=ANSWER_SECONDS)["plan"]
         if parsed_args.json:
@@ -48,7 +46,6 @@ class Adopt(ApiCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """The tenant."""
         parser = super().get_parser(prog_name)
         parser.add_argument("project", metavar="PROJECT", help="Id of the tenant's project.")
         parser.add_argument("--environment", help="Of the devices, if the tenant has load balancers in several.")
@@ -57,7 +54,6 @@ class Adopt(ApiCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Ask and show."""
         shard = self._shard(parsed_args.project, parsed_args.environment)
         path, body = f"{API}/shards/{segment(shard)}/adoption", {"adoption": {"apply": parsed_args.yes}}
         seconds = ADOPTION_SECONDS if parsed_args.yes else ANSWER_SECONDS

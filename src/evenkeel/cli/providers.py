@@ -15,11 +15,9 @@ class ShowCapabilities(ShowCommand):
     """Show the capabilities of a provider (environment); requests for anything else are refused."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Which one."""
         parser = super().get_parser(prog_name)
         parser.add_argument("name", metavar="NAME", help="Name of the environment.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         return shown(self.client.get(f"{LBAAS}/providers/{segment(parsed_args.name)}/capabilities")["capabilities"])

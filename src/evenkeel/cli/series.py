@@ -50,13 +50,11 @@ class ShowSeries(ListCommand):
     """Show the traffic of a load balancer over the last hours, as trends; with -f json and others its points."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
         series = self.client.get(f"{API}/loadbalancers/{segment(found)}/series")
         if series["reason"]:

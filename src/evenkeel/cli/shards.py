@@ -28,7 +28,6 @@ class ListShards(ListCommand):
     short_ids = frozenset({"id", "project_id"})
 
     def get_parser(self, prog_name: str) -> Any:
-        """Filters."""
         parser = super().get_parser(prog_name)
         add_environment_filter(parser, "shards")
         parser.add_argument("--agent", metavar="AGENT", help="Only those that this agent owns or is home to.")
@@ -36,7 +35,6 @@ class ListShards(ListCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         query = {"environment": parsed_args.environment} if parsed_args.environment else {}
         if parsed_args.agent:
             query["agent_id"] = find_agent(self.client, parsed_args.agent)["id"]
@@ -65,14 +63,12 @@ class MoveShard(ShowCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """The shard and its home."""
         parser = super().get_parser(prog_name)
         parser.add_argument("shard", metavar="SHARD", help="Id of the shard, or its beginning.")
         parser.add_argument("--to", metavar="AGENT", required=True, help="The new home: id, or host of its group.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Move and show."""
         shard = self._shard(parsed_args.shard)
         home = find_neighbour(self.client, shard, parsed_args.to)
         return shown(self.client.put(f"{API}/shards/{segment(shard['id'])}/rebind", {"to": home})["shard"])

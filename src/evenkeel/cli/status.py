@@ -15,7 +15,6 @@ class ShowStatus(ShowCommand):
     may_watch = True
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Ask and show."""
         status = dict(self.client.get(f"{API}/status")["status"])
         tell_problems(self, [f"{problem['text']}; {problem['remedy']}" for problem in status.pop("problems")])
         devices = [name for group in status.pop("devices") for name in group["out_of_reach"]]

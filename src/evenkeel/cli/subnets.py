@@ -26,7 +26,6 @@ class ListSubnets(ListCommand):
     narrow = NARROW
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         return listed(LIST_COLUMNS, self.client.get(f"{API}/subnets")["subnets"])
 
 
@@ -34,7 +33,6 @@ class CreateSubnet(ShowCommand):
     """Create an address pool."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """What it is."""
         parser = super().get_parser(prog_name)
         parser.add_argument("name", metavar="NAME", help="Name, unique.")
         parser.add_argument("--cidr", required=True, help="The network, such as 10.1.0.0/24.")
@@ -54,7 +52,6 @@ class CreateSubnet(ShowCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Create and show."""
         given = {name: getattr(parsed_args, name) for name in OPTIONAL if getattr(parsed_args, name) is not None}
         body = {"name": parsed_args.name, "cidr": parsed_args.cidr, **given}
         return shown(self.client.post(f"{API}/subnets", {"subnet": body})["subnet"])
@@ -64,14 +61,12 @@ class SetSubnet(ShowCommand):
     """Set the addresses that devices may have in an address pool."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The subnet and the addresses."""
         parser = super().get_parser(prog_name)
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
         _add_device_addresses(parser, required=True)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[Columns, tuple[Any, ...]]:
-        """Change and show."""
         path = f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}"
         body = {"subnet": {"device_addresses": parsed_args.device_addresses}}
         return shown(self.client.put(path, body)["subnet"])
@@ -91,13 +86,11 @@ class DeleteSubnet(ApiCommand):
     """Delete an address pool. Refused while a load balancer has an address of it."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """The subnet."""
         parser = super().get_parser(prog_name)
         parser.add_argument("subnet", metavar="SUBNET", help="Id or name.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Remove it."""
         self.client.delete(f"{API}/subnets/{segment(subnet_id(self.client, parsed_args.subnet))}")
 
 

@@ -21,13 +21,11 @@ class ShowTree(ListCommand):
     short_ids = frozenset({"id"})
 
     def get_parser(self, prog_name: str) -> Any:
-        """The load balancer."""
         parser = super().get_parser(prog_name)
         add_load_balancer_argument(parser)
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Ask and show."""
         found = load_balancer_id(self.client, parsed_args.loadbalancer)
         tree = self.client.get(f"{API}/loadbalancers/{segment(found)}/tree")["tree"]
         if tree["status_reason"]:

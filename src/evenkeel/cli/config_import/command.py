@@ -26,7 +26,6 @@ class ImportConfig(ListCommand):
     """
 
     def get_parser(self, prog_name: str) -> Any:
-        """The files."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--agent-ini", metavar="FILE", required=True, help="The agent's f5-openstack-agent.ini.")
         parser.add_argument(
@@ -41,7 +40,6 @@ class ImportConfig(ListCommand):
         return parser
 
     def take_action(self, parsed_args: Namespace) -> Any:
-        """Translate, write and list."""
         folder = Path(parsed_args.output).absolute()
         agent = _sections(parsed_args.agent_ini)
         neutron = merged(_sections(path) for path in parsed_args.neutron_conf)

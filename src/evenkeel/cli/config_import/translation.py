@@ -74,7 +74,6 @@ class Importer:
         self._used: set[tuple[str, str]] = set()
 
     def run(self) -> Imported:
-        """The translation."""
         controller, agent = tuple(self._controller_lines()), tuple(self._agent_lines())
         problems = tuple(self._problems())
         return Imported(
