@@ -52,7 +52,7 @@ class ShowActivity(ListCommand):
 
 
 def summary(known: Mapping[str, Any]) -> Iterator[str]:
-    """What is known since the controller began, and why there are no points."""
+    """Lines about the controller's requests and changes since it started, and the reason if there are no points."""
     requests, times = known["requests"], known["time_to_active"]
     yield f"since {known['since']} UTC: {requests['count']} requests, {requests['failed']} failed"
     if times["count"]:
@@ -65,7 +65,7 @@ def summary(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def lines(known: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """A line for each figure that any point knows."""
+    """One row per figure that has a value in at least one point."""
     for name, title in TITLES.items():
         points = [point for point in known["points"] if point[name] is not None]
         if points:

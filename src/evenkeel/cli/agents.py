@@ -1,4 +1,4 @@
-"""``evenkeel agent …``"""
+"""The commands ``evenkeel agent …``."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any

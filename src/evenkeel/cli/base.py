@@ -47,7 +47,7 @@ class ListCommand(ApiCommand, Lister):
     short_ids: ClassVar[frozenset[str]] = frozenset()
     """Columns whose UUIDs such a table cuts to eight characters, by which commands find them."""
     last_segments: ClassVar[frozenset[str]] = frozenset()
-    """Columns with URLs of which such a table shows what is behind the last slash."""
+    """Columns with URLs; the table shows only the part after the last slash."""
 
     def get_parser(self, prog_name: str) -> Any:
         """The width of tables, and whether to repeat."""
@@ -79,7 +79,7 @@ class ShowCommand(ApiCommand, ShowOne):
     """A command that shows one object."""
 
     may_watch = False
-    """It changes nothing, so it may be repeated."""
+    """True for commands that change nothing, so that ``--watch`` may repeat them."""
 
     def get_parser(self, prog_name: str) -> Any:
         """The width of tables, and whether to repeat."""
@@ -156,7 +156,7 @@ def tell_problems(command: "ApiCommand", problems: Iterable[str]) -> None:
 
 
 def devices_in_reach(agent: Mapping[str, Any]) -> str:
-    """As ``1/2``; empty if the agent has not reported."""
+    """Reachable devices of all the agent's devices, such as ``1/2``; empty if the agent has not reported."""
     devices = agent.get("devices") or ()
     return f"{sum(bool(device['reachable']) for device in devices)}/{len(devices)}" if devices else ""
 

@@ -84,7 +84,6 @@ class AddCertificate(ShowCommand):
     """Add a certificate with its key, CA certificates or a revocation list to the key manager."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """What it is, and the files."""
         parser = super().get_parser(prog_name)
         parser.add_argument("name", metavar="NAME", help="Name, unique in the project.")
         parser.add_argument("--project", required=True, help="The project whose load balancers may use it.")
@@ -146,7 +145,7 @@ def _with_reference(parser: Any) -> Any:
 
 
 def _path(reference: str) -> str:
-    """Its path in the API. Raises :class:`UsageError`."""
+    """Path of a certificate in the operators' API. Raises :class:`UsageError` if the reference is malformed."""
     project, slash, name = reference.removeprefix(SCHEME).partition("/")
     if not (reference.startswith(SCHEME) and project and slash and name):
         raise UsageError(f"{reference!r} is not like {SCHEME}PROJECT/NAME")

@@ -42,7 +42,7 @@ class UsageError(ClientError):
 
 
 class Unreachable(ClientError):
-    """No endpoint answered."""
+    """No endpoint answered; the command exits with code 3."""
 
     exit_code = 3
 
@@ -87,15 +87,13 @@ class Client:
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Any, *, timeout_seconds: float = 0.0) -> Any:
-        """Create something, or ask for something that takes up to ``timeout_seconds``."""
+        """Send a POST request for which the server may take up to ``timeout_seconds``."""
         return self.request("POST", path, body=body, timeout_seconds=timeout_seconds)
 
     def put(self, path: str, body: Any = None) -> Any:
-        """Change something."""
         return self.request("PUT", path, body=body)
 
     def delete(self, path: str, query: Mapping[str, Any] | None = None) -> None:
-        """Remove something."""
         self.request("DELETE", path, query=query)
 
     def request(

@@ -19,7 +19,7 @@ _ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 SHORT_ID_CHARACTERS = 8
 
 STRUCTURED = frozenset({"json", "yaml"})
-"""Formats that know lists and objects."""
+"""Output formats that can represent lists and objects."""
 
 
 class Escaped(FormattableColumn):  # type: ignore[type-arg]
@@ -31,10 +31,10 @@ class Escaped(FormattableColumn):  # type: ignore[type-arg]
 
 
 class Structured(FormattableColumn):  # type: ignore[type-arg]
-    """A list or an object: itself in formats that know structures, else a text."""
+    """A list or an object: kept as it is in structured formats, shown as text in tables."""
 
     def human_readable(self) -> str:
-        """In one line, with escapes."""
+        """The text on one line, with control characters escaped."""
         return escaped(self.text)
 
     @property
@@ -88,7 +88,9 @@ def shown(row: Row) -> tuple[Columns, tuple[Any, ...]]:
 
 
 def plain(value: Any) -> Any:
-    """Lists and structures as such, where the format knows them; everything else unchanged."""
+    """Wrap a value for output: lists and objects as :class:`Structured`, texts with control characters as
+    :class:`Escaped`.
+    """
     if isinstance(value, (list, dict)):
         return Structured(value)
     return Escaped(value) if isinstance(value, str) and _CONTROL.search(value) else value

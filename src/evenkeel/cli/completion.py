@@ -9,7 +9,7 @@ from cliff.complete import CompleteCommand
 
 
 class Words(NamedTuple):
-    """What may follow a command's words so far: words of commands, and options."""
+    """Completions after the command words ``path``: the next words of commands, and options."""
 
     path: tuple[str, ...]
     next: tuple[str, ...]
@@ -36,7 +36,7 @@ class Completion(Command):
 
 
 def command_words(app: Any) -> Iterator[Words]:
-    """For every beginning of a command."""
+    """Completions for each prefix of a command's words, including the empty one."""
     options = {tuple(name.split()): found for name, found in _options(app)}
     paths = {name[:length] for name in options for length in range(len(name) + 1)}
     for path in sorted(paths):
@@ -55,7 +55,7 @@ def _options(app: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def bash_script(name: str, words: tuple[Words, ...]) -> str:
-    """For bash 4 or newer. The longest beginning that was typed decides."""
+    """Completion script for bash 4 or newer, in which the longest prefix that was typed decides."""
     cases = "".join(
         f"        {_case(each)}) words={' '.join((*each.next, *each.options))!r} ;;\n"
         for each in sorted(words, key=lambda each: -len(each.path))
@@ -78,7 +78,7 @@ def _case(words: Words) -> str:
 
 
 def fish_script(name: str, words: tuple[Words, ...]) -> str:
-    """For fish 3.4 or newer."""
+    """Completion script for fish 3.4 or newer."""
     lines = [
         f"function __{name}_typed",
         "    set -l words (string match -v -- '-*' (commandline -opc)[2..])",

@@ -1,4 +1,4 @@
-"""``evenkeel database …``"""
+"""The commands ``evenkeel database …``."""
 
 from argparse import Namespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""``evenkeel device …``"""
+"""The commands ``evenkeel device …``."""
 
 from argparse import Namespace
 from collections.abc import Iterable, Mapping

@@ -91,7 +91,7 @@ def _row(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _problems(services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What is wrong with enhanced services, agent by agent, or that agents differ."""
+    """Problems of enhanced services, agent by agent, and differences between agents."""
     for one in services:
         for agent in one["agents"]:
             if agent["problem"]:
@@ -114,7 +114,7 @@ def _file_problems(parsed: Parsed) -> Iterator[str]:
 
 
 def _differences(parsed: Parsed, services: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Where agents have something else than the directory, and what they find wrong."""
+    """Differences between the directory and what agents have loaded, and the problems that agents report."""
     loaded = {str(one["name"]): one for one in services if one["name"]}
     for name, definition in parsed.definitions.items():
         if definition.problem:

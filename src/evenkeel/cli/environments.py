@@ -1,4 +1,4 @@
-"""``evenkeel environment …``"""
+"""The commands ``evenkeel environment …``."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -94,7 +94,7 @@ class ShowEnvironment(ShowsEnvironment):
     """Show an environment."""
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """As it is."""
+        """Return the environment exactly as the API reports it."""
         row: dict[str, Any] = self.client.get(_path(parsed_args))["environment"]
         return row
 
@@ -108,7 +108,7 @@ class SetEnvironment(ShowsEnvironment):
         return parser
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """As it is then."""
+        """Change the environment and return it as the API reports it afterwards."""
         changes = _given(parsed_args)
         if not changes:
             options = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
@@ -121,7 +121,7 @@ class ResumeEnvironment(ShowsEnvironment):
     """Close the circuit breaker: agents silent until now count as lost, and their shards move. Repeatable."""
 
     def answer(self, parsed_args: Namespace) -> dict[str, Any]:
-        """As it is then."""
+        """Resume the environment and return it as the API reports it afterwards."""
         row: dict[str, Any] = self.client.put(f"{_path(parsed_args)}/resume")["environment"]
         return row
 

@@ -1,4 +1,4 @@
-"""``evenkeel events``"""
+"""The commands ``evenkeel events``."""
 
 import json
 import time
@@ -25,7 +25,7 @@ LIST_COLUMNS = (
     "load_balancer_id",
 )
 ABOUT = ("agent_id", "load_balancer_id", "user_id", "client_address", "request_id")
-"""What a line says of an event beside its text, where it applies; controllers of an earlier version send less."""
+"""Fields of an event printed after its text if they have a value; controllers of an earlier version send fewer."""
 NARROW = {"at": "at", "kind": "kind", "text": "text"}
 MAX_EVENTS = 1000
 FOLLOW_SECONDS = 1.0
@@ -48,7 +48,7 @@ class ListEvents(ListCommand):
         return parser
 
     def run(self, parsed_args: Namespace) -> int:
-        """With --follow print lines instead of a table."""
+        """Run the command; with ``--follow`` it prints lines without end instead of a table."""
         if not parsed_args.follow:
             return super().run(parsed_args)
         as_json = parsed_args.formatter == "json"
@@ -78,7 +78,7 @@ def object_id(client: Client, name: str) -> str:
 
 
 def event_count(text: str) -> int:
-    """A number of events that one request may ask for."""
+    """Parse ``--limit``: a number of events within the limit of one request. Raises ArgumentTypeError."""
     if text.isdecimal() and 1 <= int(text) <= MAX_EVENTS:
         return int(text)
     raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_EVENTS}")
@@ -91,8 +91,9 @@ def newest(client: Client, query: Mapping[str, Any], limit: int) -> list[dict[st
 
 
 def follow(client: Client, query: Mapping[str, Any], limit: int, warn: Any) -> Iterator[dict[str, Any]]:
-    """The last ``limit`` events, then new ones, without end. After the first answer it retries while controllers are
-    unreachable.
+    """Yield the last ``limit`` events, then new ones, without end.
+
+    After the first answer it retries while controllers are unreachable.
     """
     batch = newest(client, query, limit)
     last = 0

@@ -133,7 +133,7 @@ class EvenKeelApp(App):
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
     ) -> ArgumentParser:
-        """cliff's global options and those of this command."""
+        """Parser of cliff's global options, extended by the options of this command."""
         parser = super().build_option_parser(description, version, argparse_kwargs)
         parser.add_argument(
             "--endpoint",
@@ -154,7 +154,7 @@ class EvenKeelApp(App):
         return parser
 
     def configure_logging(self) -> None:
-        """As cliff does, but of libraries only warnings, unless --verbose asks for more."""
+        """Configure logs like cliff, except that libraries log only warnings unless ``--verbose`` is given."""
         super().configure_logging()
         if self.options.verbose_level == self.DEFAULT_VERBOSE_LEVEL:
             for handler in logging.getLogger("").handlers:
@@ -165,7 +165,7 @@ class EvenKeelApp(App):
         return result
 
     def prepare_to_run_command(self, cmd: Command) -> None:
-        """Create the client."""
+        """Create the API client before the command runs. Raises :class:`UsageError` for wrong global options."""
         if self.options.timeout <= 0:
             raise UsageError("--timeout must be above 0")
         endpoints = [item for item in self.options.endpoint.split(",") if item.strip()]
@@ -182,7 +182,7 @@ class EvenKeelApp(App):
             self.exit_code = err.exit_code
 
     def interact(self) -> None:
-        """Without a command: a hint, instead of cliff's interactive mode."""
+        """Without a command print a hint and fail; cliff would start its interactive mode."""
         self.parser.print_usage(self.stderr)
         self.stderr.write("evenkeel: a command is needed; 'evenkeel --help' lists them\n")
         self.exit_code = UsageError.exit_code

@@ -1,4 +1,4 @@
-"""``evenkeel orphan list|remove``: load balancers and partitions that devices hold and the database does not know."""
+"""The commands ``evenkeel orphan …``, for load balancers and partitions on devices that the database lacks."""
 
 from argparse import Namespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""``evenkeel provider …``"""
+"""The commands ``evenkeel provider …``."""
 
 from argparse import Namespace
 from typing import Any

@@ -104,7 +104,7 @@ def trend(values: Sequence[float], places: Sequence[int]) -> str:
 
 
 def short(value: float) -> str:
-    """With three digits and k, M or G."""
+    """Format a value with three significant digits and the suffix k, M or G."""
     for unit, size in UNITS:
         if value >= size:
             return f"{value / size:.3g}{unit}"

@@ -1,4 +1,4 @@
-"""``evenkeel status``"""
+"""The command ``evenkeel status``."""
 
 from argparse import Namespace
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the command writes to a terminal: nothing that a server, an agent or a tenant named can control it."""
+"""Output to a terminal, escaped so that no text from a server, an agent or a tenant can control the terminal."""
 
 import io
 from typing import TextIO
@@ -7,7 +7,7 @@ from evenkeel.cli.columns import escaped
 
 
 class EscapedStream(io.TextIOBase):
-    """A stream, of which lines and tabs are left as they are and other control characters become escapes."""
+    """A text stream that escapes control characters, except for line breaks and tabs."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -18,7 +18,6 @@ class EscapedStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Flush the stream."""
         self._stream.flush()
 
     def isatty(self) -> bool:

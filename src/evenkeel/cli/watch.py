@@ -17,7 +17,7 @@ CLEAR = "\x1b[H\x1b[2J"
 
 
 def add_watch_argument(parser: ArgumentParser) -> None:
-    """Add the option."""
+    """Add ``--watch`` to a command's parser."""
     parser.add_argument(
         "--watch",
         nargs="?",

@@ -72,8 +72,10 @@ def _sections(path: str) -> Sections:
 
 
 def _write(folder: Path, files: dict[str, str], *, replace: bool) -> None:
-    """Write all files beside their places first, then rename each: all or none, unless a rename fails. Raises
-    :class:`UsageError`, which names those that are in place then."""
+    """Write all files under temporary names first, then rename each: all or none, unless a rename fails.
+
+    Raises :class:`UsageError`; after a failed rename it names the files that are in place.
+    """
     there: Sequence[str] = [name for name in files if (folder / name).exists()]
     if there and not replace:
         raise UsageError(f"{folder}: {', '.join(there)} exist; --force replaces them")

@@ -1,8 +1,7 @@
-"""What becomes of every option of F5's agent (LBaaS v2, and v1 where it had more). Pure.
+"""Table of all options of F5's agent (LBaaS v2, and v1 where it had more), with the fate of each. Pure.
 
-Names and defaults are those of the agent's ini file and of its code. An option that F5's agent reads and nobody may
-lose silently is one of: kept (the same meaning here), replaced (something here does its job), dropped (with the
-reason).
+Names and defaults are those of the agent's ini file and of its code. Each option is one of: kept (with the same meaning
+here), replaced (by something here that does its job), dropped (with the reason).
 """
 
 from typing import Literal, NamedTuple
@@ -11,12 +10,14 @@ Fate = Literal["kept", "replaced", "dropped"]
 
 
 class F5Option(NamedTuple):
-    """What becomes of an option. ``remark``: the option here, or what replaces it, or why it is dropped."""
+    """Fate of one option of F5's agent. ``remark`` names the option here, the replacement, or the reason for dropping
+    it.
+    """
 
     fate: Fate
     remark: str
     harmless: tuple[str, ...] | None = None
-    """Of one that is dropped: values, in lower case, with which nothing is lost; None: whatever the value."""
+    """Values, in lower case, at which dropping the option loses nothing; None: at any value."""
 
 
 _NO_NETWORKS = "devices are attached to Neutron's networks without it"
@@ -39,7 +40,7 @@ ATTACHMENT = (
     "external_gateway_mode",
     "common_network_ids",
 )
-"""Options that say how devices are attached to networks, in the same words here."""
+"""Options for attaching devices to networks, which have the same names here."""
 
 
 def _dropped(remark: str, *harmless: str) -> F5Option:
@@ -112,4 +113,4 @@ OPTIONS: dict[str, F5Option] = {
     ),
 }
 DEFAULTS = {"f5_ha_type": "pair", "environment_prefix": "Project", "environment_group_number": "1"}
-"""Of options whose default differs from ours, or that names depend on: those of the agent's code."""
+"""Defaults, from the agent's code, of options whose default differs from ours or on which names depend."""

@@ -1,4 +1,4 @@
-"""From F5's and Neutron's options to our files, and what became of each option. Pure."""
+"""Translates options of F5's agent and Neutron to our files, and records the fate of each option. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,12 +32,12 @@ KEYSTONE_LOGIN = (
 TOKEN_OPTIONS = (*KEYSTONE_LOGIN, "www_authenticate_uri", "auth_uri", "memcached_servers")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SIGNS = re.compile(r"[{}'\"]")
-"""Of a dictionary, as F5's agent takes common_network_ids, too."""
+"""Characters of a dictionary literal; F5's agent accepts ``common_network_ids`` in that form, too."""
 _TRUE = ("true", "1", "yes", "on")
 
 
 class ImportedOption(NamedTuple):
-    """What became of an option; never its value."""
+    """Result of the import for one option. The option's value is left out, because it may be a secret."""
 
     file: str
     option: str
