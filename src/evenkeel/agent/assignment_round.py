@@ -1,10 +1,10 @@
-"""The assignments as read in pages: which shards a complete round has named.
+"""Collects assignments that are read in pages, and determines which shards a complete round has named.
 
-Only a complete round says that a shard is not the agent's any more. Pages are read one after the other, and shards
+Only a complete round shows that a shard is not the agent's any more. Pages are read one after the other, and shards
 come and go meanwhile. That is safe, because the order is by ids, which never change: a shard that the page of its id
 did not name was not the agent's when that page was read. If it became the agent's since then, its epoch is higher and
-the revision, too, so that the shards are read again. What voids a round is doubt about the database itself: pages of
-two histories, or a revision that went back.
+the revision, too, so that the shards are read again. A round is void if the database itself is in doubt: pages of two
+histories, or a revision that went back.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class AssignmentRound:
 
     def __init__(self) -> None:
         self.after_id = ""
-        """Where the next page begins."""
+        """Id after which the next page begins; empty at the start of a round."""
         self.complete = False
         self._epochs: dict[ShardId, int] = {}
         self._first: m.Assignments | None = None
@@ -26,7 +26,7 @@ class AssignmentRound:
 
     @property
     def revision(self) -> int:
-        """Of the first page: what changed since then may be missing."""
+        """Assignments revision of the round's first page, -1 before it; later changes may be missing in the round."""
         return self._first.revision if self._first is not None else -1
 
     @property

@@ -1,7 +1,7 @@
 """Requests the certificates that devices lack from the controllers; they are not kept after the pass.
 
-The first apply has no contents, so the key manager is not needed for those that devices hold. Only load balancers that
-refer to missing contents are applied again; the others have been reported by then.
+The first apply has no contents, so the key manager is not needed for contents that devices hold. Only load balancers
+that refer to missing contents are applied again; all others have been reported by then.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -34,22 +34,22 @@ class MissingCertificates(NamedTuple):
 
     services: tuple[ServiceDefinition, ...]
     sha256s: frozenset[str]
-    """The missing contents."""
+    """SHA-256 sums of the contents that devices lack."""
 
 
 class CertificateDelivery(NamedTuple):
     """The result of the requests. Every service is in one of the first four."""
 
     ready: tuple[ServiceDefinition, ...]
-    """To apply again, with ``contents``."""
+    """Definitions to apply again together with ``contents``."""
     refused: tuple[m.Applied, ...]
-    """Outcomes of those with an unavailable content."""
+    """Failed outcomes of load balancers that refer to an unavailable content."""
     unanswered: tuple[ServiceDefinition, ...]
     """Some of their contents were not answered, because of ``reason``."""
     later: tuple[ServiceDefinition, ...]
-    """Not requested yet."""
+    """Definitions whose contents were not requested yet, because of the limit of one pass."""
     contents: dict[str, CertificateContent]
-    """By sha256."""
+    """Fetched contents by SHA-256 sum."""
     reason: str
 
 
@@ -143,7 +143,7 @@ class _Answers:
     def __init__(self, services: Iterable[ServiceDefinition], sha256s: Collection[str]) -> None:
         self.contents: dict[str, CertificateContent] = {}
         self._problems: dict[tuple[str, str], str] = {}
-        """By reference and sha256."""
+        """Reasons why contents were not delivered, by reference and SHA-256 sum."""
         self._sha256s = sha256s
         self._open: dict[str, dict[str, m.WantedCertificate]] = {}
         """Unanswered requests, by sha256 and reference."""

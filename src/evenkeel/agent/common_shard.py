@@ -1,8 +1,8 @@
-"""The common shard's worker: observes the devices for the whole group and reports changes; and, where projects share
-networks, has a :class:`~evenkeel.agent.shard.ShardWorker` beside it that serves those as load balancers are served.
+"""The common shard's worker: observes all devices of the group and reports changes of statuses and configurations.
 
-While a device is unreachable, the other devices serve the group's load balancers: these are DEGRADED, with the device
-in the reason, until it is back.
+Where projects share networks, a :class:`~evenkeel.agent.shard.ShardWorker` beside it applies these networks to the
+devices. While a device is unreachable, the other devices serve the group's load balancers: these are DEGRADED, with the
+device in the reason, until it is back.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ ANSWER_SECONDS = 60.0
 SAY_ALL_AGAIN_SECONDS = 300.0
 """Interval of complete reports, which correct statuses that a controller overwrote meanwhile."""
 TENANTS_SECONDS = 600.0
-"""Interval of reports about tenants' partitions, of which only orphans need any action."""
+"""Interval of reports of the partitions that devices hold; controllers only look for orphans in them."""
 LATE_SECONDS = 30.0
 """A report without an answer may be processed up to this time later, by a controller that was suspended: then its
 objects are reported once more.
@@ -266,8 +266,10 @@ class CommonShardWorker:
             raise
 
     async def _expected(self) -> tuple[frozenset[str] | None, frozenset[str]]:
-        """The load balancers that controllers expect on the devices, and those of them recorded as absent; requested
-        page by page. None: the controller is of the previous version.
+        """Request, page by page, the load balancers that controllers expect on the devices, and which of them are
+        absent.
+
+        Returns None and an empty set if the controller is of the previous version.
         """
         expected: set[str] = set()
         absent: set[str] = set()
@@ -323,7 +325,9 @@ class CommonShardWorker:
         return receipt
 
     def _handle_receipt(self, receipt: m.ReportReceipt) -> None:
-        """Statuses that controllers set while no agent reached the group may differ from the observed ones."""
+        """Record a receipt. If controllers set statuses while no agent reached the group, all statuses are reported
+        again.
+        """
         self._answered_at = self._clock.monotonic()
         before, now = self._reached_count, receipt.reached_count
         if now is not None:

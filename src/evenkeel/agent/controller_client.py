@@ -39,7 +39,7 @@ class KeepaliveLane:
 
     @property
     def queue(self) -> str | None:
-        """Where to send the next keepalive; None: to the shared queue."""
+        """Queue of the next keepalive; None: the shared callback queue."""
         return None if self._keepalives_left else self._announced
 
     def record_answer(self, state: m.SessionState) -> m.SessionState:
@@ -54,7 +54,7 @@ class KeepaliveLane:
         return m.keepalive_queue(self._environment) if state.takes_keepalives else None
 
     def answered(self) -> None:
-        """It works."""
+        """Record that the announced queue works, which ends the increase of pauses between attempts."""
         self._rest = LANE_REST_KEEPALIVES[0]
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class ControllerClient:
         raise CallRefused("unexpected", f"answer of type {type(reply).__name__}")
 
     async def register(self, call: m.Register) -> m.SessionState:
-        """Open a session."""
+        """Open a session. Raises :class:`CallRefused`, :class:`BusUnavailable`."""
         return self._record_answer(await self._ask(call, m.SessionState))
 
     async def keepalive(self, call: m.Keepalive, *, timeout_seconds: float) -> m.SessionState:
@@ -143,12 +143,14 @@ class ControllerClient:
         return await self._ask(call, m.Certificates, self._timeout + m.CERTIFICATES_SECONDS_MAX)
 
     async def judge_orphans(self, call: m.JudgeOrphans) -> m.OrphanVerdict | None:
-        """What is to become of load balancers that nobody named; None: controllers of an older version do not know."""
+        """Request a decision on load balancers without a definition; None: the controllers are too old to answer."""
         return await self._ask(call, m.OrphanVerdict) if self._judges_orphans else None
 
     async def adopt_networks(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
-        """Take over what another program attached devices to, or say what would be. Controllers may have to wait for
-        the network service before they answer."""
+        """Request, or only preview, the adoption of the networks to which another program attached devices.
+
+        The time-out includes the time that controllers may wait for the network service. Raises :class:`CallRefused`.
+        """
         if not self._adopts_networks:
             raise CallRefused("unexpected", "controllers of an earlier version adopt no partition with networks")
         return await self._ask(call, m.NetworksAdopted, self._timeout + ADOPTION_SECONDS)
@@ -166,7 +168,6 @@ class ControllerClient:
         await self._ask(call, m.Done)
 
     async def release(self, call: m.ReleaseShards) -> None:
-        """Release shards."""
         await self._ask(call, m.Done)
 
     async def raise_epoch(self, call: m.RaiseEpoch) -> None:
@@ -174,5 +175,4 @@ class ControllerClient:
         await self._ask(call, m.Done)
 
     async def end_session(self, call: m.EndSession) -> None:
-        """End the session."""
         await self._ask(call, m.Done)

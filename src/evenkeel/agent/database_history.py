@@ -1,8 +1,8 @@
-"""State that an agent's process keeps across sessions, to detect and repair a database that lost commits: the newest
-change that the database has confirmed, and the recently served shards.
+"""State that an agent's process keeps across sessions, to detect and repair a database that lost commits.
 
-The first is sent with each keepalive: a database that does not know it has lost commits. The second is sent with the
-next sync: shards that the database lost are restored from it.
+It consists of the newest change that the database has confirmed, and the recently served shards. The former is sent
+with each keepalive: a database that does not contain it has lost commits. The latter are sent with the next sync:
+shards that the database lost are restored from them.
 """
 
 from collections.abc import Collection
@@ -37,7 +37,7 @@ class DatabaseHistory:
         self._left_at = 0.0
         self._former: dict[ProjectId, tuple[int, float]] = {}
         self.history = ""
-        """Of the database; empty: not known yet."""
+        """Id of the database's current history; empty before the first answer."""
 
     # -- confirmed changes
 
@@ -125,7 +125,7 @@ class DatabaseHistory:
         return tuple(m.FormerShard(project_id=project, epoch=epoch) for project, epoch in left[:SERVED_PER_CALL])
 
     def recovered(self, shards: tuple[m.FormerShard, ...]) -> None:
-        """Forget them: the database knows them now."""
+        """Forget former shards that the database contains again."""
         for shard in shards:
             known = self._former.get(shard.project_id)
             if known is not None and known[0] == shard.epoch:

@@ -16,9 +16,11 @@ from evenkeel.core.ports.device import Probed
 log = structlog.get_logger(__name__)
 
 CertificateEnds = Callable[[Sequence[str]], Mapping[str, float]]
-"""Unix times at which the certificates of devices expire, by endpoint; without those that are not known."""
+"""Returns the Unix times at which the certificates of devices expire, by endpoint; endpoints without a known time are
+left out.
+"""
 PROBE_INTERVAL_SECONDS = 1.0
-"""Between two probes of devices that nothing was heard from."""
+"""Interval between probes of devices that have not answered since the last one."""
 
 
 class DevicesUnfit(EvenKeelError):
@@ -59,8 +61,10 @@ class DeviceWatch:
         return self.current(None)
 
     def current(self, observed: tuple[DeviceState, ...] | None) -> tuple[DeviceState, ...]:
-        """The states for a report. ``observed``: those that this agent read as the observer, which are newer than its
-        last check; None: another agent observes."""
+        """States of the devices for a report.
+
+        ``observed``: states that this agent, as the observer, read after its last check; None: another agent observes.
+        """
         return tuple(
             replace(state, reachable=False, problem=f"device {state.name}: {self._silent[state.name]}")
             if state.reachable and state.name in self._silent
@@ -160,7 +164,7 @@ class DeviceWatch:
             self._on_renewed()
 
     def _known_states(self) -> tuple[DeviceState, ...]:
-        """Those of the last check. Before the first one no device counts as reachable."""
+        """States from the last check; before the first one all devices are unreachable."""
         endpoints = self._device.facts.endpoints
         return self._checked or tuple(DeviceState(name=each, reachable=False) for each in endpoints)
 

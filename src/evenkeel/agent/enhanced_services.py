@@ -25,8 +25,9 @@ class EnhancedServiceWatch:
         self._reported: tuple[SessionId, tuple[EnhancedService, ...]] | None = None
 
     async def run(self, force_reapply: Callable[[Due], None]) -> None:
-        """Look every :data:`WATCH_SECONDS`; ends at once for drivers without enhanced services. ``force_reapply``: gets
-        the load balancers that use those which changed.
+        """Check the files of enhanced services every :data:`WATCH_SECONDS`; returns at once for drivers without them.
+
+        ``force_reapply`` is called with the load balancers that use changed enhanced services.
         """
         while (found := await self._device.enhanced_services()) is not None:
             if found.due:
@@ -37,7 +38,7 @@ class EnhancedServiceWatch:
             await self._clock.sleep(WATCH_SECONDS)
 
     def to_report(self, session_id: SessionId) -> tuple[EnhancedService, ...] | None:
-        """What the next report of the session says; None: what the last one said."""
+        """Enhanced services for the next report of the session; None: unchanged since the session's last report."""
         return None if self._reported == (session_id, self._offered) else self._offered
 
     def reported(self, session_id: SessionId, services: tuple[EnhancedService, ...] | None) -> None:

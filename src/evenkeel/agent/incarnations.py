@@ -12,7 +12,6 @@ class Incarnations:
         self._known: dict[str, tuple[str, str]] = {}
 
     def copy(self) -> "Incarnations":
-        """An independent copy."""
         twin = Incarnations()
         twin._known = dict(self._known)
         return twin

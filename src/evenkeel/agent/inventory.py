@@ -60,7 +60,9 @@ class RepeatSchedule:
         return iter(self._waits)
 
     def due(self, ids: Collection[T], now: float) -> tuple[T, ...]:
-        """Those of ``ids`` to report now; all others are forgotten."""
+        """The ids to report now. Ids that are not in ``ids`` are forgotten, so that they are due at once if they come
+        back.
+        """
         self._waits = {id_: wait for id_, wait in self._waits.items() if id_ in ids}
         found = tuple(sorted(id_ for id_ in ids if id_ not in self._waits or now >= self._waits[id_][0]))
         for id_ in found:
@@ -124,7 +126,7 @@ class Inventory:
         self._reached = frozenset()
 
     def observe(self, seen: Observation, now: float) -> None:
-        """Process an observation."""
+        """Compare an observation with the previous one and update the findings. ``now`` is monotonic, in seconds."""
         renewed = self._incarnations.renewed(seen.devices)
         reached = frozenset(device.name for device in seen.devices if device.reachable)
         same_devices = reached == self._reached and not renewed
@@ -136,9 +138,7 @@ class Inventory:
         self._held, self._lacking, self._reached = seen.configurations, seen.lacking, reached
 
     def _back_unknown(self, reached: frozenset[str]) -> set[str]:
-        """Reachable devices that were unreachable in the previous observation, without those that report an
-        incarnation.
-        """
+        """Devices that became reachable again, except for devices that report an incarnation."""
         if self._reached is None:
             return set()
         return {name for name in reached - self._reached if not self._incarnations.tells(name)}
@@ -161,7 +161,7 @@ class Inventory:
     def _due(
         self, changed: Iterable[str], renewed: Collection[str], lasting: Mapping[LoadBalancerId, str], now: float
     ) -> Findings:
-        """The findings to report: new ones, unreported ones of the previous observation, and due repetitions."""
+        """Findings to report: new ones, unreported ones of the previous observation, and repetitions that are due."""
         due = self._reported_lacking.due(lasting, now)
         unreported, self._unreported = self._unreported, Findings()
         renewed = {*renewed, *unreported.renewed}
@@ -187,8 +187,10 @@ class Inventory:
         return now >= max(self._reported_absent.next_due(), self._asked_at + REPEAT.initial_seconds)
 
     def set_expected(self, expected: Collection[str] | None, shown_absent: Collection[str], now: float) -> None:
-        """Process the answer: the load balancers that must be on the devices, and those of them recorded as absent.
-        None: unknown.
+        """Compare the last observation with the answer of a controller.
+
+        ``expected`` are the load balancers that must be on the devices, ``shown_absent`` the expected ones that the
+        database shows as absent. None: the controller could not answer.
         """
         held = self._held
         if held is None or expected is None:

@@ -1,5 +1,7 @@
-"""Load balancers and networks of projects on devices that the database did not name: only the controllers know whether
-they may go."""
+"""Handles load balancers and networks of projects on devices for which the database has no definition.
+
+Only controllers can decide whether they may be removed.
+"""
 
 from collections.abc import Collection, Mapping
 
@@ -21,19 +23,20 @@ NAMED_MAX = 3
 async def verdict_on(
     client: ShardClient, orphans: tuple[LoadBalancerId, ...]
 ) -> tuple[m.OrphanVerdict, tuple[LoadBalancerId, ...]]:
-    """The controllers' decision, and those of which they have to be asked again; without one all of them stay. Raises
-    :class:`SessionLost`.
+    """Request the controllers' decision on orphans; returns it with the orphans for which it must be requested again.
+
+    Without an answer all orphans stay. Raises :class:`SessionLost`.
     """
     all_stay = m.OrphanVerdict(kept=dict.fromkeys(orphans))
     try:
         return await client.judge_orphans(orphans) or all_stay, ()
     except (BusUnavailable, CallRefused) as error:
-        log.warning("nobody says what is to become of orphans; they stay", shard=client.shard_id, error=str(error))
+        log.warning("no controller answered for the orphans; keeping them", shard=client.shard_id, error=str(error))
         return all_stay, orphans
 
 
 def refused(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> tuple[LoadBalancerId, ...]:
-    """Those of ``removed`` that a device did not give up."""
+    """Load balancers of ``removed`` whose removal failed on a device."""
     return tuple(
         sorted(one.load_balancer_id for one in outcome.outcomes if one.error and one.load_balancer_id in removed)
     )
@@ -42,8 +45,10 @@ def refused(outcome: PartitionOutcome, removed: Collection[LoadBalancerId]) -> t
 def after_removal(
     before: PartitionOutcome, outcome: PartitionOutcome, removed: Collection[LoadBalancerId]
 ) -> PartitionOutcome:
-    """The outcome of a batch without those of orphans that it removed: the database has nothing to record of them.
-    ``before``: of the batch that found them, whose repairs count, too."""
+    """Outcome of the batch that removed orphans, without the orphans' own outcomes, which the database cannot record.
+
+    ``before`` is the outcome of the batch that found them; its writes and repairs are added.
+    """
     for one in outcome.outcomes:
         if one.load_balancer_id in removed and one.error:
             log.warning("orphan not removed", load_balancer=one.load_balancer_id, reason=one.error)
@@ -56,7 +61,7 @@ def after_removal(
 
 
 def with_orphans_named(outcome: PartitionOutcome, kept: Mapping[LoadBalancerId, float | None]) -> PartitionOutcome:
-    """The outcome; errors of load balancers say which orphans stay, because one of them may have the address."""
+    """Add the remaining orphans to the errors of load balancers, because an orphan may occupy the wanted address."""
     if not kept:
         return outcome
     texts = [f"{one} ({_until(seconds)})" for one, seconds in sorted(kept.items())[:NAMED_MAX]]

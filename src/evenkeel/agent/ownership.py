@@ -70,7 +70,7 @@ class Ownership:
         self.revision = -1
 
     def follow_history(self) -> bool:
-        """In a new history of the database every worker checks everything again. Returns whether it is new."""
+        """Let every worker check everything again if the database has a new history; returns whether it has."""
         if self._database_history.history == self._history:
             return False
         log.warning("the database lost changes; checking everything", history=self._database_history.history)
@@ -83,8 +83,11 @@ class Ownership:
         return True
 
     def apply(self, shards: Sequence[m.Assignment]) -> None:
-        """Serve the shards of a page. One with a new epoch gets a new worker; those that the page does not name go on:
-        see :meth:`keep`."""
+        """Serve the shards of a page.
+
+        A shard with a new epoch gets a new worker. Workers of shards that the page does not name continue: see
+        :meth:`keep`.
+        """
         for shard in shards:
             entry = self._workers.get(shard.shard_id)
             if entry is not None and (shard.epoch != entry[0].epoch or entry[1].done()):
@@ -161,14 +164,15 @@ class Ownership:
                 yield writer
 
     def force_reapply(self, due: Mapping[ProjectId, tuple[LoadBalancerId, ...]]) -> None:
-        """What the operator's files say of these load balancers changed; those of other agents are left out."""
+        """Apply load balancers again whose enhanced services changed; load balancers of other agents are ignored."""
         for worker, _ in self._workers.values():
             if isinstance(worker, ShardWorker) and (ids := due.get(worker.project_id)):
                 worker.force_reapply(ids)
 
     def look_at(self, shard: m.ShardEpoch) -> None:
-        """Make a complete pass over a shard in which the database does not know a confirmed load balancer: if its
-        creation was lost, the devices hold an orphan.
+        """Make a complete pass over a shard with a confirmed load balancer that the database does not contain.
+
+        If its creation was lost, the devices hold an orphan.
         """
         worker = self._workers[shard.shard_id][0] if shard.shard_id in self._workers else None
         if isinstance(worker, ShardWorker) and worker.epoch == shard.epoch:
@@ -266,7 +270,7 @@ class Ownership:
 
     @property
     def queue_oldest_seconds(self) -> float:
-        """For how long the load balancer waits that waits longest; 0: none does."""
+        """Longest time, in seconds, for which a load balancer has waited for a pass; 0 if none waits."""
         workers = (worker for worker, _ in self._workers.values() if isinstance(worker, ShardWorker))
         return max((worker.queue_oldest_seconds for worker in workers), default=0.0)
 
@@ -309,12 +313,12 @@ class Ownership:
 
 
 def _writer(worker: Worker) -> ShardWorker | None:
-    """What writes to devices; None: nothing does."""
+    """The part of a worker that writes to devices; None if it only observes."""
     return worker.writer if isinstance(worker, CommonShardWorker) else worker
 
 
 def _finish(worker: Worker, task: asyncio.Task[None]) -> None:
-    """What it reads or waits for, the next owner does for itself: only writes are waited for."""
+    """Stop a worker. Only writes are completed: reads and waits are repeated by the next owner."""
     worker.finish()
     if not worker.writes:
         task.cancel()

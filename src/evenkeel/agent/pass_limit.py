@@ -1,11 +1,11 @@
-"""Limits how many passes over partitions an agent runs at a time, so that slow partitions do not starve the others.
+"""Limits how many passes over partitions an agent runs at a time, so that slow partitions do not starve others.
 
-Passes with changes of tenants go before those that only look, of which there are as many as partitions after a
-takeover or a restart; so that the latter are not put off for ever, every fourth slot is theirs.
+Passes with tenants' changes have priority over verification passes, of which there is one per partition after a
+takeover or a restart. Every fourth slot goes to a verification pass, so that changes cannot starve them.
 
-A pass over a device that hangs occupies a slot until a time-out. So partitions whose last pass was slow may use only
-half of the slots; and a pass that turns out to be slow gives its slot to the next waiting one and goes on without, up
-to a limit.
+A pass over a device that hangs occupies a slot until a time-out. Therefore partitions whose last pass was slow may use
+only half of the slots; and a pass that turns out to be slow gives its slot to the next waiting one and continues
+without, up to a limit.
 """
 
 import asyncio
@@ -21,17 +21,19 @@ OVERDUE_PER_TURN = 2
 
 
 LOOK_EVERY = 4
-"""Of so many passes one is a look, if one waits."""
+"""Every fourth slot goes to a verification pass if one is waiting, so that changes cannot starve them."""
 
 
 class _Queue:
-    """Those that wait for a slot: first come, first served, changes before looks."""
+    """Passes waiting for a slot, first come, first served, changes before verification passes."""
 
     def __init__(self) -> None:
         self._waiting: dict[bool, dict[asyncio.Future[None], str]] = {True: {}, False: {}}
-        """Those with changes, and those that look; with their partitions, in the order in which they came."""
+        """Waiting passes and their partitions in order of arrival: with changes (True), and for verification
+        (False).
+        """
         self._of: dict[str, asyncio.Future[None]] = {}
-        """By partition: the last that came."""
+        """The last pass that began to wait, by partition."""
         self._changes_granted = 0
 
     def __bool__(self) -> bool:
@@ -45,13 +47,13 @@ class _Queue:
         return granted
 
     def prioritize(self, key: str) -> None:
-        """What waits for this partition has changes now."""
+        """Move the partition's waiting pass to the passes with changes."""
         granted = self._of.get(key)
         if granted is not None and self._waiting[False].pop(granted, None) is not None:
             self._waiting[True][granted] = key
 
     def next(self) -> asyncio.Future[None]:
-        """Whose turn it is. The queue is not empty."""
+        """Remove and return the next pass to run. The queue must not be empty."""
         looks_due = self._changes_granted >= LOOK_EVERY - 1 and bool(self._waiting[False])
         changed = bool(self._waiting[True]) and not looks_due
         self._changes_granted = self._changes_granted + 1 if changed else 0
@@ -102,7 +104,7 @@ class PassLimit:
                 self._slow.discard(key)
 
     def prioritize(self, key: str) -> None:
-        """There are changes to apply now; if its pass waits, it goes before those that only look."""
+        """Give the partition's waiting pass, which now has changes to apply, priority over verification passes."""
         for queue in self._waiting.values():
             queue.prioritize(key)
 
@@ -144,7 +146,7 @@ class PassLimit:
         self._grant()
 
     def _grant(self) -> None:
-        """Grant free slots to waiting passes, those of fast partitions first."""
+        """Grant free slots to waiting passes, fast partitions first."""
         for slow in (False, True):
             waiting = self._waiting[slow]
             while waiting and self._free(slow):

@@ -27,7 +27,7 @@ PLANS_AT_ONCE = 2
 WAITING_MAX = 8
 PLAN_SECONDS = 20.0
 ADOPTION_SECONDS = 90.0
-"""With the pass that is under way, and the ports at the network service."""
+"""Time-out of an adoption, including the current pass and the creation of ports at the network service."""
 
 
 class PlanService:
@@ -78,7 +78,7 @@ class PlanService:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     def end(self) -> None:
-        """Drop all questions."""
+        """Cancel all inquiries."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()

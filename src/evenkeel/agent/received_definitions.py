@@ -1,9 +1,10 @@
 """Definitions that came with hints, and when a shard's worker may apply one instead of requesting it.
 
-Hints may be late, repeated and reordered: a definition may be older than what the worker has confirmed since, even of a
-load balancer that was deleted and removed from the devices. So a worker takes one only of a load balancer of which it
-has never had, nor requested, any other; and only if it is the first worker of the shard in this session and at this
-epoch, so that everything written in them went through it. In any doubt the definition is dropped and requested.
+Hints may be late, repeated and reordered: a definition may be older than a revision that the worker has confirmed
+since, even for a load balancer that was deleted and removed from the devices. So a worker uses one only for a load
+balancer for which it has never had, nor requested, another; and only if it is the first worker of the shard in this
+session and at this epoch, so that everything written in them went through it. In any doubt the definition is dropped
+and requested.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,7 +19,7 @@ SEEN_MAX = 20_000
 
 
 class ReceivedDefinitions:
-    """Of one worker."""
+    """Inlined definitions that one shard worker has received and may still use."""
 
     def __init__(self, session_id: SessionId, epoch: int, *, first: bool) -> None:
         """``first``: no other worker has served the shard in this session at this epoch."""
@@ -26,13 +27,15 @@ class ReceivedDefinitions:
         self._epoch = epoch
         self._first = first
         self._seen: set[LoadBalancerId] = set()
-        """Load balancers of which the worker has had or requested a definition, be they gone or not."""
+        """Load balancers, present or deleted, for which the worker has had or requested a definition."""
         self._waiting: dict[LoadBalancerId, tuple[str, ServiceDefinition]] = {}
-        """With the history of the database."""
+        """Unused definitions, each with the database history in which it was committed."""
 
     def offer(self, carried: InlinedDefinitions | None, *, queued: Collection[LoadBalancerId]) -> None:
-        """Keep those that may be used. ``queued``: load balancers that wait for a pass already, and so for something
-        else."""
+        """Keep the definitions that may be used.
+
+        ``queued``: load balancers that already wait for a pass, for another reason; their definitions are requested.
+        """
         if carried is None or not self._usable(carried):
             return
         for service in carried.services:
@@ -47,7 +50,7 @@ class ReceivedDefinitions:
         return load_balancer_id in self._seen
 
     def drop(self, load_balancer_ids: Iterable[LoadBalancerId]) -> None:
-        """These have changed, or are in doubt: they have to be requested."""
+        """Discard definitions that were superseded or are in doubt, so that they are requested."""
         for id_ in load_balancer_ids:
             self._waiting.pop(id_, None)
 

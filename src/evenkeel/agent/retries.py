@@ -30,7 +30,7 @@ class Retries:
         return wait.until
 
     def succeeded(self, key: str) -> None:
-        """Forget its failures."""
+        """Forget the failures recorded for ``key``."""
         self._waits.pop(key, None)
 
     def take_due(self, now: float) -> list[str]:

@@ -45,11 +45,11 @@ HINT_CONCURRENCY = 4
 
 
 class AgentRefused(EvenKeelError):
-    """The agent cannot serve, permanently. The text says what is wrong and what is expected."""
+    """The agent can never serve with this configuration. The text states the error and the expectation."""
 
 
 class AgentService:
-    """One agent process."""
+    """The process of one agent: its session, device checks, assignments and reports, from start to end."""
 
     def __init__(
         self,
@@ -65,8 +65,10 @@ class AgentService:
         on_ready: Callable[[], None] = lambda: None,
         certificate_ends: CertificateEnds = lambda _endpoints: {},
     ) -> None:
-        """``on_ready``: called when controllers have told which shards the agent owns, for the first time in each
-        session. ``certificate_ends``: of the devices' certificates."""
+        """``on_ready`` is called once per session, when controllers have sent all shards that the agent owns.
+
+        ``certificate_ends`` returns the expiry times of the devices' certificates.
+        """
         self._bus = bus
         self._device = device
         self._clock = clock
@@ -267,7 +269,7 @@ class AgentService:
             self._ask.set()
 
     def networks_moved(self, network_ids: Collection[str]) -> None:
-        """Ports of these networks are elsewhere, as Neutron told: controllers read them again."""
+        """Report that Neutron moved ports of these networks, so that controllers read them again."""
         # twice: when the first report comes, a read may have just begun, or the network service be behind its message
         self._moved |= dict.fromkeys(network_ids, 2)
         while len(self._moved) > m.MOVED_NETWORKS_MAX:
@@ -342,8 +344,11 @@ class AgentService:
     async def _page(
         self, session: Session, after_id: str, served: tuple[m.FormerShard, ...]
     ) -> tuple[float, m.Assignments]:
-        """A page of the assignments, and when it was asked for. Repeated until it is answered: pages that were read
-        before are not doubtful for that. Raises :class:`SessionLost`."""
+        """Request a page of the assignments; returns it with the monotonic time of the request.
+
+        The request is repeated until it is answered, because pages that were read before stay valid. Raises
+        :class:`SessionLost`.
+        """
         while True:
             call = m.GetAssignments(
                 agent_id=self._settings.agent_id,

@@ -49,9 +49,9 @@ class Session:
         """The process's key pair: controllers seal private keys for it."""
         self._lease: Lease | None = None
         self.assignments_revision = -1
-        """From the last answer to a keepalive."""
+        """Assignments revision in the last answer to a keepalive; -1 before the first."""
         self.hints_are_repeated = False
-        """As the controller of the last answer said: :attr:`evenkeel.core.messages.SessionState.repeats_hints`."""
+        """:attr:`evenkeel.core.messages.SessionState.repeats_hints` of the last answer."""
         self._as_reported = False
 
     @property
@@ -66,7 +66,7 @@ class Session:
 
     @property
     def writable_seconds(self) -> float:
-        """For how long a batch of device writes may still be started; negative: it may not."""
+        """Seconds for which the agent may start batches of device writes; negative if it must not."""
         remaining = self._lease.remaining_seconds(self._clock.monotonic()) if self._lease else 0.0
         return remaining - self._settings.write_budget_seconds
 
@@ -77,7 +77,7 @@ class Session:
 
     @property
     def ttl_seconds(self) -> float:
-        """As the controllers said; 0 before it is open."""
+        """Session TTL in seconds, as the controllers sent it; 0 before the session is open."""
         return self._lease.ttl_seconds if self._lease else 0.0
 
     async def open(self) -> None:
@@ -141,7 +141,7 @@ class Session:
         return state.unknown_in
 
     def confirm_report(self) -> None:
-        """The next keepalive says that the last state report was made again, and says the same."""
+        """Confirm, with the next keepalive, that the last state report is still valid."""
         self._as_reported = True
 
     def _keepalive_timeout(self) -> float:

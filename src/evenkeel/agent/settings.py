@@ -24,7 +24,7 @@ class AgentSettings(Value):
     resync_interval_seconds: float = 300.0
     """Between two complete passes over an unchanged shard."""
     retire_seconds: float = 30.0
-    """From the removal of a tenant's last load balancer to that of its partition, if there is no other one then."""
+    """Time from the removal of a tenant's last load balancer to the removal of its empty partition."""
     write_budget_seconds: float = 1.0
     """A batch of device writes is started only if at least this much of the lease is left."""
     retry: Backoff = CHANGE_RETRY
@@ -48,11 +48,11 @@ class AgentSettings(Value):
 
 
 KEEPALIVES_PER_TTL = 3
-"""At least as many keepalives are sent while a session lasts: one or two may be lost."""
+"""Minimum number of keepalives within a session's TTL, so that one or two may be lost."""
 
 
 def interval_problem(settings: AgentSettings, ttl_seconds: float) -> str:
-    """What the controllers' ``session_ttl`` does not allow; empty: nothing."""
+    """Error text if the agent's intervals do not fit the controllers' ``session_ttl``; empty if they do."""
     keepalive, budget = settings.keepalive_interval_seconds, settings.write_budget_seconds
     if keepalive * KEEPALIVES_PER_TTL > ttl_seconds:
         return (

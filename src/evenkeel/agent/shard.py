@@ -52,7 +52,7 @@ COMPLETE = "*"
 FENCE_POLL_SECONDS = 0.1
 
 Identity = tuple[int, str]
-"""Of a definition: revision and change id. The revision alone is ambiguous in a database that lost commits."""
+"""Identity of a definition: revision and change id. A revision alone is ambiguous if the database lost commits."""
 
 
 class ShardWorker:
@@ -107,9 +107,9 @@ class ShardWorker:
         self._applied: dict[LoadBalancerId, Identity] = {}
         """Applied by this worker and not in doubt since."""
         self._served: set[LoadBalancerId] = set()
-        """Those that the devices are to hold, as of the last passes."""
+        """Load balancers that the devices should hold after the last passes."""
         self._doubted: set[LoadBalancerId] = set()
-        """In doubt since the current pass began, which may have read the devices before that."""
+        """Load balancers invalidated during the current pass, which may have read the devices before that."""
         self._retries = Retries(settings.retry, rng)
         self._wake = asyncio.Event()
         self._wake.set()
@@ -141,7 +141,7 @@ class ShardWorker:
 
     @property
     def queue_oldest_seconds(self) -> float:
-        """For how long the one of them waits that waits longest; 0: none does."""
+        """Longest time, in seconds, for which a load balancer has waited for a pass; 0 if none waits."""
         return self._dirty.oldest_seconds
 
     @property
@@ -151,7 +151,7 @@ class ShardWorker:
         return self._complete or bool(self._dirty) or (retry_at is not None and retry_at < math.inf)
 
     def add_work(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> None:
-        """These may have newer revisions; those that failed recently keep waiting for their retry."""
+        """Queue load balancers that may have newer revisions; after a recent failure they wait for their retry."""
         now = self._clock.monotonic()
         self._note_changed(load_balancer_ids)
         fresh = {lb for lb in load_balancer_ids if not self._retries.waiting(lb, now)}
@@ -161,8 +161,9 @@ class ShardWorker:
             self._wake.set()
 
     def hint(self, load_balancer_ids: tuple[LoadBalancerId, ...], carried: m.InlinedDefinitions | None = None) -> None:
-        """These have just changed: apply them at once, even after a recent failure. ``carried``: definitions that came
-        with the hint.
+        """Queue load balancers that have just changed: they are applied at once, even after a recent failure.
+
+        ``carried``: definitions that came with the hint.
         """
         for load_balancer_id in load_balancer_ids:
             self._retries.succeeded(load_balancer_id)
@@ -371,7 +372,9 @@ class ShardWorker:
         return left
 
     async def _judge(self, services: tuple[ServiceDefinition, ...], outcome: PartitionOutcome) -> PartitionOutcome:
-        """The outcome of the complete pass after the removal of those orphans that may go."""
+        """Remove the orphans that controllers allow to remove; returns the outcome of the complete pass including
+        that.
+        """
         verdict, left = await verdict_on(self._client, outcome.orphans)
         if verdict.again_seconds is not None:
             self._next_resync = min(self._next_resync, self._clock.monotonic() + verdict.again_seconds)
@@ -398,7 +401,9 @@ class ShardWorker:
             self._next_resync = min(self._next_resync, self._clock.monotonic() + self._settings.retire_seconds)
 
     async def _retire(self) -> bool:
-        """Remove the tenant's empty partition from the devices. True: none of those in reach has one."""
+        """Remove the tenant's empty partition from the devices. Returns True if no reachable device has one any
+        more.
+        """
         retirement = await self._device.retire(self.project_id, self.epoch, self._session.id)
         if retirement.left:
             return False
@@ -453,7 +458,7 @@ class ShardWorker:
             return await self._device.apply(batch)
 
     async def _settle(self, outcome: PartitionOutcome, outcomes: tuple[m.Applied, ...]) -> None:
-        """Note and report ``outcomes``, those of ``outcome`` that stand."""
+        """Record and report ``outcomes``, the outcomes of ``outcome`` that are final."""
         self._note(outcomes)
         self._note_trouble(outcome.lagging)
         if outcome.lagging:
@@ -471,7 +476,7 @@ class ShardWorker:
             self._applied.pop(service.load_balancer_id, None)
 
     def _take_again(self, services: tuple[ServiceDefinition, ...]) -> None:
-        """With the next pass, at once."""
+        """Queue these load balancers for the next pass and start it at once."""
         self._dirty.update(service.load_balancer_id for service in services)
         if services:
             self._wake.set()
@@ -599,7 +604,7 @@ class ShardWorker:
             self._reported_reasons.update((s.load_balancer_id, (_identity(s), reason)) for s in waiting)
 
     async def _stale(self, error: StaleOwner) -> None:
-        """The device has a newer guard: stop, unless the database still says that this agent owns the shard."""
+        """Stop, because the device has a newer guard, unless the database confirms that this agent owns the shard."""
         self._log.warning("device is guarded by a newer owner", seen_epoch=error.seen_epoch)
         self._lost = True
         if error.seen_epoch is None or error.seen_epoch < self.epoch:

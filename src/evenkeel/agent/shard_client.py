@@ -44,13 +44,15 @@ class ShardClient:
         """History of the database at the last request for definitions."""
         self._common = assignment.project_id == COMMON_PROJECT
         self._removed: frozenset[LoadBalancerId] = frozenset()
-        """Of the last fetched definitions: those of deleted load balancers."""
+        """Deleted load balancers among the last fetched definitions."""
 
     async def fetch(
         self, load_balancer_ids: tuple[LoadBalancerId, ...] | None, known: tuple[ServiceDefinition, ...] = ()
     ) -> tuple[ServiceDefinition, ...]:
-        """The definitions of these load balancers, or of the whole shard, fetched page by page. ``known``: those
-        that need not be requested."""
+        """Fetch the definitions of these load balancers, or of the whole shard (None), page by page.
+
+        ``known``: definitions that need not be requested; they are part of the result.
+        """
         self._history = self._session.history
         found = list(known)
         wanted = load_balancer_ids
@@ -93,8 +95,7 @@ class ShardClient:
         )
 
     async def judge_orphans(self, load_balancer_ids: tuple[LoadBalancerId, ...]) -> m.OrphanVerdict | None:
-        """What is to become of load balancers that devices hold and no definition named; None: controllers do not
-        answer that."""
+        """Request a decision on load balancers on devices without a definition; None: controllers cannot answer."""
         return await self._controllers.judge_orphans(
             m.JudgeOrphans(
                 agent_id=self._settings.agent_id,
@@ -106,8 +107,11 @@ class ShardClient:
         )
 
     async def report(self, outcomes: tuple[m.Applied, ...]) -> frozenset[LoadBalancerId]:
-        """Report the outcomes of the last fetched definitions. Returns those load balancers of them that the database
-        does not have although their definitions did not say that they are deleted."""
+        """Report the outcomes of the last fetched definitions.
+
+        Returns the load balancers that the database does not contain although their definitions were not of deleted
+        ones.
+        """
         unknown: set[LoadBalancerId] = set()
         max_bytes = self._settings.max_message_bytes - MESSAGE_OVERHEAD_BYTES
         bounded = map(_bounded, outcomes)

@@ -1,14 +1,13 @@
-"""Which state reports have to be sent: one that says the same as the last one is confirmed by the next keepalive, which
-costs no message.
-"""
+"""Decides which state reports must be sent: an unchanged report is confirmed by the next keepalive instead."""
 
 from msgspec.structs import replace
 
 from evenkeel.core.messages import ReportState
 
 FULL_EVERY = 6
-"""Where controllers repeat hints: so many report intervals are between two reports that are sent though they say the
-same, in case that the database has lost the last one; and between two requests for the assignments without a hint."""
+"""If controllers repeat hints, an unchanged report is sent again after this number of report intervals, because the
+database may have lost the last one; and assignments are requested once in that time without a hint.
+"""
 CONFIRMED_IN_A_ROW = FULL_EVERY - 1
 """Reports in a row that keepalives confirm."""
 
@@ -27,11 +26,11 @@ class StateReports:
         return self._confirmed < CONFIRMED_IN_A_ROW and _lasting(report) == self._taken
 
     def confirmed(self) -> None:
-        """A keepalive is going to say so."""
+        """Record that a keepalive confirms the last report."""
         self._confirmed += 1
 
     def taken(self, report: ReportState) -> None:
-        """Controllers took it."""
+        """Record that controllers accepted the report."""
         self._taken, self._confirmed = _lasting(report), 0
 
     def forget(self) -> None:

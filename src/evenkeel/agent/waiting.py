@@ -9,7 +9,7 @@ class Waiting(Set[LoadBalancerId]):
     """A set. What is added again keeps its time."""
 
     def __init__(self, now: Callable[[], float], ids: Iterable[LoadBalancerId] = ()) -> None:
-        """``now``: monotonic, seconds."""
+        """``now`` returns monotonic seconds."""
         self._now = now
         self._since: dict[LoadBalancerId, float] = {}
         self.update(ids)
@@ -28,21 +28,21 @@ class Waiting(Set[LoadBalancerId]):
         return len(self._since)
 
     def update(self, ids: Iterable[LoadBalancerId]) -> None:
-        """They wait from now on, if they do not already."""
+        """Add ids, which wait from now on; ids that already wait keep their time."""
         now = self._now()
         for id_ in ids:
             self._since.setdefault(id_, now)
 
     def difference_update(self, ids: Iterable[LoadBalancerId]) -> None:
-        """They wait no longer."""
+        """Remove ids."""
         for id_ in ids:
             self._since.pop(id_, None)
 
     def clear(self) -> None:
-        """Nothing waits any more."""
+        """Remove all ids."""
         self._since.clear()
 
     @property
     def oldest_seconds(self) -> float:
-        """For how long the one waits that waits longest; 0: none does."""
+        """Longest waiting time of an id, in seconds; 0 if none waits."""
         return self._now() - min(self._since.values()) if self._since else 0.0

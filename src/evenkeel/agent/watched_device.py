@@ -1,4 +1,4 @@
-"""A device group whose successful changes somebody else hears of."""
+"""A device group that reports the ports it serves after each successful change."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, cast
@@ -8,12 +8,14 @@ from evenkeel.core.ports import Device
 from evenkeel.core.service import ServiceDefinition
 
 _OPTIONAL = ("attachments", "found_networks", "reloaded_options", "reload", "silent")
-"""Members of the ports that a device group may have besides :class:`~evenkeel.core.ports.Device`."""
+"""Optional members of a device group, in addition to :class:`~evenkeel.core.ports.Device`."""
 
 
 class WatchedDevice:
-    """Everything of the device; ``on_ports`` hears the ids of the ports that it serves after a change: of
-    VIPs, and of addresses of devices."""
+    """Delegates to a device group; after a change it calls ``on_ports`` with the ids of the ports served.
+
+    These are the ports of VIPs and of the devices' addresses.
+    """
 
     def __init__(self, device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> None:
         self._device = device
@@ -27,7 +29,7 @@ class WatchedDevice:
         return getattr(self._device, name)
 
     async def apply(self, batch: PartitionBatch) -> PartitionOutcome:
-        """Apply the batch, and tell which ports are served. Raises what the device does."""
+        """Apply the batch and pass the ids of the served ports to ``on_ports``. Raises the errors of the device."""
         outcome = await self._device.apply(batch)
         refused = {each.load_balancer_id for each in outcome.outcomes if each.error}
         served = (one for one in batch.services if not one.deleted and one.load_balancer_id not in refused)
@@ -36,7 +38,7 @@ class WatchedDevice:
 
 
 def _ports(service: ServiceDefinition) -> Iterator[str]:
-    """Those of its VIP, and of the addresses that the devices have in its networks."""
+    """Ids of the ports of the VIP and of the devices' addresses in the service's networks."""
     if service.vip is not None and service.vip.port_id:  # a network that projects share has none
         yield service.vip.port_id
     for network in service.networks:
@@ -45,5 +47,5 @@ def _ports(service: ServiceDefinition) -> Iterator[str]:
 
 
 def watched(device: Device, on_ports: Callable[[tuple[str, ...]], None]) -> Device:
-    """The same device group."""
+    """Wrap a device group so that ``on_ports`` is called after changes."""
     return cast(Device, WatchedDevice(device, on_ports))

@@ -1,5 +1,7 @@
-"""Options for the addresses that tenants may use: the same for the APIs, the daemon beside HAProxy and the agents of
-BIG-IPs, each of which checks by itself.
+"""Options for the addresses that tenants may use, shared by the APIs, the daemon beside HAProxy and the agents of
+BIG-IPs.
+
+Each of these processes checks addresses itself.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a configuration, told at once."""
+"""Collects all problems of a configuration, so that they are reported together."""
 
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -16,7 +16,7 @@ class ConfigurationRefused(ValueError):
 
 
 def problems_of(error: ValueError) -> tuple[str, ...]:
-    """What the error says, problem by problem."""
+    """Texts of the problems that the error reports, at least one."""
     return error.problems if isinstance(error, ConfigurationRefused) else (str(error),)
 
 
@@ -27,8 +27,10 @@ class Problems:
         self.found: list[str] = []
 
     def of(self, checked: Callable[[], T]) -> T:
-        """What ``checked`` returns. If it raises :class:`ValueError`, None, which is not to be used: the end of the
-        block raises."""
+        """Return the result of ``checked``, or record the problems of the :class:`ValueError` that it raises.
+
+        In the second case the result is None and must not be used: the end of the ``with`` block raises.
+        """
         try:
             return checked()
         except ValueError as error:

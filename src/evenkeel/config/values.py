@@ -94,7 +94,7 @@ def type_of(option: cfg.Opt) -> str:
 
 
 def rule_of(option: cfg.Opt) -> str:
-    """What the option allows, as part of an error."""
+    """Text about the option's allowed values, as part of an error message."""
     allowed = allowed_values(option)
     if isinstance(option, cfg.IntOpt | cfg.FloatOpt | cfg.PortOpt):
         kind = "a number" if isinstance(option, cfg.FloatOpt) else "an integer"

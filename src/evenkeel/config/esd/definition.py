@@ -15,7 +15,7 @@ class Definition(Value):
     tags: Mapping[str, tuple[str, ...]] = {}
     """Full paths, in order; of a tag without ``many`` at most one."""
     types: Mapping[str, str] = {}
-    """By tag with one object: its type on the devices."""
+    """Type on the devices of the object of each tag that takes one object, by tag."""
     problem: str = ""
 
     def path(self, tag: str) -> str:
@@ -23,7 +23,7 @@ class Definition(Value):
         return next(iter(self.tags.get(tag, ())), "")
 
     def reported(self) -> EnhancedService:
-        """For the controllers."""
+        """The definition in the form that the agent reports to controllers."""
         return EnhancedService(name=self.name, file=self.file, tags=dict(self.tags), problem=self.problem)
 
 

@@ -1,8 +1,8 @@
-"""The content of ESD files -> definitions. Pure.
+"""Parses the content of ESD files into definitions. Pure.
 
-The format is F5's: an object whose names are those of the enhanced services, and whose values are objects of tag and
-value. A value is the name of an object in /Common, or its full path there; of ``lbaas_irule`` and ``lbaas_policy`` a
-list of them. A definition that is wrong is kept with its problem, so that it can be shown; the others can be used.
+The format is F5's: an object whose names are the names of enhanced services, and whose values are objects of tag and
+value. A value is the name of an object in /Common, or its full path there; for ``lbaas_irule`` and ``lbaas_policy`` a
+list of them. An invalid definition is kept with its problem, so that it can be shown; all others can be used.
 """
 
 import json
@@ -20,7 +20,7 @@ from evenkeel.core.values import Value
 
 FILE_BYTES_MAX = 64 * 1024
 DEFINITIONS_MAX = 200
-"""In all files together."""
+"""Limit for all files together."""
 LIST_MAX = 32
 """Objects that one tag names."""
 SHOWN_CHARACTERS_MAX = 80
@@ -42,7 +42,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 class _Wrong(Exception):
-    """The text says what is wrong, and what is allowed."""
+    """A part of a file is invalid; the text states the error and the allowed values."""
 
 
 def parse_all(contents: Mapping[str, bytes | str]) -> Parsed:

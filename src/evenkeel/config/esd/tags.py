@@ -1,4 +1,4 @@
-"""The tags of enhanced service definitions: those of F5's agent, and those of its later forks.
+"""Tags of enhanced service definitions, of F5's agent and of its later forks.
 
 Sources: F5's documentation "Enhanced Service Definitions"; the tag tables of f5-openstack-agent 9.9 and of
 sapcc/octavia-f5-provider-driver.
@@ -27,7 +27,7 @@ PERSISTENCE, FALLBACK = "lbaas_persist", "lbaas_fallback_persist"
 
 
 class Tag(NamedTuple):
-    """What a tag's value may be."""
+    """Values that a tag of an enhanced service definition accepts."""
 
     types: tuple[str, ...]
     """Types of the object on the device."""
