@@ -50,7 +50,7 @@ def encode(message: AnyMessage, *, message_id: str, reply_to: str = "", max_byte
 
 
 def decode(raw: bytes) -> Envelope:
-    """The envelope. Raises :class:`MessageRejected`, whose text says what is wrong without quoting the message."""
+    """Decode an envelope. Raises :class:`MessageRejected`, whose text states the error without quoting the message."""
     try:
         version = _headers.decode(raw).version
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

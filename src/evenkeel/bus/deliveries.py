@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class DeliveryOutcome(Value):
-    """What the transport has to do: acknowledge and reply, redeliver, or dead-letter."""
+    """Action for the transport: acknowledge and reply, redeliver, or dead-letter."""
 
     reply_to: str = ""
     """The address for ``replies``; empty: no reply is expected."""
@@ -161,7 +161,7 @@ class PendingCalls:
     def __init__(self) -> None:
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self._parts: dict[str, PartAssembler] = {}
-        """By call: the parts of its answer received so far."""
+        """Parts received so far, by call."""
 
     def __bool__(self) -> bool:
         """Whether a call is waiting."""

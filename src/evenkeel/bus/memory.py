@@ -37,7 +37,7 @@ class _Item:
 
 
 class DeadMessage(Value):
-    """A dead letter."""
+    """A message in the dead-letter queue."""
 
     queue: str
     reason: str
@@ -111,7 +111,6 @@ class MemoryHub:
         self._outage = outage
 
     def unique(self, prefix: str) -> str:
-        """A unique name."""
         return f"{prefix}-{next(self._names)}"
 
     def check(self) -> None:
@@ -242,7 +241,7 @@ class MemoryBus:
 
 
 class MemoryAnnouncement:
-    """A present name."""
+    """A name that is present on the bus until it is withdrawn."""
 
     def __init__(self, hub: MemoryHub, name: str) -> None:
         self._hub = hub
@@ -250,7 +249,6 @@ class MemoryAnnouncement:
         hub.announced[name] += 1
 
     def withdraw(self) -> None:
-        """Remove the name."""
         if self._name is not None:
             self._hub.announced -= Counter([self._name])  # which drops zero counts
             self._name = None

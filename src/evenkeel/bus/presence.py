@@ -5,7 +5,7 @@ history, and a name that it never saw present is not reported as absent.
 """
 
 MAX_SIGHTINGS = 10_000
-"""Of more names, the least recently probed are dropped."""
+"""Maximum number of remembered names; above it the least recently probed are dropped."""
 
 
 class PresenceHistory:

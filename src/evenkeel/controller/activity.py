@@ -1,4 +1,4 @@
-"""What this controller did over time, beside the traffic of all load balancers: a ring of points in memory."""
+"""Series of this controller's requests, changes and the total traffic: a ring of points in memory."""
 
 import time
 from collections import deque

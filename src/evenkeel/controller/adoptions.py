@@ -23,7 +23,9 @@ class Adoptions:
         self._network = network
 
     async def answer(self, call: m.AdoptNetworks) -> m.NetworksAdopted:
-        """What the shard has taken over, or would. Raises :class:`Conflict` with the reason, :class:`SessionLost`."""
+        """Adopt, or only preview, the networks of a shard. Raises :class:`Conflict` with the reason,
+        :class:`SessionLost`.
+        """
         try:
             ports = await self._find_ports(call)
             adopted = await self._ownership.adopt_networks(call, ports)

@@ -1,4 +1,4 @@
-"""Answers to callers that wait for a round: whoever has given up by then gets none."""
+"""Delivers results of batches to waiting callers; callers that timed out are skipped."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def give(answer: asyncio.Future[T], result: T) -> None:
-    """The caller's result."""
+    """Deliver a result to the caller, unless it timed out."""
     if not answer.done():
         answer.set_result(result)
 
@@ -20,7 +20,7 @@ def fail(answer: asyncio.Future[T], error: Exception) -> None:
 
 
 async def answer_with(answer: asyncio.Future[T], work: Awaitable[T]) -> None:
-    """What the work returns or raises."""
+    """Deliver the result or the exception of ``work`` to the caller."""
     try:
         result = await work
     except Exception as error:  # the caller raises it

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 MAX_SERVICES_PER_ANSWER = 200
 ROUNDS_PER_TTL = 20
-"""At least so many rounds of keepalives fit into a session's TTL."""
+"""Minimum number of rounds of keepalives within a session's TTL."""
 
 
 class Callbacks:
@@ -50,7 +50,7 @@ class Callbacks:
         on_moved: Callable[[], None] = lambda: None,
         on_departure: Callable[[m.Departure], None] = lambda _: None,
     ) -> None:
-        """``on_moved``: an agent heard that ports of networks are elsewhere."""
+        """``on_moved`` is called when an agent reports that Neutron moved ports of networks."""
         self._ownership = ownership
         self._reports = reports
         self._hints = hints
@@ -194,7 +194,7 @@ class Callbacks:
 
 
 def transportable(service: ServiceDefinition, largest_bytes: int) -> ServiceDefinition:
-    """The definition, or a replacement that says that it is too large for the caller."""
+    """Return the definition; if it exceeds ``largest_bytes``, a rejected definition with that reason."""
     size = encoded_bytes(service)
     if size <= largest_bytes:
         return service

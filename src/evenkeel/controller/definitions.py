@@ -1,7 +1,8 @@
-"""Service definitions for agents, with what the network service has to tell and to make for them first.
+"""Service definitions for agents, completed with facts and ports from the network service.
 
-Facts of networks and addresses of devices stay in the database, so a network service that is away concerns only load
-balancers on networks that no device was attached to before: those get the reason, and are asked for again.
+Facts of networks and addresses of devices are stored in the database, so an outage of the network service only affects
+load balancers on networks to which no device was attached before: their definitions contain the reason, and the network
+service is queried again.
 """
 
 import asyncio
@@ -22,7 +23,9 @@ from evenkeel.core.ports import AttachmentStore, FoundServices, Network, Ownersh
 log = structlog.get_logger(__name__)
 
 ROUNDS = 4
-"""Of asking the network service: for networks, ports, hosts of members, and once more after a concurrent change."""
+"""Maximum number of queries in a row: for networks, ports and hosts of members, and once more after a concurrent
+change.
+"""
 PORTS_AT_ONCE = 8
 LATE = "the network service has not answered yet"
 NO_PORTS = "its networks were read from a network service, which is not configured any more"
@@ -33,8 +36,10 @@ Problems = dict[LoadBalancerId, str]
 
 
 class DefinitionReader:
-    """Reads definitions. ``network``: a network service that knows networks and has ports; None: the database knows
-    everything."""
+    """Reads definitions from the database.
+
+    ``network``: a network service with ports, queried for missing facts; None: the database holds all facts.
+    """
 
     def __init__(
         self,
@@ -51,9 +56,11 @@ class DefinitionReader:
         self._network = network
         self._settings = settings
         self._tell = tell
-        """Gets changes that follow from what the network service said, and networks that load balancers wait for."""
+        """Receives changes that follow from answers of the network service, and networks that load balancers wait
+        for.
+        """
         self._on_unanswered = on_unanswered
-        """The network service has to be asked again soon."""
+        """Called if the network service did not answer, so that it is queried again soon."""
         self._making: dict[tuple[ShardId, DevicePort], asyncio.Task[str]] = {}
         """Ports that are being made; the result is why that failed, if it did. A call that waited in vain leaves them
         to the next one."""
@@ -117,8 +124,11 @@ class DefinitionReader:
         return _first_reasons({id_: sorted(subnet_ids) for id_, subnet_ids in wanted.items()}, facts.refused)
 
     async def _find_hosts(self, network: Network, members: Iterable[tuple[str, str]], until: float) -> None:
-        """Those that are not found stay unknown: devices reach them by asking for their addresses. If the network
-        service does not answer, load balancers are served without them, and it is asked again soon."""
+        """Query the hosts of members. Members that are not found stay unknown: devices resolve them by ARP or NDP.
+
+        If the network service does not answer, load balancers are served without these hosts and it is queried again
+        soon.
+        """
         by_network: dict[str, set[str]] = {}
         for network_id, address in members:
             by_network.setdefault(network_id, set()).add(address)
@@ -176,7 +186,7 @@ class DefinitionReader:
         return ""
 
     async def close(self) -> None:
-        """Stop making ports; those that are not stored are deleted by whoever finds their claims."""
+        """Stop creating ports. Ports that are not stored yet are deleted by the process that finds their claims."""
         tasks = list(self._making.values())
         for task in tasks:
             task.cancel()
@@ -195,13 +205,15 @@ async def _answer(ask: Callable[[], Awaitable[T]], until: float) -> tuple[T | No
 
 
 def _first_reasons(wanted: Mapping[LoadBalancerId, Sequence[T]], reasons: Mapping[T, str]) -> Problems:
-    """For each load balancer, why the first of what it wants is not to be had; without those that lack nothing."""
+    """Reason why the first missing item of each load balancer is unavailable; load balancers with all items are left
+    out.
+    """
     found = {id_: [reasons[one] for one in each if reasons.get(one)] for id_, each in wanted.items()}
     return {id_: each[0] for id_, each in found.items() if each}
 
 
 def _unasked(needs: Needs, asked: set[object]) -> Needs:
-    """Without what this call has asked for already; what is left counts as asked now."""
+    """The needs that this call has not queried yet; they are added to ``asked``."""
     subnets = {id_: ids - asked for id_, ids in needs.subnets.items() if ids - asked}
     members = needs.members - asked
     asked.update(members, *subnets.values())

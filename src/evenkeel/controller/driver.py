@@ -49,7 +49,7 @@ class Driver:
         await self._hints.ask(owner, load_balancer_id, inquiry_id, adopt=adopt)
 
     async def request_full_resync(self, owners: Sequence[ShardOwner]) -> None:
-        """These agents are to make a complete pass over their shards."""
+        """Request a complete pass over the shards of these owners."""
         for owner in owners:
             self._hints.notify_recheck(Recheck(owner=owner, complete=True))
 

@@ -5,10 +5,10 @@ is absent in two consecutive probes. It may be wrong (a lost connection): then t
 and guards on the devices protect shards that were taken from it meanwhile. After ending a session, the detector does
 not end it again until its process was present: else every probe would end a live session whose process cannot be seen.
 
-Where the bus delivers wills, only sessions with a reason are probed: the bus says that its connection has ended, it has
-missed keepalives, or it has not been seen present over this process's connection yet; and every session now and then,
-because only so many sightings are kept. While none has a reason, the sessions are not even read: the scheduler's pulse
-tells. Elsewhere all are probed each time.
+If the bus delivers wills, only sessions with a reason are probed: the bus reported the end of their connection, they
+have missed keepalives, or they were not present yet over this process's connection. Every session is probed
+periodically, too, because the number of stored sightings is limited. Without any reason the sessions are not even read:
+the scheduler's change indicator suffices. On other buses all sessions are probed each time.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ PROBES_PER_SECOND = 200.0
 """Probes per second in total: with more agents each is probed less often."""
 PROBES_AT_ONCE = 16
 ALL_SECONDS = 60.0
-"""At least this often every session is probed, in total not more than ``PROBES_PER_SECOND``."""
+"""Interval at which every session is probed, in total not more than ``PROBES_PER_SECOND``."""
 READ_SECONDS = 5.0
-"""At least this often the sessions are read, whatever the pulse says."""
+"""Maximum interval between reads of the sessions, whatever the change indicator shows."""
 CONFIRM_SECONDS = 0.15
 """Before the second probe of a session whose connection ended: a process that only lost it has another one by then."""
 DEPARTED_SECONDS = 1.0
@@ -42,10 +42,10 @@ MAX_SUSPECTED = 10_000
 
 
 class Scheduling(Protocol):
-    """What the detector needs of the scheduler."""
+    """Methods of the scheduler that the detector uses."""
 
     def wake(self) -> None:
-        """Sessions were ended."""
+        """Start a look at once, because sessions were ended."""
         ...
 
     async def recent_pulse(self, *, max_age_seconds: float) -> ChangeIndicator:
@@ -74,19 +74,19 @@ class FailureDetector:
         """Present when they were last probed, over the current connection."""
         self._connection_number = bus.connection_number
         self._departed: dict[SessionId, float] = {}
-        """Their connections ended, and until this time they are probed."""
+        """Sessions whose connections ended, and the monotonic time until which they are probed."""
         self._gone: set[SessionId] = set()
         """Absent when they were last probed."""
         self._suspected: set[SessionId] = set()
         self._all_due_at = 0.0
         self._read_at = 0.0
-        """Until then the pulse may say that there is nothing to read."""
+        """Monotonic time until which the change indicator may replace a read of the sessions."""
         self._quiet_marks: tuple[float, ...] | None = None
-        """Those of the pulse before the last look, if no session had a reason to be probed."""
+        """Marks of the change indicator before the last look, if no session had a reason to be probed."""
         self._woken = asyncio.Event()
 
     def departed(self, notice: Departure) -> None:
-        """The connection of a session has ended, the bus says."""
+        """Handle the bus's notification that the connection of a session has ended."""
         if len(self._departed) < MAX_SUSPECTED:
             self._departed[notice.session_id] = self._clock.monotonic() + DEPARTED_SECONDS
         self._woken.set()
@@ -116,7 +116,7 @@ class FailureDetector:
         return shortest if self._bus.delivers_wills else max(shortest, len(self._sessions) / PROBES_PER_SECOND)
 
     async def look(self) -> None:
-        """Probe the sessions that are due; end those absent for the second time."""
+        """Probe the sessions that are due; end sessions that are absent for the second time."""
         pulse = await self._pulse()
         if pulse is not None and not pulse.late and pulse.marks == self._quiet_marks:
             return
@@ -144,7 +144,7 @@ class FailureDetector:
             self._scheduler.wake()
 
     async def _pulse(self) -> ChangeIndicator | None:
-        """None: the sessions have to be read, whatever it would say."""
+        """Read the change indicator; None if the sessions must be read in any case."""
         now, bus = self._clock.monotonic(), self._bus
         doubtful = self._departed or self._gone or self._connection_number != bus.connection_number
         if not bus.delivers_wills or doubtful or now >= min(self._read_at, self._all_due_at):
@@ -171,7 +171,7 @@ class FailureDetector:
         ]
 
     async def _probe(self, sessions: Sequence[SessionRef]) -> dict[SessionId, bool | None]:
-        """Whether each session's process is present, as :meth:`evenkeel.core.ports.Bus.present` says."""
+        """Presence of each session's process; None is unknown, see :meth:`evenkeel.core.ports.Bus.present`."""
         slots = asyncio.Semaphore(PROBES_AT_ONCE)
 
         async def there(session: SessionRef) -> bool | None:

@@ -1,4 +1,4 @@
-"""Hints tell agents that there is work.
+"""Sends hints about work to agents.
 
 A hint only saves the wait for the agent's next sync, so sending one never delays and never fails a request: hints are
 merged per shard, sent by a background task, and dropped when the bus refuses them.
@@ -33,11 +33,11 @@ class Hints:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._work: dict[tuple[str, ShardId], dict[LoadBalancerId, InlinedDefinition | None]] = {}
-        """With definitions that may travel with the hint."""
+        """Changed load balancers by queue and shard, with definitions that may be inlined in the hint."""
         self._rechecks: dict[tuple[str, ShardId], Recheck] = {}
         self._assignments: set[str] = set()
         self._origins: dict[str, Origin] = {}
-        """For traces: what a hint for a queue follows from, the first if there are several."""
+        """Origin of each queue's next hint, for traces; the first if there are several."""
         self._wake = asyncio.Event()
         self._sending = asyncio.Semaphore(SENDS_AT_ONCE)
 
@@ -59,7 +59,7 @@ class Hints:
         self._wake.set()
 
     def notify_change(self, change: Change) -> None:
-        """The same of an accepted change, if an agent acts for its shard."""
+        """Send a hint about an accepted change, if an agent acts for its shard."""
         if change.owner is not None:
             self.notify_work(change.owner, change.load_balancer_id)
 
@@ -100,7 +100,6 @@ class Hints:
             raise BusUnavailable(f"the message bus did not take a message for {queue}") from error
 
     async def run(self) -> None:
-        """Send until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()

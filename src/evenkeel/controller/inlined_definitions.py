@@ -1,4 +1,4 @@
-"""Which definitions travel with hints: small ones of new load balancers, which the agent would request at once.
+"""Selects the definitions inlined in hints: small ones of new load balancers, which agents would request at once.
 
 The agent decides whether it may use one: see :mod:`evenkeel.agent.received_definitions`.
 """
@@ -18,7 +18,7 @@ from evenkeel.core.values import Value
 
 DEFINITION_BYTES_MAX = 16 * 1024
 INLINED_BYTES_MAX = 64 * 1024
-"""Of all definitions of one hint."""
+"""Limit for all definitions of one hint."""
 
 
 class InlinedDefinition(Value):
@@ -30,8 +30,9 @@ class InlinedDefinition(Value):
 
 
 def inlined_definition(change: Change) -> InlinedDefinition | None:
-    """The definition of a load balancer that was just created; None: its agent has to request it. One that refers to
-    certificates needs what only the database knows.
+    """Definition of a load balancer that was just created; None: its agent has to request it.
+
+    Definitions that refer to certificates are not inlined, because they need facts from the database.
     """
     tree, term = change.tree, change.term
     if tree is None or term is None or tree.load_balancer.vip is None or refers_to_certificates(tree):
@@ -42,7 +43,7 @@ def inlined_definition(change: Change) -> InlinedDefinition | None:
 
 
 def _as_read(tree: LoadBalancerTree) -> LoadBalancerTree:
-    """In the order in which children made at one time are read, so that the definition equals that of a request."""
+    """The tree with children sorted as the database returns them, so that the definition equals a requested one."""
     return replace(
         tree,
         listeners=tuple(sorted(tree.listeners, key=_id)),
@@ -56,7 +57,7 @@ _id = attrgetter("id")
 
 
 def inlined_definitions(definitions: Mapping[LoadBalancerId, InlinedDefinition | None]) -> InlinedDefinitions | None:
-    """What a hint for these load balancers brings; nothing if the shard's owner changed between their creations."""
+    """Definitions for a hint, as many as fit; None if the shard's owner changed between their creations."""
     known = [each for each in definitions.values() if each is not None]
     if not known or any(each.term != known[0].term for each in known):
         return None

@@ -1,7 +1,8 @@
-"""Answers keepalives in rounds: those that arrive within a round are one operation of the store.
+"""Answers keepalives in rounds: keepalives that arrive within a round are renewed by one operation of the store.
 
-An agent's lease counts from before it sent the keepalive, so a later answer makes it shorter, never longer. One whose
-agent's row another transaction holds does not keep the others of its round waiting: it is renewed alone.
+An agent's lease counts from before it sent the keepalive, so a later answer makes it shorter, never longer. A keepalive
+of an agent whose row is locked by another transaction is renewed alone, so that it does not delay the others of its
+round.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ class _Waiting(NamedTuple):
     call: Keepalive
     answer: asyncio.Future[SessionState]
     came_at: float
-    """By the event loop's clock."""
+    """Time of arrival by the event loop's clock, in seconds."""
 
     def arrived(self) -> ArrivedKeepalive:
         """The keepalive as it is now."""

@@ -19,7 +19,7 @@ NETWORKS_PER_LOOK = 50
 
 
 class NetworkFactsUpdates:
-    """Reads due facts."""
+    """Reads facts of networks again that are due for it."""
 
     def __init__(
         self, attachments: AttachmentStore, network: Network, driver: Driver, settings: ControllerSettings

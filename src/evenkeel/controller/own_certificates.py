@@ -1,5 +1,7 @@
-"""Tells operators of certificates of the product itself before they expire: those that this controller serves or is
-shown, and those of devices as agents report them. All controllers do so; each stage is told once.
+"""Records events before the product's own certificates expire.
+
+These are the certificates that this controller serves or is shown by peers, and the devices' certificates, which agents
+report. All controllers check them; each stage leads to one event.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence

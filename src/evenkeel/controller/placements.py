@@ -1,7 +1,7 @@
-"""Places load balancers right after they were created, those of one tenant one after the other.
+"""Places load balancers right after their creation, those of one tenant one after the other.
 
-The first of a tenant needs a decision, which makes its shard. Those that arrive meanwhile join that shard together,
-with one transaction: a tenant often begins with many at once.
+The first load balancer of a tenant needs a decision, which creates its shard. Load balancers that arrive meanwhile join
+that shard together, in one transaction: a tenant often begins with many at once.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ PLACED_AT_ONCE = 4
 
 
 class Placing(Protocol):
-    """What is needed of the scheduler."""
+    """The scheduler's method that places by a decision."""
 
     async def place(self, load_balancer_id: LoadBalancerId, environment: str, project_id: ProjectId) -> None:
-        """By a decision; if none is possible now, store the reason."""
+        """Place the load balancer by a decision; if that is impossible now, store the reason."""
         ...
 
 
@@ -53,7 +53,7 @@ class Placements:
         self._scheduler = scheduler
         self._hints = hints
         self._waiting: dict[_Tenant, list[_Waiting]] = {}
-        """Of tenants of which some are being placed now."""
+        """Waiting load balancers of tenants for which a placement is running."""
         self._turns = asyncio.Semaphore(PLACED_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -1,4 +1,4 @@
-"""A controller says that it is there, so that operators see all of them. Nothing depends on it."""
+"""Periodic heartbeat of a controller, so that operators see all controllers. Scheduling does not depend on it."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from evenkeel.core.ports import SchedulingStore
 
 
 class Presence:
-    """One of this process. ``problem``: why it cannot send messages; empty: it can."""
+    """Heartbeat of this process. ``problem`` returns the reason why it cannot send messages; empty if it can."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class Presence:
         self._problem = problem
 
     async def look(self) -> None:
-        """It is there. Raises :class:`~evenkeel.core.errors.Unavailable`."""
+        """Store a heartbeat. Raises :class:`~evenkeel.core.errors.Unavailable`."""
         seen = self._seen
         await self._store.note_controller(
             SeenController(
@@ -33,5 +33,5 @@ class Presence:
         )
 
     async def end(self) -> None:
-        """It stops. Raises :class:`~evenkeel.core.errors.Unavailable`."""
+        """Remove this controller from the list. Raises :class:`~evenkeel.core.errors.Unavailable`."""
         await self._store.forget_controller(self._seen.id)

@@ -21,7 +21,7 @@ WARNINGS_PER_LOOK = 100
 
 
 class Renewals:
-    """Reads due references."""
+    """Reads references to key managers that are due to be read again."""
 
     def __init__(self, store: RenewalStore, key_manager: KeyManager, driver: Driver) -> None:
         self._store = store

@@ -1,6 +1,6 @@
-"""Records agents' reports: those that arrive while others are written are one transaction.
+"""Records agents' reports in batches: reports that arrive while others are written become one transaction.
 
-A report waits for no other one that is held up by a lock: after a moment the next transaction begins beside it.
+A report does not wait for one that is held up by a lock: after a moment the next transaction begins beside it.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class ReportRounds:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def record(self, report: ReportApplied) -> ReportReceipt:
-        """Its receipt, after the commit. Raises what the store raises."""
+        """Record the report and return its receipt after the commit. Raises the errors of the store."""
         waiting = _Waiting(report, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if not self._running:

@@ -66,9 +66,9 @@ class Scheduler:
         self._homes_at = 0.0
         self._balance_at = clock.monotonic() + settings.balance_interval_seconds
         self._calm_marks: tuple[float, ...] | None = None
-        """Those of the pulse before the last complete look, if that found nothing to do."""
+        """Marks of the change indicator before the last complete look, if that found nothing to do."""
         self._look_at = 0.0
-        """When to look again though the pulse says that nothing has changed."""
+        """Monotonic time of the next complete look, even if the change indicator shows no change."""
         self._pause = InterruptibleSleep()
         self._pulse: ChangeIndicator | None = None
         """The newest, which began to be read at ``_pulse_at``."""
@@ -295,7 +295,7 @@ def why_unplaced(environment: str, groups: Sequence[GroupView]) -> str:
 
 
 def _why_not_in_zone(environment: str, groups: Sequence[GroupView]) -> str:
-    """The same for a load balancer whose availability zone names a group."""
+    """Reason why a load balancer waits whose availability zone names a device group."""
     if not groups:
         return f"waiting: no agent has registered in the device group of its availability zone in {environment}"
     if not any(agent.eligible for group in groups for agent in group.agents):

@@ -45,17 +45,20 @@ WAITING_PER_LOOK = 500
 LEFTOVERS_SECONDS = 60.0
 LEFTOVERS_PER_LOOK = 50
 UNANSWERED_SECONDS = 5.0
-"""Until the network service is asked again."""
+"""Delay before the network service is queried again after it did not answer."""
 FACTS_LOOKS = 10
-"""In the time after which facts of networks are read again."""
+"""Number of looks within the interval at which facts of networks are read again."""
 SEARCH_LOOKS = 10
-"""In the time after which ports are looked for again."""
+"""Number of looks within the interval at which ports are searched for."""
 
 
 class Controller:
-    """Everything a controller does besides serving HTTP. ``network``: a network service with ports for VIPs.
-    ``key_manager``: where certificates are read; None: nowhere. ``presence``: None: operators do not see it.
-    ``certificates``: looks at those of this process and its peers; None: nobody is told of them."""
+    """All work of a controller besides serving HTTP.
+
+    ``network``: a network service with ports for VIPs; ``key_manager``: source of certificates; ``presence``: heartbeat
+    for operators; ``certificates``: reads the end dates of the certificates of this process and its peers. Each is None
+    if there is none.
+    """
 
     def __init__(
         self,
@@ -215,7 +218,7 @@ class Controller:
         await self._attachments.release_leftovers(limit=LEFTOVERS_PER_LOOK)
 
     async def _repeat_hints(self) -> None:
-        """A hint may have been lost. Agents look for work that nobody hints at only now and then."""
+        """Send hints again, because one may have been lost and agents poll for work only rarely."""
         waited_seconds = self._settings.hint_repeat_seconds
         for owner in await self._scheduling.waiting(waited_seconds=waited_seconds, limit=WAITING_PER_LOOK):
             self._hints.notify_assignments(owner)

@@ -5,12 +5,12 @@ from evenkeel.core.values import Value
 
 
 class TrafficSettings(Value):
-    """Of the series of load balancers' traffic, which a controller keeps in memory."""
+    """Settings of the series of load balancers' traffic that a controller keeps in memory."""
 
     interval_seconds: float = 60.0
-    """Between two points."""
+    """Interval between two points."""
     points: int = 0
-    """Of each load balancer; 0: no series are kept."""
+    """Number of points per load balancer; 0: no series are kept."""
     load_balancers_max: int = 10_000
 
 
@@ -58,12 +58,13 @@ class ControllerSettings(Value):
     certificate_calls_at_once: int = 4
     """The most :class:`GetCertificates` calls in progress: other calls do not wait for a key manager."""
     key_manager_reads_at_once: int = 8
-    """In one of these calls."""
+    """Maximum number of concurrent reads at the key manager for one :class:`GetCertificates` call."""
     certificate_answer_seconds: float = CERTIFICATES_SECONDS_MAX
-    """What the key manager has not returned by then is reported as a problem."""
+    """Time limit of the key manager's answers; contents that are missing by then are reported as problems."""
     network_answer_seconds: float = 4.0
-    """What the network service has not told or made by then for a :class:`GetServices` call is reported as a problem.
-    Less than agents wait for the answer."""
+    """Time limit of the network service for one :class:`GetServices` call; facts and ports that are missing by then
+    are reported as problems. It is below the agents' time-out.
+    """
     network_facts_seconds: float = 300.0
     """Networks to which devices are attached are read again from the network service after this time."""
     port_search_seconds: float = 30.0
@@ -81,9 +82,8 @@ class ControllerSettings(Value):
     stop_timeout_seconds: float = 5.0
     """How long messages being handled may take when the controller stops."""
     orphan_grace_seconds: float = 86_400.0
-    """From the first report of an orphaned partition or load balancer to its removal; 0: never."""
+    """Time from the first report of an orphaned partition or load balancer to its removal; 0: never."""
     orphans_per_answer: int = 10
-    """Orphaned load balancers of a shard that an agent is told to remove with one pass: a mistake is noticed before
-    much is gone."""
+    """Number of orphaned load balancers of a shard that one pass may remove, so that a mistake is noticed early."""
     events_kept: int = 10_000
     traffic: TrafficSettings = TrafficSettings()

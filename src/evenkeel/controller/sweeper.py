@@ -1,6 +1,6 @@
-"""The sweeper: changes that no device confirmed in time become ERROR, and rows that nobody needs any more are removed.
+"""The sweeper sets changes that no device confirmed in time to ERROR, and removes obsolete rows.
 
-It removes a batch at a time, each in a transaction of its own, and further ones at once while batches are full: up to
+It removes rows in batches, each in a transaction of its own, and continues at once while batches are full, up to
 :data:`BATCHES_PER_SWEEP` of each kind. So it keeps up with writers, and is bounded: with the default interval each
 controller removes up to 4,000 events a second.
 """
@@ -26,7 +26,7 @@ TAG_BATCHES_PER_SWEEP = 10
 
 
 class Sweeper:
-    """Of one controller. Several at once are harmless."""
+    """Sweeper of one controller; several controllers may sweep concurrently."""
 
     def __init__(self, scheduling: SchedulingStore, settings: ControllerSettings) -> None:
         self._scheduling = scheduling

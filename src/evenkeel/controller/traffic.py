@@ -1,8 +1,9 @@
-"""Series of load balancers' traffic: every controller makes its own from the totals in the database, where the reports
-that other controllers received are too. So all show the same, except for what was before their start.
+"""Series of load balancers' traffic, computed by every controller from the totals in the database.
 
-A point is missing, not zero, if nobody observed the devices, if a total is lower than before (a device restarted, or a
-listener was deleted), or if a device of the group came back, whose totals of all time would look like traffic of now.
+The database holds the totals of reports to all controllers. So all controllers show the same, except for the time
+before their start. A point is missing, not zero, if no agent observed the devices, if a total is lower than before (a
+device restarted, or a listener was deleted), or if a device of the group came back, whose accumulated totals would look
+like current traffic.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from evenkeel.core.traffic import GroupKey, GroupObservation, TrafficSample, Tra
 QUIET_SECONDS = 75.0
 """An agent reports at least every minute, even if nothing changed; with some seconds for the report itself."""
 SETTLE_SECONDS = 30.0
-"""That a device became reachable again, and the totals with it, are in different reports."""
+"""Time without points after a device became reachable again, because its totals arrive in a later report."""
 GAP = 2.0
 """A time between two looks of more intervals than this is a gap."""
 AT_ONCE = 500
@@ -36,7 +37,7 @@ COUNTERS = ("total_connections", "bytes_in", "bytes_out", "request_errors")
 
 
 class _Group:
-    """What was seen of a device group."""
+    """State of a device group at the last look."""
 
     __slots__ = ("observed", "reached_count", "report", "reported_at", "unsettled_until")
 
@@ -67,7 +68,7 @@ class _Sum:
         self._sum: list[Any] = [0] * len(TrafficSample.__struct_fields__)
 
     def add(self, traffic: TrafficSample) -> None:
-        """One more."""
+        """Add a sample to the sum."""
         self._count += 1
         self._sum = [total + each for total, each in zip(self._sum, astuple(traffic), strict=True)]
 
@@ -89,7 +90,7 @@ class TrafficRecorder:
         wall: Callable[[], float] = time.time,
         on_look: OnLook = lambda at, seconds, traffic: None,
     ) -> None:
-        """``on_look`` is told the sum of every look."""
+        """``on_look`` is called with the sum of all traffic after every look."""
         self._reports = reports
         self._clock = clock
         self._settings = settings
@@ -98,17 +99,17 @@ class TrafficRecorder:
         self._rings = TrafficRings(max(1, settings.points))
         self._groups: dict[GroupKey, _Group] = {}
         self._before: dict[LoadBalancerId, ListenerStatistics] = {}
-        """Totals of the last look, of those that were observed then."""
+        """Totals at the last look of the listeners that were observed then."""
         self._looked_at = float("-inf")
         self._left_out = 0
 
     @property
     def interval_seconds(self) -> float:
-        """Between two looks."""
+        """Interval between two looks."""
         return self._settings.interval_seconds
 
     def series(self, load_balancer_id: LoadBalancerId) -> TrafficSeries:
-        """Its points. Any thread may call it."""
+        """Traffic series of a load balancer, with the reason if it has no points. Thread-safe."""
         interval = self._settings.interval_seconds
         if not self._settings.points:
             return TrafficSeries(
@@ -166,7 +167,7 @@ class TrafficRecorder:
 
 
 def _traffic(totals: TrafficTotals, before: ListenerStatistics, seconds: float) -> TrafficSample | None:
-    """What happened in these seconds; None if a total went back."""
+    """Rates between two totals that are ``seconds`` apart; None if a total decreased."""
     now = totals.statistics
     grown = [getattr(now, name) - getattr(before, name) for name in COUNTERS]
     if min(grown) < 0:

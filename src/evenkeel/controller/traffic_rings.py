@@ -19,7 +19,7 @@ _MEMBERS_MAX = 0xFFFF
 
 
 class Published(NamedTuple):
-    """What readers may read: the slots from ``oldest`` on have ended at ``times``."""
+    """Snapshot for readers: the numbers of completed slots, from ``oldest``, and the times at which they ended."""
 
     oldest: int
     times: tuple[float, ...]
@@ -61,7 +61,7 @@ class TrafficRings:
             self._rings[load_balancer_id] = bytearray(_EMPTY * self._slots)
 
     def write(self, load_balancer_id: LoadBalancerId, traffic: TrafficSample) -> None:
-        """Its point in the slot that was begun; without one it is missing."""
+        """Store this load balancer's sample in the current slot; slots without a sample are gaps."""
         _SLOT.pack_into(
             self._rings[load_balancer_id],
             self._offset(self._published.end),
@@ -82,7 +82,7 @@ class TrafficRings:
         self._published = Published(oldest + surplus, times[surplus:])
 
     def points(self, load_balancer_id: LoadBalancerId) -> tuple[TrafficPoint, ...]:
-        """Those that are known, oldest first. Any thread may call it."""
+        """Points of the load balancer, oldest first, without gaps' slots. Thread-safe."""
         published = self._published
         ring = self._rings.get(load_balancer_id)
         if ring is None:

@@ -1,8 +1,7 @@
-"""Looks for VIPs' ports that somebody deleted at the network service: they are made again, and their load balancers say
-so.
+"""Searches for VIPs' ports that were deleted at the network service, so that they are recreated.
 
-All controllers share the search, page by page, so that the network service is asked for each port once in an interval,
-however many controllers and load balancers there are.
+The load balancers' status reason reports the loss. All controllers share the search, page by page, so that each port is
+queried once in an interval, however many controllers and load balancers there are.
 """
 
 import structlog
@@ -17,7 +16,7 @@ PORTS_PER_PAGE = 100
 
 
 class VipPortSearch:
-    """Finds lost ports, and has them made again."""
+    """Finds lost ports of VIPs and requests their recreation."""
 
     def __init__(
         self, ports: LostPortStore, network: Network, updates: VipPortUpdates, settings: ControllerSettings
@@ -28,8 +27,9 @@ class VipPortSearch:
         self._settings = settings
 
     async def look(self) -> None:
-        """Look for all ports that are due. Raises :class:`NetworkUnavailable`: then those of a page are looked for in
-        the next search."""
+        """Query all ports that are due. After :class:`NetworkUnavailable` the current page is left to the next
+        search.
+        """
         older_seconds = self._settings.port_search_seconds
         while page := await self._ports.take_ports_to_look_for(older_seconds=older_seconds, limit=PORTS_PER_PAGE):
             there = await self._network.ports_there([each.port_id for each in page])

@@ -1,5 +1,5 @@
-"""Updates VIPs' ports at the network service after a tenant's change, binds them to hosts of devices, and makes those
-again that were lost.
+"""Updates VIPs' ports at the network service after a tenant's change, binds them to hosts of devices, and recreates
+lost ports.
 
 The database holds the pending changes. The controller that accepted a change makes it at once; if that fails, because
 the controller died or the network service was unavailable, any controller retries it until it succeeds.

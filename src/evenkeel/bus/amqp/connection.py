@@ -52,12 +52,11 @@ class AmqpConnection(Generic[S]):
         main_is_up: Callable[[], Awaitable[None]] | None = None,
         ask: Callable[[S], Awaitable[object]] | None = None,
     ) -> None:
-        """``nodes``: in the order in which they are tried.
+        """``nodes`` are tried in this order.
 
         ``main_is_up`` returns when the process can send again. After an outage other connections wait for that: all
-        processes come back at once, and what they send keeps their sessions.
-
-        ``ask``: asks the broker something over a session; with it heartbeats are few, and :meth:`verify` is to be
+        processes reconnect at once, and the messages they send over the main connection keep their sessions alive.
+        ``ask`` sends a request to the broker over a session; with it heartbeats are rare, and :meth:`verify` must be
         called when another connection to the broker is lost.
         """
         self._nodes = nodes
@@ -75,7 +74,6 @@ class AmqpConnection(Generic[S]):
         self._reason = "not connected yet"
 
     def start(self) -> None:
-        """Start connecting."""
         if self._task is None:
             _quieten_library()
             self._task = asyncio.get_running_loop().create_task(self._run())
@@ -122,7 +120,7 @@ class AmqpConnection(Generic[S]):
             self._verifying = None
 
     async def close(self) -> None:
-        """Disconnect for good."""
+        """Disconnect permanently."""
         tasks = [task for task in (self._task, self._verifying) if task is not None]
         self._task = None
         for task in tasks:

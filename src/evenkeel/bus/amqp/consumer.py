@@ -129,7 +129,7 @@ class AmqpSubscription:
             self._workers.start(self._work_transient(message))
 
     async def _work_transient(self, message: DeliveredMessage) -> None:
-        """As :meth:`_work`, without any acknowledgement or redelivery."""
+        """Handle a message of a transient queue, without acknowledgement or redelivery."""
         properties = message.header.properties
         outcome = await work(
             message.body,
@@ -206,6 +206,6 @@ class AmqpSubscription:
 
 
 def _deliveries(message: AbstractIncomingMessage) -> int:
-    """The number of this delivery, from 1: quorum queues count earlier ones."""
+    """Number of this delivery, from 1; quorum queues count earlier ones in ``x-delivery-count``."""
     count = message.headers.get("x-delivery-count", 0)
     return 1 + (count if isinstance(count, int) else 0)

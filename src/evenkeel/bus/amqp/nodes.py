@@ -2,7 +2,7 @@
 
 ``rabbit://user:password@host1:5672,user:password@host2:5672/vhost``. A host without a user has that of the preceding
 host. An empty virtual host means ``/``. With ``amqps`` the options ``ssl_ca_file``, ``ssl_cert_file`` and
-``ssl_key_file`` name files. Certificates are verified unless ``ssl_verify=no`` says otherwise.
+``ssl_key_file`` name files. Certificates are verified unless ``ssl_verify=no`` is given.
 """
 
 from pathlib import Path
@@ -15,8 +15,9 @@ from evenkeel.core.values import Value
 
 HEARTBEAT_SECONDS = 5
 IDLE_HEARTBEAT_SECONDS = 20
-"""On connections of which each agent has some and that carry next to nothing: there heartbeats cost as much as
-keepalives. See :meth:`evenkeel.bus.amqp.connection.AmqpConnection.verify`."""
+"""Heartbeat of connections that carry almost no messages, of which each agent has several: at a shorter interval
+heartbeats would cost as much as keepalives. See :meth:`evenkeel.bus.amqp.connection.AmqpConnection.verify`.
+"""
 _TLS_OPTIONS = {"ssl_ca_file": "cafile", "ssl_cert_file": "certfile", "ssl_key_file": "keyfile"}
 _VERIFY = {"yes": True, "no": False}
 _SCHEMES = {"amqp": False, "rabbit": False, "amqps": True, "rabbits": True}

@@ -1,8 +1,8 @@
 """Presence over RabbitMQ: a name is an exclusive queue, which the broker deletes with the connection that declared it.
 
 A probe is a ``mandatory`` message to the queue, which the broker returns if there is none: that costs the broker less
-than a passive declaration, and does not close the channel. What tells controllers when to probe is in
-:mod:`evenkeel.bus.amqp.wills`.
+than a passive declaration, and does not close the channel. :mod:`evenkeel.bus.amqp.wills` notifies controllers of when
+to probe.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ ANNOUNCE_SECONDS = 10.0
 WITHDRAW_SECONDS = 3.0
 PROBE_SECONDS = 1.0
 PROBE_LIFE_SECONDS = 1.0
-"""Expiry of probes, which nobody needs later."""
+"""Expiry of probes, which are useless afterwards."""
 TAKEN_RETRY_SECONDS = 0.1
 NOBODY = "evenkeel-presence_nobody"
 """A name that is never announced."""
@@ -45,7 +45,7 @@ class Probes:
 
     @classmethod
     async def open(cls, connection: AbstractConnection) -> "Probes":
-        """Open the channel."""
+        """Open a channel for probes."""
         return cls(await connection.channel(on_return_raises=True))
 
     @property
@@ -66,8 +66,9 @@ class Probes:
         return None if there is None else self._sightings.judge(name, there)
 
     async def answered(self) -> bool:
-        """Whether the broker answered a probe to a name that nobody has. Without a time-out: returns when the
-        connection is lost, at the latest."""
+        """Whether the broker answered a probe of an unused name. It has no time-out, but returns when the connection
+        is lost.
+        """
         return await self._probe(NOBODY) is not None
 
     async def _probe(self, name: str) -> bool | None:

@@ -96,7 +96,7 @@ class Publisher:
         await self._publish(self._calls, queue, message, exchange)
 
     async def call_transient(self, queue: str, raw: bytes, message_id: str, *, deadline: float) -> None:
-        """As :meth:`call`, for a message that may get lost: nothing is declared, confirmed or stored."""
+        """Publish a call that may get lost: nothing is declared, confirmed or stored. See :meth:`call`."""
         seconds = max(deadline - asyncio.get_running_loop().time(), 0.001)
         properties = spec.Basic.Properties(
             message_id=message_id,
@@ -109,7 +109,9 @@ class Publisher:
             await self._light.publish(raw, "", properties, exchange=calls_exchange(queue))
 
     async def reply(self, address: str, raw: bytes, *, timeout_seconds: float) -> None:
-        """Answer a call. Dropped by the broker if the caller is gone; one that does not arrive is asked for again."""
+        """Publish a reply, unconfirmed: callers repeat a call whose reply is lost. The broker drops it if the caller
+        is gone.
+        """
         with translated("replying"):
             await self._light.publish(raw, address, _reply_properties(), timeout_seconds=timeout_seconds)
 

@@ -40,7 +40,7 @@ _LIGHT: dict[str, Any] = {
 }
 _DEAD: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": MAX_DEAD}
 _DEAD_REASONS = ("rejected", "delivery_limit")
-"""Without ``expired``: expired calls need no attention."""
+"""Reasons of dead letters that need attention; ``expired`` is left out, because callers repeat expired calls."""
 
 
 async def declare_queue(channel: AbstractChannel, name: str) -> AbstractQueue:

@@ -310,7 +310,7 @@ class EmbeddedSubscription:
         return 0 if self.closing else self._workers.free
 
     def start(self, claim: QueueClaim) -> None:
-        """Handle a message."""
+        """Start handling a message."""
         self.claims.add(claim)
         self._workers.start(self._work(claim))
 

@@ -201,7 +201,6 @@ def setting(db: sqlite3.Connection, name: str) -> str:
 
 
 def set_setting(db: sqlite3.Connection, name: str, value: str) -> None:
-    """Store a setting."""
     db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
 

@@ -18,8 +18,11 @@ MAX_PATH_BYTES = 100
 
 
 def socket_directory(path: str, remembered: str) -> str:
-    """Where the sockets of the queue file ``path`` are: beside it, or, if that path is too long for a socket, a
-    temporary directory, which the caller stores in the file."""
+    """Directory of the sockets of the queue file ``path``.
+
+    It is beside the file, or, if that path is too long for a socket, a temporary directory, which the caller stores in
+    the file.
+    """
     beside = f"{path}.sockets"
     if len(os.fsencode(beside)) + 14 <= MAX_PATH_BYTES:
         Path(beside).mkdir(mode=0o700, exist_ok=True)
@@ -57,7 +60,7 @@ class WakeupSocket:
                 self._on_wake_up()
 
     def wake(self, paths: Iterable[str]) -> list[str]:
-        """Wake the owners of those sockets. Returns the sockets whose owner is dead."""
+        """Wake the owners of the given sockets. Returns the sockets whose owner is dead."""
         dead = []
         for path in paths:
             if path == self.path:
@@ -67,7 +70,6 @@ class WakeupSocket:
         return dead
 
     def close(self) -> None:
-        """Stop listening."""
         if self._socket is not None:
             asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
