@@ -47,7 +47,7 @@ NAME = "evenkeel-agent"
 
 
 class MovedNetworks:
-    """Passes on what Neutron tells, as soon as somebody listens."""
+    """Forwards the networks whose ports Neutron moved to ``tell``; until that is set they are dropped."""
 
     def __init__(self) -> None:
         self.tell: Callable[[Collection[str]], None] = lambda networks: None
@@ -57,7 +57,7 @@ class MovedNetworks:
 
 
 class AgentParts(NamedTuple):
-    """What an agent is made of."""
+    """The parts of an agent's process, created from its options."""
 
     settings: AgentSettings
     capacity_policy: dict[str, float]
@@ -69,7 +69,6 @@ class AgentParts(NamedTuple):
     neutron: "NeutronAgent | None" = None
 
     async def close(self) -> None:
-        """Disconnect."""
         if self.neutron is not None:
             await self.neutron.stop()
         await self.metrics.stop()
@@ -152,7 +151,7 @@ def open_parts(conf: cfg.ConfigOpts) -> AgentParts:
 
 
 def reload_actions(conf: cfg.ConfigOpts, device: Device) -> dict[tuple[str, ...], Action]:
-    """What a SIGHUP does: the log level, and the driver's options that can change while it runs."""
+    """Actions of a SIGHUP by option: the log level, and options of the driver that can change while it runs."""
     actions: dict[tuple[str, ...], Action] = {LOG_OPTIONS: set_log_level}
     if isinstance(device, Reloadable):
         names = tuple(f"{conf.device_driver}.{name}" for name in device.reloaded_options)

@@ -119,7 +119,7 @@ class ApiServer:
             ending.cancel()
 
     def reload_actions(self) -> Mapping[tuple[str, ...], Action]:
-        """What a SIGHUP changes here. Any thread may call them."""
+        """Actions of a SIGHUP that concern the API's server. They are thread-safe."""
         return {LOG_OPTIONS: self._use_debug, API_CERTIFICATE_OPTIONS: self._use_certificate}
 
     def _use_debug(self, changed: cfg.ConfigOpts) -> None:

@@ -1,7 +1,7 @@
 """The console scripts. Each names the extra to install if its libraries are missing.
 
-The package installs all commands; the libraries of each are in an extra, so that a host needs only those of its own
-processes. Modules are imported after the check.
+The package installs all commands; the libraries of each are in an extra, so that a host needs only the libraries of its
+own processes. Modules are imported after the check.
 """
 
 import sys
@@ -15,22 +15,22 @@ NOT_INSTALLED = 2
 
 
 def operators() -> int:
-    """``evenkeel``."""
+    """Run ``evenkeel``."""
     return _run("evenkeel", "evenkeel.cmd.operators", "cli")
 
 
 def agent() -> int:
-    """``evenkeel-agent``."""
+    """Run ``evenkeel-agent``."""
     return _run("evenkeel-agent", "evenkeel.cmd.agent", "agent")
 
 
 def controller() -> int:
-    """``evenkeel-controller``."""
+    """Run ``evenkeel-controller``."""
     return _run("evenkeel-controller", "evenkeel.cmd.controller", "controller")
 
 
 def haproxyd() -> int:
-    """``evenkeel-haproxyd``."""
+    """Run ``evenkeel-haproxyd``."""
     return _run("evenkeel-haproxyd", "evenkeel.cmd.haproxyd", "haproxyd")
 
 

@@ -16,7 +16,7 @@ NAME = "evenkeel-controller"
 
 
 def main() -> int:
-    """Entry point."""
+    """Run ``evenkeel-controller``; returns the exit code."""
     ignore_hangup()
     try:
         conf = load(NAME, sys.argv[1:], groups=CONTROLLER)

@@ -1,4 +1,4 @@
-"""What a controller is made of, by its options."""
+"""The parts of a controller's process, created from its options."""
 
 import asyncio
 from collections.abc import Callable

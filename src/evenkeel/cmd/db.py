@@ -31,7 +31,7 @@ Command = Callable[[Database, argparse.Namespace], Awaitable[int]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point."""
+    """Run ``evenkeel-db``; returns the exit code."""
     arguments = _parser().parse_args(argv)
     words = file_arguments(arguments.config_file or [DEFAULT_FILE])
     conf = None

@@ -1,4 +1,4 @@
-"""Where servers are reached: bound sockets; the API's URL, and the file that tells it."""
+"""Addresses of servers: bound sockets, the API's URL, and the file that contains the URL."""
 
 import socket
 from pathlib import Path

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, requires
 
 DISTRIBUTION = "evenkeel-lbaas"
-"""Its name is not that of the import package: ``evenkeel`` on PyPI is another project."""
+"""Name of the distribution. It differs from the import package, because ``evenkeel`` on PyPI is another project."""
 
 _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]++)[^;]*+;\s*+extra\s*+==\s*+['"]([^'"]+)['"]\s*""")
 """A requirement of an extra without other markers, in the package's metadata (PEP 508), where nested extras are

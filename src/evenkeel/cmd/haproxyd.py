@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(NAME, description=__doc__)
     parser.add_argument("--config-file", action="append", default=[], help="ini file; later ones win")
     other = parser.add_mutually_exclusive_group()

@@ -16,7 +16,7 @@ from evenkeel.serving.accepting import SPARE_FILES
 
 _DAEMON = DaemonSettings(name="", state_dir=Path(), run_dir=Path())
 _HTTP = HttpSettings(certificate=Path(), key=Path(), credentials_file=Path())
-"""Their defaults are those of the options."""
+"""Source of the options' default values."""
 
 HAPROXYD = [
     cfg.StrOpt("name", help="Name of this daemon, unique among the daemons of a device group; else the host's name."),
@@ -134,7 +134,7 @@ HAPROXYD = [
 
 
 def daemon_name(conf: cfg.ConfigOpts) -> str:
-    """The daemon's name."""
+    """Name of the daemon: the option ``name``, or the host's name."""
     return str(conf.haproxyd.name or socket.gethostname())
 
 

@@ -50,4 +50,4 @@ API = [
         "max_page_items", default=1000, min=1, max=10_000, help="Default and maximum of a list request's limit."
     ),
 ]
-"""In the group of :data:`evenkeel.cmd.options.API`."""
+"""Options added to the group of :data:`evenkeel.cmd.options.API`."""

@@ -1,4 +1,4 @@
-"""Where certificates and their keys are kept: the options, and opening what they name."""
+"""Options of the key manager that stores certificates and private keys, and opening the configured one."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -59,7 +59,7 @@ class OpenedKeyManager(NamedTuple):
 
     key_manager: KeyManager | None
     certificates: CertificateStore | None
-    """The same, if operators put certificates into it through us."""
+    """The key manager as a store of certificates, if operators upload certificates through the API; else None."""
     close: Callable[[], None]
 
 

@@ -12,7 +12,7 @@ log = structlog.get_logger(__name__)
 
 
 def register_keystone_options(conf: cfg.ConfigOpts, group: str) -> None:
-    """Make keystoneauth's options known in the section ``group``, except those of a kind of login."""
+    """Register keystoneauth's options in the section ``group``, except for the options of a login method."""
     from keystoneauth1 import loading
 
     loading.register_auth_conf_options(conf, group)
@@ -21,10 +21,10 @@ def register_keystone_options(conf: cfg.ConfigOpts, group: str) -> None:
 
 
 def keystone_adapter(conf: cfg.ConfigOpts, group: str, *, timeout_seconds: float, **login: str) -> Any:
-    """keystoneauth's adapter, with its session, by the section ``group``; nothing is sent yet.
+    """Create keystoneauth's adapter, with its session, from the section ``group``; no request is sent yet.
 
-    ``login``: in place of options with these names. ``timeout_seconds``: of a request, unless the section says another.
-    Raises :class:`ValueError` for credentials that are missing or no such kind.
+    ``login`` overrides options of the same names. ``timeout_seconds`` limits a request unless the section sets a
+    time-out. Raises :class:`ValueError` for missing credentials and unknown auth types.
     """
     from keystoneauth1 import exceptions, loading
 

@@ -1,8 +1,8 @@
-"""Logs of a process: one line for each event, in one format, also those of libraries.
+"""Logs of a process: one line per event, in one format, including the logs of libraries.
 
-What repeats is folded: a warning or an error with the same event and reason is logged once a minute, with the number of
-those that were not (``repeated``). Numbers in reasons do not count as a difference. A lost database is a line a minute
-from each part that notices it, not hundreds.
+Repeated events are folded: a warning or an error with the same event and reason is logged once a minute, with the
+number of suppressed lines (``repeated``). Numbers in reasons do not count as a difference. A lost database is a line a
+minute from each part that notices it, not hundreds.
 """
 
 import logging
@@ -38,7 +38,7 @@ LOG_OPTIONS = ("debug",)
 """The options that take effect in a running process."""
 FOLD_SECONDS: Final = 60.0
 FOLDED_MAX: Final = 1000
-"""Different events that are remembered; beyond it the oldest ones are forgotten."""
+"""Maximum number of remembered events; above it the oldest are dropped."""
 REASONS = ("error", "reason", "address")
 LEVELS = frozenset({"warning", "error", "critical", "exception"})
 """Levels of events that are folded."""
@@ -78,7 +78,9 @@ class RepeatedEvents:
 
 
 def _key(event: Mapping[str, Any]) -> tuple[str, ...]:
-    """Of a warning with a reason: what happened and why. Of any other: all of it, except when."""
+    """Identity of an event for folding: event and reason of a warning with a reason; all fields but the time of any
+    other.
+    """
     why = [str(event[name]) for name in REASONS if event.get(name)]
     if error := event.get("exc_info"):
         error = error if isinstance(error, BaseException) else sys.exc_info()[1]
@@ -144,7 +146,7 @@ def _renderer(log_format: str) -> structlog.typing.Processor:
 
 
 def _unless_repeated(repeated: RepeatedEvents) -> Callable[[logging.LogRecord], bool]:
-    """For records of libraries, whose formatter cannot drop them."""
+    """Filter that drops repeated records of libraries, because their formatter cannot drop records."""
 
     def is_new(record: logging.LogRecord) -> bool:
         event: Event = {"event": record.name, "level": record.levelname.lower(), "reason": record.getMessage()}

@@ -22,8 +22,11 @@ async def _nothing() -> None:
 
 
 class MetricsEndpoint:
-    """``/metrics`` as the options say; without a port it does nothing. Listens from the beginning, so that an address
-    that is taken is told at the start. ``listens``: False: a parent serves them. Raises :class:`ValueError`."""
+    """Serves ``/metrics`` as configured; without a port it does nothing.
+
+    It listens from its creation, so that an address in use is reported at the start. ``listens``: False if a parent
+    process serves the metrics. Raises :class:`ValueError` for an invalid configuration or address.
+    """
 
     def __init__(self, conf: cfg.ConfigOpts, *, listens: bool = True) -> None:
         self._conf = conf
@@ -52,7 +55,6 @@ class MetricsEndpoint:
             self._server.use(tls)
 
     async def stop(self) -> None:
-        """Stop serving."""
         if self._server is not None:
             await self._server.stop()
         elif self._listening is not None:

@@ -1,4 +1,4 @@
-"""The options of ``[metrics]``: of controllers, agents and the daemon, and those of controllers only."""
+"""Options of ``[metrics]``: shared by controllers, agents and the daemon, and options of controllers only."""
 
 from oslo_config import cfg
 

@@ -59,7 +59,7 @@ class OpenedNetwork(NamedTuple):
 
     network: Network
     gives_back: bool
-    """It creates ports outside the database, which have to be deleted."""
+    """True if the network service creates ports outside the database, which must be deleted."""
     close: Callable[[], None]
 
 

@@ -7,7 +7,7 @@ from evenkeel.cmd.configuration.commands import COMMANDS
 
 
 def main() -> int:
-    """Entry point."""
+    """Run ``evenkeel``; returns the exit code."""
     return cli.main(commands=COMMANDS)
 
 

@@ -1,4 +1,4 @@
-"""The certificates that a controller serves, and those of the servers that it needs, by its options."""
+"""End dates of the certificates that a controller serves, and of the servers that it uses, as configured."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ SERVERS = {
     ("barbican", "endpoint_override"): "Barbican",
     ("vault", "vault_url"): "Vault",
 }
-"""By section and option with an URL."""
+"""Name of the server by section and option that contains its URL."""
 
 
 class TlsServer(NamedTuple):
@@ -38,7 +38,10 @@ class TlsServer(NamedTuple):
 
 
 class ShownCertificates:
-    """What is shown now, without what cannot be read or does not answer. ``host``: of this controller."""
+    """Reads the end dates of the certificates in use; unreadable files and unreachable servers are left out.
+
+    ``host``: name of this controller's host.
+    """
 
     def __init__(self, conf: cfg.ConfigOpts, host: str, now_seconds: Callable[[], float] = time.monotonic) -> None:
         named = f"controller {host}, {{}}.ssl_cert_file"

@@ -8,8 +8,10 @@ from evenkeel.serving.password_hash import PASSWORD_BYTES_MAX
 
 
 def new_password(name: str, *, from_stdin: bool) -> str:
-    """The password of ``name``: typed twice, or the first line of standard input, of which no more is read than a
-    password may have. Raises :class:`Invalid` if the two differ."""
+    """Read the new password of ``name``: typed twice, or the first line of standard input.
+
+    At most as many bytes as a password may have are read. Raises :class:`Invalid` if the typed passwords differ.
+    """
     if from_stdin:
         return sys.stdin.readline(PASSWORD_BYTES_MAX * 4).removesuffix("\n")
     password = getpass.getpass(f"password of {name}: ")

@@ -1,4 +1,4 @@
-"""What a controller's process has from those that run it: a service manager, or the parent of several workers."""
+"""Context of a controller's process: its service manager, or the parent process of several workers."""
 
 import socket
 from typing import NamedTuple
@@ -8,8 +8,11 @@ from evenkeel.cmd.workers.line import ParentLine
 
 
 class ProcessContext(NamedTuple):
-    """``listening``: the API's socket. ``worker``: number among those that share the socket, from 1; 0: the only one.
-    ``parent``: of a worker; it announces the API's URL and serves ``/metrics``."""
+    """Context of a controller's process.
+
+    ``listening``: the API's socket. ``worker``: number among the workers that share the socket, from 1; 0 without
+    workers. ``parent``: connection to a worker's parent, which announces the API's URL and serves ``/metrics``.
+    """
 
     listening: socket.socket
     service_manager: ServiceManager

@@ -27,11 +27,15 @@ CONNECTIONS_MAX = 16
 """An agent needs three; more for lost connections that the broker has not detected yet."""
 CHANNELS_MAX = 64
 QUEUES_MIN = 10
-"""One agent's, while it is restarted, and those of its environment."""
+"""Minimum for ``max-queues``: the queues of one agent during a restart, and of its environment."""
 QUEUES_MAX = 2000
-"""In the virtual host: an agent needs three, and as many again while a former process of it is not forgotten yet."""
+"""Maximum number of queues in the virtual host: an agent needs three, and three more until its former process is
+forgotten.
+"""
 PRESENCE_UNUSED_SECONDS = 60
-"""A presence queue without a consumer is deleted after this time, as its process asks for itself (``wills``)."""
+"""Time after which a presence queue without a consumer is deleted; processes declare their queues with it
+(``wills``).
+"""
 PRESENCE_MESSAGES_MAX = 10
 PRESENCE_BYTES_MAX = 64 * 1024
 DEAD_BYTES_MAX = 256 * 1024**2

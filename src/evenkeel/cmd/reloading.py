@@ -1,9 +1,9 @@
-"""SIGHUP: the configuration is read again, and what can change in a running process takes effect. Files that those
-options name, certificates above all, are also watched: a renewed one is taken without a signal.
+"""Reloads the configuration at SIGHUP and applies the options that can change in a running process.
 
-What that is: the log level, the certificates of the process's server, and an agent's credentials for its devices and
-the authorities it trusts. Files that are watched (users, policies,
-enhanced services) need no signal. Of all other options that changed, the log says that they need a restart.
+These are the log level, the certificates of the process's server, and an agent's credentials for its devices and the
+authorities it trusts. Files that these options name, above all certificates, are also watched: a renewed one is used
+without a signal. So are users, policies and enhanced services. For all other changed options the log reports that they
+need a restart.
 """
 
 import asyncio

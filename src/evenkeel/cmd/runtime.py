@@ -31,7 +31,6 @@ class SystemClock:
 
 
 def new_id() -> str:
-    """A new UUID."""
     return str(uuid.uuid4())
 
 

@@ -24,7 +24,7 @@ SERIES = [
 
 
 def traffic_settings(conf: cfg.ConfigOpts) -> TrafficSettings:
-    """As ``[series]`` says."""
+    """Settings of the traffic series, from the options of ``[series]``."""
     return TrafficSettings(
         interval_seconds=conf.series.interval,
         points=conf.series.points,

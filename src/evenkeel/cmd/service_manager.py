@@ -1,7 +1,8 @@
-"""What this process tells those that run it. systemd: its notification protocol (sd_notify(3)), with ready, stopping
-and the watchdog; without systemd nothing happens. Containers: a file whose age says whether the process lives.
+"""Notifications to the service manager of this process.
 
-Fifteen lines of a stable protocol: the libraries for it are not maintained, or bind to libsystemd.
+For systemd: its notification protocol (sd_notify(3)), with ready, stopping and the watchdog; without systemd nothing
+happens. For containers: a file whose age shows whether the process lives. The protocol is stable and takes fifteen
+lines: the libraries for it are not maintained, or bind to libsystemd.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ log = structlog.get_logger(__name__)
 HEALTH_SECONDS = 15.0
 """A health file that was not written for so long: the process hangs."""
 BEATS_PER_TIMEOUT = 3
-"""One of them may be lost or late."""
+"""Notifications per watchdog time-out, so that one of them may be lost or late."""
 
 
 class EventLoopWatchdog:
@@ -29,7 +30,7 @@ class EventLoopWatchdog:
         self._beat_at_seconds = time.monotonic()
 
     async def beat(self, interval_seconds: float = 1.0) -> None:
-        """In the loop to watch, until it is cancelled."""
+        """Record beats until cancelled. Runs in the event loop that is watched."""
         while True:
             self._beat_at_seconds = time.monotonic()
             await asyncio.sleep(interval_seconds)
@@ -40,11 +41,13 @@ class EventLoopWatchdog:
 
 
 class ServiceManager:
-    """``health_file``: written as often as the watchdog is fed; empty: none. ``parent``: told in systemd's stead, by a
-    process that a parent of this package started, with ``watchdog_seconds``.
+    """Sends notifications about this process.
 
-    The variables are removed from the environment: child processes, HAProxy for
-    one, know the protocol, too."""
+    ``health_file`` is written as often as the watchdog is notified; empty: none. ``parent`` and ``watchdog_seconds``:
+    in a worker, the socket to its parent, which receives the notifications instead of systemd.
+
+    The variables are removed from the environment, because child processes, such as HAProxy, speak the protocol, too.
+    """
 
     def __init__(
         self,
@@ -67,7 +70,7 @@ class ServiceManager:
         """0: there is no watchdog."""
 
     def ready(self) -> None:
-        """The process serves."""
+        """Notify that the process serves."""
         self._tell("READY=1\nSTATUS=serving")
 
     def status(self, text: str) -> None:
@@ -81,8 +84,11 @@ class ServiceManager:
     async def watch(
         self, *, hangs: Callable[[float], bool] = lambda _seconds: False, problem: str = "an event loop hangs"
     ) -> None:
-        """Feed the watchdog, and write the health file, as long as this loop runs, and ``hangs`` does not say of
-        another one that it does not, which is the ``problem``; until it is cancelled. Returns at once without both."""
+        """Notify the watchdog and write the health file periodically until cancelled; returns at once without both.
+
+        ``hangs`` returns whether another event loop has not run for the given number of seconds: then both are withheld
+        and ``problem`` is logged.
+        """
         seconds = self.watchdog_seconds or (HEALTH_SECONDS if self._health_file else 0.0)
         while seconds:
             if hangs(seconds):

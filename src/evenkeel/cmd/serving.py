@@ -26,7 +26,7 @@ connection that is just being closed.
 """
 
 STOP_SECONDS = 5
-"""For requests in progress when the process stops."""
+"""Time for requests in progress when the process stops."""
 OPEN_FILES_WANTED = 65_536
 
 

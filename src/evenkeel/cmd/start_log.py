@@ -1,4 +1,4 @@
-"""What a process says of itself when it starts: version, and the options that differ from their defaults."""
+"""Logs the start of a process: its version, and the options that differ from their defaults."""
 
 import platform
 import re
@@ -23,7 +23,7 @@ _PLACE = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/.*)?")
 
 
 def log_start(conf: cfg.ConfigOpts, groups: OptionGroups) -> None:
-    """One line. ``groups``: the options that the process reads, besides those of its device driver."""
+    """Log one line. ``groups``: options of the process, to which its device driver's options are added."""
     changed = (each for each in option_values(conf, groups) if not each.is_default)
     options = {each.name: shown_value(each.option, each.value) for each in changed}
     log.info("starting", version=__version__, python=platform.python_version(), options=options)

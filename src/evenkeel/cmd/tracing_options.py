@@ -27,8 +27,10 @@ TRACING = [
 
 
 def open_tracing(conf: cfg.ConfigOpts, service: str) -> Callable[[], None]:
-    """Make traces as ``[tracing]`` says; returns what ends that, and takes some seconds at most. Raises
-    :class:`ValueError`."""
+    """Export traces as configured in ``[tracing]``; returns a function that ends the export within seconds.
+
+    Raises :class:`ValueError` for an invalid endpoint or missing libraries.
+    """
     endpoint = conf.tracing.endpoint
     if not endpoint:
         return lambda: None

@@ -1,9 +1,9 @@
 """``evenkeel-users``: maintains the password file that controllers read with ``[identity] kind = password_file``.
 
 Each command changes one thing of one user: ``add`` refuses an existing name, ``passwd`` keeps roles and project,
-``roles`` keeps the password. The last administrator stays unless ``--force`` is given, because without one nobody can
-administer the controllers over the API. Passwords are read from the terminal or from standard input, never from the
-command line, which other users can see.
+``roles`` keeps the password. The last administrator stays unless ``--force`` is given, because without an administrator
+the controllers cannot be administered over the API. Passwords are read from the terminal or from standard input, never
+from the command line, which other users can see.
 """
 
 import argparse

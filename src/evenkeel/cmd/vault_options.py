@@ -47,7 +47,7 @@ NEEDED = {
     "kubernetes": ("token_role", "token_file"),
     "token": ("token_file",),
 }
-"""Method -> required options."""
+"""Required options by login method."""
 _PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 
 

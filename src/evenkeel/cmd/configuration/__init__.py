@@ -1,1 +1,1 @@
-"""What processes are configured with: ini files, the options that may be in them, and commands about them."""
+"""Configuration of processes: ini files, their options, and commands about them."""

@@ -1,6 +1,7 @@
-"""``evenkeel config check|show|sample``: about the configuration of a process, on its host; no controller is needed.
+"""The commands ``evenkeel config check|show|sample``, about the configuration of a process on its host.
 
-They need the libraries of the process, not only those of the command line: imported when a command runs.
+They need no controller, but the libraries of the process, not only those of the command line; these are imported when a
+command runs.
 """
 
 import asyncio
@@ -19,16 +20,15 @@ if TYPE_CHECKING:
     from oslo_config import cfg
 
 NAMES = ("controller", "agent", "haproxyd")
-"""Also the names of their extras."""
+"""Processes; their extras have the same names."""
 NOT_ACCEPTED = 1
-"""Exit code."""
+"""Exit code of ``check`` for a refused configuration."""
 
 
 class _ProcessCommand(Command):
     """A command about one process."""
 
     def get_parser(self, prog_name: str) -> ArgumentParser:
-        """The process."""
         parser = super().get_parser(prog_name)
         parser.add_argument("process", choices=NAMES, help="The process that reads the configuration.")
         return parser
@@ -47,7 +47,6 @@ class _FilesCommand(_ProcessCommand):
     """A command that reads files."""
 
     def get_parser(self, prog_name: str) -> ArgumentParser:
-        """The files."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             "--config-file",
@@ -93,14 +92,12 @@ class ShowConfig(_FilesCommand, Lister):
     """Show the options of a process that differ from their defaults. Secrets are not shown."""
 
     def get_parser(self, prog_name: str) -> ArgumentParser:
-        """What to show."""
         parser = super().get_parser(prog_name)
         parser.add_argument("--all", action="store_true", help="Show options with their defaults, too.")
         parser.add_argument("--origin", action="store_true", help="Show where each value comes from: file and line.")
         return parser
 
     def take_action(self, parsed_args: Namespace) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
-        """The options."""
         from evenkeel.cmd.configuration.effective import effective_options
         from evenkeel.cmd.configuration.refusal import tell_refusal
 
@@ -118,7 +115,6 @@ class SampleConfig(_ProcessCommand):
     """Print a configuration of a process with every option as a comment: meaning, type, range and default."""
 
     def take_action(self, parsed_args: Namespace) -> None:
-        """Print it."""
         from evenkeel.cmd.configuration.sample import sample
 
         print(sample(parsed_args.process), end="")

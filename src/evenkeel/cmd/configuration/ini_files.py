@@ -42,7 +42,10 @@ def read_ini(path: Path) -> IniFile:
 
 
 def _lines(texts: Sequence[str]) -> dict[tuple[str, str], int]:
-    """By oslo.config's rules: continuations are indented, comments begin with ``#`` or ``;``."""
+    """Line number of each option by section and name, by oslo.config's rules.
+
+    Continuations are indented; comments begin with ``#`` or ``;``.
+    """
     found: dict[tuple[str, str], int] = {}
     section = DEFAULT
     for number, text in enumerate(texts, start=1):

@@ -1,5 +1,5 @@
-"""Which options may be in an ini file: those of all processes, because several may share a file, and those of the
-controllers' libraries.
+"""The options allowed in an ini file: all options of all processes, because several may share a file, and of
+libraries.
 
 A section of a library that is not installed, or of an unknown auth type, may contain any option.
 """

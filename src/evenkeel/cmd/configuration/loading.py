@@ -62,9 +62,9 @@ def read_files(conf: cfg.ConfigOpts) -> tuple[IniFile, ...]:
 
 
 def _driver_sections(conf: cfg.ConfigOpts, files: Sequence[IniFile]) -> dict[str, Sequence[cfg.Opt] | None]:
-    """Options by driver: of the configured one, and of those with a section in a file.
+    """Options by driver, for the configured driver and for drivers with a section in a file.
 
-    None: they cannot be loaded, which does not matter if another driver is configured.
+    None: the options cannot be loaded, which does not matter if another driver is configured.
     """
     configured = {conf.device_driver} if "device_driver" in conf else set()
     found: dict[str, Sequence[cfg.Opt] | None] = {driver: declared_options(driver) for driver in configured}

@@ -11,7 +11,7 @@ def closest(name: str, names: Iterable[str]) -> str:
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """The end of a sentence that asks for the most similar name; empty: none is similar."""
+    """End of an error message that suggests the most similar name; empty if none is similar."""
     return question(closest(name, names))
 
 

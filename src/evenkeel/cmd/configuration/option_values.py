@@ -28,7 +28,7 @@ class OptionValue(NamedTuple):
 
 
 def option_values(conf: cfg.ConfigOpts, groups: OptionGroups) -> Iterator[OptionValue]:
-    """Of ``groups``, and of the device driver if the process has one."""
+    """Values of the options in ``groups``, and of the device driver's options if the process has a driver."""
     listed = dict(groups)
     if "device_driver" in conf:
         listed[conf.device_driver] = declared_options(conf.device_driver)

@@ -20,7 +20,7 @@ class ConfiguredProcess(NamedTuple):
     groups: OptionGroups
 
     def check(self) -> Callable[[cfg.ConfigOpts], Awaitable[None]]:
-        """The check; its libraries are those of the process."""
+        """The process's check of its configuration. Importing it needs the libraries of the process."""
         found: Callable[[cfg.ConfigOpts], Awaitable[None]] = import_module(self.module).check
         return found
 
@@ -33,7 +33,7 @@ PROCESSES = {
 
 
 def options_of(name: str) -> Iterator[tuple[str | None, Sequence[cfg.Opt]]]:
-    """The options of the process by section, with those of all installed device drivers if it has one."""
+    """Options of the process by section, including the options of all installed device drivers if it has a driver."""
     groups = PROCESSES[name].groups
     yield from groups.items()
     if "device_driver" in {option.dest for option in groups[None]}:

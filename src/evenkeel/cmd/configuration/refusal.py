@@ -1,4 +1,4 @@
-"""How a process says that its configuration is refused: on standard error, one line for each problem."""
+"""Output of a process whose configuration is refused: one line per problem on standard error."""
 
 import sys
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from evenkeel.cmd.configuration.loading import read_files
 from evenkeel.config.problems import problems_of
 
 REFUSED = 2
-"""Exit code."""
+"""Exit code for a refused configuration."""
 TOLD_MAX = 20
 """The most problems that are printed; the rest is counted."""
 

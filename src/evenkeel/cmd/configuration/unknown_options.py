@@ -1,4 +1,4 @@
-"""Errors for unknown options in ini files, with the most similar known ones. Pure."""
+"""Errors for unknown options in ini files, with the most similar known options. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -10,7 +10,7 @@ Known = Mapping[str, frozenset[str] | None]
 
 
 def unknown_problems(files: Iterable[IniFile], known: Known) -> Iterator[str]:
-    """For each unknown option: its file and line, section, name and the most similar known one."""
+    """Error for each unknown option: file and line, section, name and the most similar known option."""
     for file in files:
         yield from _problems(file, known)
 

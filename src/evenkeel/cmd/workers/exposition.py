@@ -9,12 +9,12 @@ from prometheus_client.registry import Collector
 
 LABEL = "worker"
 END = b"# EOF\n"
-"""Of an exposition in OpenMetrics."""
+"""Last line of an exposition in OpenMetrics."""
 _FAMILY = re.compile(rb"^(?=# HELP )", re.MULTILINE)
 
 
 class LabelledRegistry(Collector):
-    """A registry whose samples say which process they are of, unless they have the label already."""
+    """A registry that adds the label of the process to all samples without it."""
 
     def __init__(self, registry: Collector, process: str) -> None:
         self._registry = registry
@@ -38,7 +38,7 @@ def exposition(registry: Collector, process: str, accept: str) -> bytes:
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
-    """One text of those of several processes, all in one format: each family once, with the samples of all."""
+    """Merge the expositions of several processes, all in one format: each family once, with the samples of all."""
     families: dict[bytes, list[bytes]] = {}
     end = b""
     for text in texts:

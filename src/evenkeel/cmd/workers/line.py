@@ -1,7 +1,7 @@
-"""The connection between a parent and a worker: a pair of sockets that nobody else has.
+"""The connection between a parent and a worker: a pair of sockets that no other process has.
 
-The parent asks for metrics, a line with a number and what the scraper accepts; the worker answers with the number, the
-length and the text. Each sees by it when the other one is gone.
+The parent requests metrics by a line with a number and the media types that the scraper accepts; the worker answers
+with the number, the length and the text. Each side detects by it that the other is gone.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ Before = Callable[[], Awaitable[None]]
 
 
 class WorkerLine:
-    """The parent's end."""
+    """The parent's end of the connection to a worker."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._connected = connected
@@ -37,7 +37,7 @@ class WorkerLine:
         self._reading: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Begin to listen."""
+        """Start reading the worker's answers."""
         reader, self._writer = await asyncio.open_unix_connection(sock=self._connected)
         self._reading = asyncio.create_task(self._read(reader))
 
@@ -74,7 +74,6 @@ class WorkerLine:
                 asked.set_result(b"")
 
     async def close(self) -> None:
-        """End it."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
@@ -85,7 +84,7 @@ class WorkerLine:
 
 
 def _question(number: int, accept: str) -> bytes:
-    """The line that asks for metrics: one line of ASCII, whatever bytes the scraper's header has."""
+    """Request for metrics: one line of ASCII, whatever bytes the scraper's header contains."""
     return f"{number} {' '.join(accept[:ACCEPT_MAX].split())}\n".encode("ascii", "replace")
 
 

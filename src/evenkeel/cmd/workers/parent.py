@@ -1,8 +1,8 @@
-"""The parent of several workers.
+"""The parent process of several workers.
 
-The first worker starts alone: what it refuses is told once, and ends the parent. The others follow as soon as it
-serves. A worker that ends later, or cannot be started, is started again after a back-off; one that hangs is killed. The
-parent itself connects neither to the database nor to the message bus.
+The first worker starts alone: its refusal of the configuration is reported once, and ends the parent. The others follow
+as soon as it serves. A worker that ends later, or cannot be started, is started again after a back-off; one that hangs
+is killed. The parent itself connects neither to the database nor to the message bus.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from evenkeel.metrics.workers import WORKER_ENDS, WORKER_UP
 log = structlog.get_logger(__name__)
 
 BEAT_SECONDS = 30.0
-"""A worker whose event loops have not run for so long hangs; systemd's watchdog, if there is one, says another time."""
+"""Time without a beat after which a worker's event loops count as hanging; systemd's watchdog time-out replaces it."""
 LOOK_SECONDS = 1.0
 START_AGAIN = Backoff(initial_seconds=0.5, max_seconds=30.0, jitter=(0.8, 1.2))
 STEADY_SECONDS = 60.0
@@ -43,7 +43,7 @@ STEADY_SECONDS = 60.0
 STOP_SECONDS = 60.0
 """After which workers that do not end are killed; they wait less for anything themselves."""
 SCRAPE_SECONDS = 5.0
-"""For the workers' metrics; Prometheus waits 10 s for ours."""
+"""Time-out of the workers' metrics; Prometheus waits 10 s for the parent's."""
 PARENT = "parent"
 
 
@@ -56,7 +56,7 @@ class CannotStart(Exception):
 
 
 class _End(NamedTuple):
-    """Of a worker. ``how``: for the log."""
+    """End of a worker. ``how`` contains the fields for the log."""
 
     served_seconds: float
     how: Mapping[str, object]
@@ -112,7 +112,7 @@ def _exit_code(running: asyncio.Task[None]) -> int:
 
 
 def _reloading(name: str, arguments: Sequence[str], conf: cfg.ConfigOpts, metrics: MetricsEndpoint) -> Reloading:
-    """What a SIGHUP does in the parent, before the workers get one."""
+    """Actions of a SIGHUP in the parent; they run before it is forwarded to the workers."""
 
     def check_certificate(changed: cfg.ConfigOpts) -> None:
         if (api_tls(changed) is None) != (not conf.api.ssl_cert_file):
@@ -155,8 +155,10 @@ class Parent:
             WORKER_ENDS.labels(str(number))
 
     async def run(self) -> None:
-        """Start the workers, and start again those that end, until cancelled; :meth:`stop` ends them. Raises
-        :class:`CannotStart`."""
+        """Start the workers and restart them when they end, until cancelled; :meth:`stop` ends them.
+
+        Raises :class:`CannotStart` if the first worker does not start.
+        """
         tasks = [asyncio.create_task(work) for work in (self._keep(1), self._keep_others(), self._look())]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -220,7 +222,7 @@ class Parent:
         )
 
     async def _look(self) -> None:
-        """Kill those that hang."""
+        """Kill workers that hang."""
         looked_at = time.monotonic()
         while True:
             late = time.monotonic() - looked_at > 2 * LOOK_SECONDS
@@ -240,7 +242,7 @@ class Parent:
         return time.monotonic() - self._served_at > within_seconds
 
     def reloaded(self) -> None:
-        """The configuration has changed: tell the workers. Those that do not serve yet are told when they do."""
+        """Forward a changed configuration to the workers that serve; all others get it as soon as they serve."""
         self._reloads += 1
         for worker in self._workers.values():
             if worker.serves:

@@ -1,4 +1,4 @@
-"""A parent's view of one worker: its process, what it said last, and the connection to it."""
+"""A worker as seen by its parent: its process, its last notification, and the connection to it."""
 
 import asyncio
 import signal
@@ -17,7 +17,9 @@ NOTICE_MAX = 4096
 
 
 class Descriptors(NamedTuple):
-    """Of a worker: the API's listening socket, notices to the parent (sd_notify(3)), the connection to it."""
+    """Descriptors passed to a worker: the API's listening socket, notifications to the parent (sd_notify(3)), the
+    connection.
+    """
 
     api: int
     notices: int
@@ -54,9 +56,11 @@ class Worker:
         beat_seconds: float,
         on_serving: Callable[["Worker"], None],
     ) -> "Worker":
-        """A new process. ``words``: the command's name and arguments. ``beat_seconds``: after which it hangs if it has
-        said nothing. ``on_serving``: called as soon as it serves. Raises :class:`OSError` without memory, processes or
-        descriptors."""
+        """Start a worker's process.
+
+        ``words``: the command's name and arguments. ``beat_seconds``: time without a notification after which it hangs.
+        ``on_serving`` is called as soon as it serves. Raises :class:`OSError` without memory, processes or descriptors.
+        """
         with ExitStack() as on_failure:  # a process that runs already ends when its line is closed
             notices, its_notices = map(on_failure.enter_context, socket.socketpair(type=socket.SOCK_DGRAM))
             line, its_line = map(on_failure.enter_context, socket.socketpair())
@@ -75,15 +79,15 @@ class Worker:
 
     @property
     def serves(self) -> bool:
-        """Whether it has said so."""
+        """Whether the worker has reported that it serves."""
         return self._served_at is not None
 
     def served_seconds(self) -> float:
-        """Since it said so; 0: it has not."""
+        """Seconds since the worker reported that it serves; 0 if it never did."""
         return 0.0 if self._served_at is None else time.monotonic() - self._served_at
 
     def listen(self) -> None:
-        """Take what it has said."""
+        """Process all pending notifications of the worker."""
         while True:
             try:
                 notice = self._notices.recv(NOTICE_MAX).decode().splitlines()
@@ -99,7 +103,9 @@ class Worker:
         self._beat_at = time.monotonic()
 
     def hangs(self, beat_seconds: float) -> bool:
-        """Whether it has served, and said nothing for so long. Before, it may wait for the database or the bus."""
+        """Whether a serving worker has sent no notification for that long. Before, it may wait for the database or the
+        bus.
+        """
         self.listen()
         return self.serves and time.monotonic() - self._beat_at > beat_seconds
 
@@ -109,7 +115,7 @@ class Worker:
             self._process.send_signal(number)
 
     async def ended(self) -> int:
-        """Its exit code as soon as it has ended; negative: the signal that killed it."""
+        """Wait for the end of the process and return its exit code; negative: the signal that killed it."""
         code = await self._process.wait()
         if self._notices.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._notices.fileno())
