@@ -118,4 +118,4 @@ class ServiceManager:
                 telling.setblocking(False)
                 telling.sendto(text.encode(), self._address)
         except OSError as error:
-            log.warning("systemd is not told", error=str(error))
+            log.warning("notification to systemd failed", error=str(error))

@@ -80,7 +80,7 @@ class VipPortUpdates:
         try:
             port_id = await self._network.make_vip_again(lost, port.options)
         except Conflict as error:
-            log.warning("VIP port not made again; trying again", load_balancer=id_, reason=str(error))
+            log.warning("VIP port not recreated; trying again", load_balancer=id_, reason=str(error))
             reason = (
                 f"port {port.port_id} of its VIP was deleted at the network service, and is not made again: {error}"
             )
@@ -88,7 +88,7 @@ class VipPortUpdates:
             return False
         if not await self._lost.made_again(port, port_id):
             return False
-        log.info("VIP port made again", load_balancer=id_, port=port_id, instead_of=port.port_id)
+        log.info("VIP port recreated", load_balancer=id_, port=port_id, instead_of=port.port_id)
         return True
 
     async def _set(self, port: DuePort) -> DuePort | None:

@@ -106,7 +106,7 @@ def _exit_code(running: asyncio.Task[None]) -> int:
     error = running.exception()
     if not isinstance(error, CannotStart):
         raise error or RuntimeError("the parent's loop has ended")
-    if error.code != REFUSED:  # it has said itself what it refuses
+    if error.code != REFUSED:  # it has reported its refusal itself
         log.error("the first worker ended before it served", code=error.code)
     return error.code if error.code > 0 else 1
 
