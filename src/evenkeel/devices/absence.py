@@ -1,6 +1,6 @@
-"""Differences between what the devices of a group hold, and their effect on load balancer statuses. Pure.
+"""Differences between the contents of a group's devices, and their effect on load balancer statuses. Pure.
 
-Which device is right is not known: one may lack a new object or still have a deleted one.
+It cannot be determined which device is right: one may lack a new object or still have a deleted one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ def degraded(load_balancer_id: LoadBalancerId, reason: str) -> ObservedStatus:
 
 
 def lacking(absences: Iterable[Absence]) -> dict[LoadBalancerId, str]:
-    """By load balancer: the devices that lack some object of it, for messages."""
+    """Names of the devices that lack an object of a load balancer, by load balancer id, for messages."""
     found: dict[LoadBalancerId, set[str]] = {}
     for one in absences:
         found.setdefault(one.load_balancer_id, set()).add(one.device)

@@ -29,7 +29,10 @@ class CertificateWatch:
         self._looking: asyncio.Task[None] | None = None
 
     def ends_at(self, hosts: Sequence[str]) -> dict[str, float]:
-        """Unix times by host, without those that are not known. Begins to look at those that are due."""
+        """Expiry of each host's certificate in Unix time; hosts not read yet are left out.
+
+        Starts to read the certificates that are due again.
+        """
         now = self._now_seconds()
         due = [host for host in hosts if self._due_at.get(host, 0.0) <= now]
         if due and self._looking is None:
@@ -48,7 +51,7 @@ class CertificateWatch:
             self._looking = None
 
     async def close(self) -> None:
-        """Stop looking."""
+        """Cancel reads that are in progress."""
         if self._looking is not None:
             looking, self._looking = self._looking, None
             looking.cancel()

@@ -1,4 +1,4 @@
-"""Errors common to drivers of all device types, in addition to those of :mod:`evenkeel.core.errors`."""
+"""Errors that drivers of all device types raise, in addition to those of :mod:`evenkeel.core.errors`."""
 
 import structlog
 

@@ -1,8 +1,8 @@
-"""A group of devices that all get the same configuration: what is common to drivers of several devices.
+"""A group of devices that all get the same configuration: the part common to drivers of several devices.
 
 The agent writes to every device of the group directly and concurrently; no device copies configuration to another.
-Unreachable devices are ``lagging`` and do not delay the others: see :mod:`evenkeel.devices.reach`. So are those that
-take no writes at all. A load balancer is refused only if a device that responded refused it.
+Unreachable devices are ``lagging`` and do not delay the others (:mod:`evenkeel.devices.reach`). So are devices that
+refuse all writes. A load balancer is refused only if a device that responded refused it.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class GroupDevice(ABC, Generic[R]):
 
     def __init__(self, client: DeviceClient, connect_timeout_seconds: float) -> None:
         self.host = client.host
-        """Its name in the group."""
+        """Name of the device in its group."""
         self.own_name = ""
         """:attr:`DeviceState.own_name` at the last contact."""
         self.reach = DeviceReach(client, connect_timeout_seconds)
@@ -139,7 +139,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return tuple(await asyncio.gather(*map(_checked, self._devices)))
 
     async def silent(self) -> Mapping[str, str]:
-        """Why a device does not answer now, by host; without those that answer."""
+        """Errors of the devices that do not answer now, by host."""
         reasons = await asyncio.gather(*(device.silence() for device in self._devices))
         return {device.host: reason for device, reason in zip(self._devices, reasons, strict=True) if reason}
 
@@ -156,7 +156,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return self._merged(done, away, absent=self._uneven, uneven=before & self._uneven)
 
     async def capacity(self, metrics: Collection[str]) -> Mapping[str, float]:
-        """For each metric the maximum over all devices."""
+        """Maximum of each metric over all devices that were reached."""
         done, _ = await on_all(self._devices, lambda device: device.capacity(metrics))
         return fullest(done.values())
 
@@ -165,7 +165,7 @@ class DeviceGroup(ABC, Generic[D, R]):
         return Retirement(left=self.facts.endpoints)
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """None, if the device type does not tell."""
+        """Projects with objects on the devices; empty if the device type does not report them."""
         return frozenset()
 
     async def enhanced_services(self) -> EnhancedServices | None:
@@ -178,7 +178,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 
     @abstractmethod
     def _absences(self, readings: Mapping[str, R]) -> frozenset[Absence]:
-        """What each device lacks of what any of them has."""
+        """Objects that a device lacks and another device of the group has."""
 
     @abstractmethod
     def _merged(
@@ -196,7 +196,7 @@ class DeviceGroup(ABC, Generic[D, R]):
 async def on_all(
     devices: Sequence[D], work: Callable[[D], Coroutine[Any, Any, T]]
 ) -> tuple[dict[str, T], dict[str, DeviceUnavailable]]:
-    """Results of the devices that were reached, errors of those that were not, by host.
+    """Run ``work`` on all devices. Returns results of reached devices and errors of the others, by host.
 
     Raises :class:`StaleOwner` if any device raised it, else :class:`GuardLost` if any did, else any other failure
     unchanged, and :class:`DeviceUnavailable` if no device was reached.
@@ -297,7 +297,7 @@ def fullest(readings: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 async def _enough(tasks: Mapping[D, asyncio.Task[T]], doubted: Iterable[D]) -> None:
-    """Wait for all trusted devices, and for doubted ones only if they respond again in time."""
+    """Wait for all trusted devices, and for a doubted device only if it responds again in time."""
     trusted = [task for device, task in tasks.items() if device not in doubted]
     if trusted:
         await asyncio.wait(trusted)

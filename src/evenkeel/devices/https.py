@@ -139,7 +139,7 @@ class HttpsTransport:
         return answer
 
     def _traced(self, method: str, path: str) -> Attributes:
-        """Without the query."""
+        """Attributes of the request's trace span, with the path but without the query."""
         if not tracer().on:
             return NO_ATTRIBUTES
         shown = path.partition("?")[0]
@@ -221,7 +221,7 @@ class HttpsTransport:
         return await self._send(method, url, body, headers)
 
     async def _send(self, method: str, url: URL, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        """One HTTP request."""
+        """Send one HTTP request. Returns status and body of the response."""
         async with self._connections().request(
             method, url, data=body, headers={**self._authorization, **headers}, allow_redirects=False, ssl=self._tls
         ) as answer:

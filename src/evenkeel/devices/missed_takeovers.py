@@ -1,8 +1,8 @@
-"""Which takeovers have not reached one device of a group.
+"""Records takeovers that have not reached one device of a group.
 
-A takeover succeeds when one device of the group took the guard. Another one may answer, and take no writes. It lags
-then, like one that does not answer: its owner tries to move the guard there at each batch, before it writes anything
-else, and the outcome on the other devices counts.
+A takeover succeeds when one device of the group took the guard. Another device may answer but refuse writes. It lags
+then, like a device that does not answer: its owner tries to move the guard there at each batch, before it writes
+anything else, and the outcome on the other devices counts.
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,17 +12,17 @@ from evenkeel.core.errors import GuardLost
 from evenkeel.core.ids import SessionId
 
 Owner = tuple[int, SessionId]
-"""Epoch and session."""
+"""Epoch and session of an owner."""
 
 
 class MissedTakeovers:
-    """Of one device: by partition, the owner that began a takeover last and has not ended it."""
+    """The unfinished takeovers of one device: by partition, the owner that began a takeover last."""
 
     def __init__(self) -> None:
         self._owners: dict[str, Owner] = {}
 
     def begin(self, partition: str, owner: Owner) -> None:
-        """The owner takes over. Missed until :meth:`end`, however the takeover fails or is given up."""
+        """Record a takeover by this owner. It counts as missed until :meth:`end`, however it fails or is cancelled."""
         self._owners[partition] = owner
 
     def end(self, partition: str, owner: Owner) -> None:
@@ -37,10 +37,10 @@ class MissedTakeovers:
     async def make_up(
         self, host: str, partition: str, batch: PartitionBatch, move: Callable[[], Awaitable[None]]
     ) -> None:
-        """``move`` the guard to the device, ``host``, before the batch is applied, if its owner's takeover missed it.
+        """Move the guard on the device ``host`` before a batch is applied, if its owner's takeover missed the device.
 
-        Raises what ``move`` raises; and :class:`GuardLost` if the device has taken the guard only now, and the batch is
-        not complete: what it holds is not known.
+        Raises what ``move`` raises; and :class:`GuardLost` if the device has taken the guard only now and the batch is
+        not complete: the content of the device is not known then.
         """
         owner = batch.epoch, batch.session_id
         if not self.has(partition, owner):

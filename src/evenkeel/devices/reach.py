@@ -1,12 +1,10 @@
 """Reachability of one device, and how to avoid long waits for one that is unreachable.
 
 - A device that failed is *doubted*: before it gets a request with a long time-out again, it must answer a small probe,
-  which all waiting callers share.
-- While a request waits, a liveness probe on a separate connection checks the device. A slow device passes it, however
-  long a commit takes; a disconnected one does not, and the request is abandoned after a few seconds instead of its own
-  long time-out.
-- The agent's watch probes a device that nothing was heard from for a second, so that silence is noticed between two
-  requests, too.
+which all waiting callers share.\n- While a request waits, a liveness probe on a separate connection checks the device.
+A slow device passes it, however long a commit takes; a disconnected one does not, and the request is abandoned after a
+few seconds instead of its own long time-out.\n- The agent's watch probes a device that has sent nothing for a second,
+so that silence is noticed between two requests, too.
 """
 
 import asyncio
@@ -26,7 +24,7 @@ QUIET_SECONDS = 1.0
 LIVENESS_SECONDS = 2.0
 """Limit of a liveness probe, a small request on a connection of its own: a device that is only slow answers it."""
 PATIENCE_SECONDS = 0.5
-"""How long the group waits for the probe of a doubted device when the other devices are done."""
+"""Time that the group waits for the probe of a doubted device when the other devices are done."""
 
 
 class DeviceClient(Protocol):
@@ -97,7 +95,7 @@ class DeviceReach:
             await ended(task)
 
     async def silence(self) -> DeviceUnavailable | None:
-        """Why the device does not answer now; None if it does, or was heard from a moment ago."""
+        """The error if the device does not answer now; None if it does, or sent a response a moment ago."""
         if self.doubt is not None:
             try:
                 await self.confirm()

@@ -1,7 +1,7 @@
-"""How the devices of a group are attached to networks: F5's options, and what controllers are told of them.
+"""Attachment of a group's devices to networks: F5's options, and the layout that controllers get.
 
-With ``f5_global_routed_mode`` the devices route to all networks, and of the other options here only
-``f5_external_physical_mappings`` and ``port_binding_host`` have an effect: that on the ports of VIPs.
+With ``f5_global_routed_mode`` the devices route to all networks, and of the other options in this module only
+``f5_external_physical_mappings`` and ``port_binding_host`` have an effect, on the ports of VIPs.
 """
 
 import re
@@ -18,7 +18,7 @@ FOLDER = r"^[A-Za-z0-9_.-]{1,64}$"
 SNAT_ADDRESSES_MAX = 16
 ROUTE_DOMAINS_MAX = 16
 DEFAULT_TRAFFIC_GROUP = "/Common/traffic-group-1"
-"""That of partitions, unless somebody changed it."""
+"""Traffic group of partitions by a device's default."""
 _MAPPING = re.compile(
     r"(?P<physical>[A-Za-z0-9_.-]+):(?P<interface>[A-Za-z0-9_.-]+):(?P<tagged>True|False)(:(?P<host>.+))?", re.I
 )
@@ -110,18 +110,18 @@ OPTIONS = [
 
 
 class Interface(Value):
-    """Where a device is attached to a physical network."""
+    """Interface or trunk by which a device is attached to a physical network."""
 
     name: str
     tagged: bool
 
 
 class AttachmentOptions(Value):
-    """From :data:`OPTIONS`."""
+    """Values of the options :data:`OPTIONS`."""
 
     adjacent: bool = False
     interfaces: Mapping[tuple[str, str], Interface] = {}
-    """By physical network and device; the device is empty where it holds for all."""
+    """Interfaces by physical network and device; an empty device name applies to all devices."""
     route_domains_max: int = 1
     strict: bool = False
     translated: bool = True
@@ -136,10 +136,10 @@ class AttachmentOptions(Value):
     vtep_folder: str = "Common"
     vtep_name: str = ""
     binding_host: str = ""
-    """Of ports at the network service; empty: that of the home agent."""
+    """Host to which ports at the network service are bound; empty: that of the home agent."""
 
     def interface(self, physical_network: str, device: str) -> Interface | None:
-        """Where the device is attached to the network; None: nowhere."""
+        """Interface by which the device is attached to the network; None: it is not attached."""
         return self.interfaces.get((physical_network, device)) or self.interfaces.get((physical_network, ""))
 
 
@@ -203,7 +203,7 @@ def _interfaces(texts: Sequence[str], hosts: Sequence[str]) -> dict[tuple[str, s
 
 
 def layout_of(options: AttachmentOptions, hosts: Sequence[str], traffic_groups: Sequence[str]) -> NetworkLayout:
-    """What controllers have to resolve and allocate. Nothing in global routed mode."""
+    """The addresses and networks that controllers have to resolve and allocate; none in global routed mode."""
     if not options.adjacent:
         return NetworkLayout(binding_host=options.binding_host)
     wired = (NetworkType.FLAT, NetworkType.VLAN) if options.interfaces else ()

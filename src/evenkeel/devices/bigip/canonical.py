@@ -138,12 +138,12 @@ def _records(value: Any) -> frozenset[tuple[object, ...]]:
 
 
 def _end_point(value: Any) -> str:
-    """Of a tunnel: devices may show route domain 0, too."""
+    """Address of a tunnel's end point, without the route domain 0 that devices may append."""
     return scalar(value).removesuffix("%0")
 
 
 def _interfaces(value: Any) -> frozenset[tuple[str, bool]]:
-    """Of a VLAN: with or without tags."""
+    """Interfaces of a VLAN as pairs of name and whether they are tagged."""
     entries = [item for item in _items(value) if isinstance(item, Mapping)]
     return frozenset((scalar(item.get("name")), item.get("tagged") is True) for item in entries)
 
@@ -169,7 +169,7 @@ def _state(value: Any) -> str:
 
 
 def _rules(value: Any) -> object:
-    """iRules of a virtual server, in order; or rules of an LTM policy, in order, with all that they say."""
+    """iRules of a virtual server in order; or the rules of an LTM policy in order, with conditions and actions."""
     items = _items(value)
     if not any(isinstance(item, Mapping) and "ordinal" in item for item in items):
         return _path_list(value)
@@ -186,7 +186,9 @@ def _statements(value: Any) -> tuple[frozenset[object], ...]:
 
 
 def _statement(setting: tuple[str, Any]) -> tuple[str, object] | None:
-    """A setting of a condition or action; None for what a device adds to all of them, and for what says nothing."""
+    """A setting of a condition or action in canonical form; None for settings that a device adds, and for empty
+    ones.
+    """
     name, value = setting
     if name in _ADDED or name.endswith("Reference") or (name == "code" and value == _USUAL_CODE):
         return None

@@ -5,7 +5,7 @@ from evenkeel.core.enhanced_services import FLAVOR_KEY
 from evenkeel.core.patterns import PatternLimits
 
 PROXY_PROTOCOLS = ("PROXY", "PROXYV2")
-"""Of pools whose members are told the client's address by the PROXY protocol."""
+"""Protocols of pools whose members get the client's address by the PROXY protocol."""
 
 CAPABILITIES = Capabilities(
     # PROMETHEUS is a page of HAProxy's own

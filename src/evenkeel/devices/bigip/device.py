@@ -66,27 +66,28 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         self._names = names
         self._views: dict[str, PartitionView] = {}
         self._left: dict[str, tuple[Guard, dict[str, Change]]] = {}
-        """By partition and our guard: the change at which each load balancer was left. No other agent can have written
-        under that guard, so this outlives the cached state of the partition."""
+        """By partition: our guard, and the change at which each load balancer was left.
+
+        No other agent can have written under that guard, so this outlives the cached state of the partition."""
         self._missed = MissedTakeovers()
         self._locks: dict[str, asyncio.Lock] = {}
         self._pending: dict[str, set[str]] = {}
         self._uploads: dict[str, set[str]] = {}
-        """By partition: uploads that were not removed yet."""
+        """Uploaded files that were not removed yet, by partition."""
         self._minimum_epoch = MinimumEpoch(self.icontrol, names)
         self._claim: claim.Claim | None = None
         self._claim_turn = asyncio.Lock()
         self._claimed = False
         """The device was ours at the last check, and has been reachable since."""
         self._vtep = ""
-        """The address at which its tunnels end, as it was read last; empty: not known."""
+        """Address of the device's tunnel end point, as read last; empty: not known."""
         self._guest = VcmpGuest(self.icontrol, vcmp_hosts, options.attachment) if vcmp_hosts else None
         self._capacity = BigIpCapacity(self.icontrol)
         self.cluster = ClusterView()
-        """As it was read last; empty: not yet."""
+        """The device's cluster, as read last; empty: not read yet."""
         self.journal = SyncJournal(self.icontrol, names, options.agent_host)
         self._folder = LOCAL_FOLDER if options.sync_mode is SyncMode.SYNC else ""
-        """Where the claim is: it is the device's own, and must not be synchronised."""
+        """Folder of the claim. In sync mode a local one, because the claim must not be synchronised."""
         self._saver = ConfigSaver(
             self.icontrol,
             interval_seconds=options.save_interval_seconds,
@@ -126,7 +127,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return (await self._attachment()).vtep
 
     async def common_objects(self, types: Collection[str]) -> Common:
-        """What of these types is in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        """Objects of these types in /Common. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
         async with self.reached():
             return await objects_on(self.icontrol, types)
 
@@ -151,8 +152,11 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def apply(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...], *, has_peers: bool = False
     ) -> PassOutcome:
-        """Apply the batch to this device's partition. ``has_peers``: others get the same, each by itself. Raises
-        :class:`StaleOwner`, :class:`GuardLost`, :class:`DeviceUnavailable`."""
+        """Apply the batch to this device's partition.
+
+        ``has_peers``: the agent writes the same to other devices of the group. Raises :class:`StaleOwner`,
+        :class:`GuardLost`, :class:`DeviceUnavailable`.
+        """
         mine = guard_of(batch.epoch, batch.session_id)
         async with self._alone(batch.project_id) as partition:
             move = partial(self._move_guard, batch.project_id, partition, mine)
@@ -182,8 +186,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return outcome
 
     async def plan(self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]) -> DevicePlan:
-        """What the batch would change, from a read of the whole partition. Raises :class:`DeviceUnavailable`,
-        :class:`DeviceRejected`."""
+        """Changes that the batch would make, from a read of the whole partition.
+
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+        """
         folder, attachment = self._names.folder(batch.project_id), self._options.attachment
         async with self.reached():
             rendered = await self._attached(rendered)
@@ -210,8 +216,10 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     async def found_networks(
         self, project_id: ProjectId, layout: NetworkLayout, subnet_ids: Collection[str]
     ) -> FoundNetworks | None:
-        """What F5's agent attached it to in the partition. Raises :class:`DeviceRejected` if the partition cannot be
-        adopted, :class:`DeviceUnavailable`."""
+        """Networks to which F5's agent attached this device in the project's partition; None: nothing to adopt.
+
+        Raises :class:`DeviceRejected` if the partition cannot be adopted, :class:`DeviceUnavailable`.
+        """
         async with self.reached():
             found = await adoption.found_networks(self.icontrol, self._names, project_id, layout, subnet_ids)
         if found is not None and self._guest is not None:
@@ -235,7 +243,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
             return await guard.remove_partition(self.icontrol, partition, self._names)
 
     def _is_empty(self, project_id: ProjectId, view: PartitionView) -> bool:
-        """Whether nothing of the shard is there; in /Common others have objects too."""
+        """Whether the device holds no object of the shard; objects of other owners in /Common do not count."""
         if view.observed is None or project_id != COMMON_PROJECT:
             return view.observed == {}
         return not any(self._names.owns(seen.mark) for seen in view.observed.values())
@@ -301,7 +309,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return frozenset(tenant for name in ours if (tenant := self._names.tenant(name)) is not None)
 
     async def ensure_cluster_read(self) -> None:
-        """Read the cluster if it is not known. Raises :class:`DeviceUnavailable`."""
+        """Read the cluster unless it was read before. Raises :class:`DeviceUnavailable`."""
         if not self.cluster.devices:
             async with self.reached():
                 self.cluster = await read_cluster(self.icontrol)
@@ -371,7 +379,7 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
     # -- networks
 
     async def _attached(self, rendered: tuple[RenderedObjects, ...]) -> tuple[RenderedObjects, ...]:
-        """The same with the objects by which this device is attached to networks, or with why it cannot be."""
+        """The load balancers with the objects that attach this device to their networks, or with a problem."""
         if not any(one.service.networks for one in rendered):
             return rendered
         at = await self._attachment()
@@ -389,7 +397,9 @@ class BigIpDevice(GroupDevice[observation.BigIpReading]):
         return replace(at, vtep=self._vtep, vtep_problem=problem)
 
     async def _with_vlans(self, rendered: tuple[RenderedObjects, ...], folder: str) -> tuple[RenderedObjects, ...]:
-        """The same, after its vCMP host gave it the VLANs, or with why it cannot."""
+        """The load balancers, after the vCMP host assigned their VLANs to this guest; with a problem where it
+        cannot.
+        """
         if self._guest is None:
             return rendered
         problems = await self._guest.provide(vlans_of(rendered).values(), folder)

@@ -71,9 +71,9 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         layout = layout_of(options.attachment, options.hosts, options.traffic_groups)
         super().__init__("bigip", options.ha_type, devices, layout)
         self._units: dict[tuple[str, ...], SyncUnit] = {}
-        """By hosts; only in sync mode."""
+        """Units of synchronised devices by their hosts; only in sync mode."""
         self._unfit: dict[str, tuple[str, ...]] = {}
-        """By host: why the cluster must not be written."""
+        """Reasons why a device must not be written in its cluster's state, by host."""
         self._enhanced = Catalogue(options.esd_dir, self._common_objects)
 
     def _device(self, host: str) -> BigIpDevice:
@@ -118,7 +118,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         await self._on_reachable(lambda device: device.adopt(project_id))
 
     async def found_networks(self, batch: PartitionBatch) -> FoundNetworks | None:
-        """What F5's agent attached the devices to. All of them have to be reached where there are networks."""
+        """Networks to which F5's agent attached the devices in the project's partition; None: nothing to adopt.
+
+        Raises :class:`DeviceUnavailable` if the group attaches devices to networks and not all were reached.
+        """
         layout = self.facts.network_layout
         subnet_ids = {subnet.id for service in batch.services for net in service.networks for subnet in net.subnets}
         done, lost = await on_all(
@@ -161,7 +164,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _on_each(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[dict[str, PassOutcome], list[str]]:
-        """By host: its outcome; and the devices that were not reached or, where others do not, refuse every commit."""
+        """Apply the batch to each device.
+
+        Returns outcomes by host, and the devices that were not reached or that refuse every commit while others do not.
+        """
         has_peers = len(self._devices) > 1
         done, lost = await on_all(self._devices, lambda device: device.apply(batch, rendered, has_peers=has_peers))
         sound = {host: one for host, one in done.items() if not one.takes_nothing}
@@ -208,7 +214,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         self._options = replace(self._options, addresses=replace(rules, own_addresses=own))
 
     def _clusters(self) -> dict[str, ClusterView]:
-        """By host, as they were read last; of the devices whose cluster is known."""
+        """Clusters as read last, by host, of the devices whose cluster was read."""
         return {device.host: device.cluster for device in self._devices if device.cluster.devices}
 
     def _with_cluster_problems(self, states: Sequence[DeviceState]) -> tuple[DeviceState, ...]:
@@ -254,7 +260,10 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
     async def _synchronised(
         self, batch: PartitionBatch, rendered: tuple[RenderedObjects, ...]
     ) -> tuple[dict[str, PassOutcome], list[str]]:
-        """By the first host of each unit: its outcome; and the devices that do not have the configuration yet."""
+        """Apply the batch to one device of each unit, and have it synchronised.
+
+        Returns outcomes by the first host of each unit, and the devices that do not have the configuration yet.
+        """
         found = await self._sync_units()
         results = await asyncio.gather(*(unit.apply(batch, rendered) for unit in found), return_exceptions=True)
         done: dict[str, PassOutcome] = {}
@@ -303,7 +312,7 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         )
 
     async def enhanced_services(self) -> EnhancedServices | None:
-        """Those of the option ``esd_dir``."""
+        """Enhanced services from the files of the option ``esd_dir``."""
         await self._enhanced.refresh()
         return self._enhanced.news()
 
@@ -312,12 +321,15 @@ class BigIpGroup(DeviceGroup[BigIpDevice, observation.BigIpReading]):
         return done
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """What the batch would change on each device."""
+        """Changes that the batch would make on each device."""
         rendered = await self._render(batch)
         return await plan_on_each(self._devices, lambda device: device.plan(batch, rendered))
 
     async def attachments(self) -> Attachments:
-        """By the options; the tunnels' end points as the devices have them. Raises :class:`DeviceUnavailable`."""
+        """Attachment of the devices by the options, with the tunnel end points that the devices have.
+
+        Raises :class:`DeviceUnavailable`.
+        """
         options = self._options.attachment
         mappings = {physical: interface.name for (physical, _), interface in options.interfaces.items()}
         if not options.adjacent or not options.tunnel_types:

@@ -1,8 +1,8 @@
 """Names of BIG-IP objects, and how to recognise ours. No I/O.
 
-A name says which object it is; the *mark* in ``description`` says which device group of which environment owns it.
+A name identifies the object; the *mark* in ``description`` identifies the device group and environment that own it.
 Ownership is decided by the whole mark, never by a name prefix, so environment ``dev`` cannot touch objects of
-``dev_a``, nor device group 2 of ``dev`` those of group 1. Marks written by earlier versions contain no group; they
+``dev_a``, nor device group 2 of ``dev`` objects of group 1. Marks written by earlier versions contain no group; they
 belong to the group of the environment that owns the device and the partition.
 """
 
@@ -28,7 +28,7 @@ _PLAIN_BEFORE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _GROUP = re.compile(r"[0-9]{1,9}")
 CERTIFICATE, KEY, CHAIN, AUTHORITY, REVOCATION = ".crt", ".key", "-chain.crt", "-ca.crt", ".crl"
-"""File name suffixes."""
+"""Suffixes of the names of files on a device."""
 _FILE_TAIL = re.compile(r"[0-9a-f]{64}(\.crt|\.key|-chain\.crt|-ca\.crt|\.crl)")
 _EXTERNAL = "external"
 _GUARD_NAME = re.compile(rf"{GUARD}_(0|[1-9][0-9]{{0,99}})(?:_([0-9a-f]{{12}}))?")
@@ -54,8 +54,10 @@ class Mark(Value):
 
     @property
     def implements(self) -> str:
-        """The kind of LBaaS object that it implements, of which there may be several: one at each VIP, which a
-        qualifier after ``-`` tells apart."""
+        """The kind of LBaaS object that the marked object implements.
+
+        One LBaaS object may have several, such as one at each VIP; a qualifier after ``-`` distinguishes them.
+        """
         return self.kind.partition("-")[0]
 
     def text(self) -> str:
@@ -126,8 +128,8 @@ class BigIpNames(Value):
     def traffic_group(self, project_id: ProjectId) -> str:
         """The traffic group of the tenant's virtual addresses; empty: that of its partition.
 
-        F5's agent chose it in the same way, among all floating traffic groups of the device. Here they are an option:
-        a group that somebody adds to a device moves no tenant.
+        F5's agent chose it in the same way, among all floating traffic groups of the device. Here the groups are an
+        option, so that a group that is added to a device moves no tenant.
         """
         return traffic_group_of(project_id, self.traffic_groups)
 
@@ -204,22 +206,22 @@ class BigIpNames(Value):
 
 
 class MarkedSubnet(NamedTuple):
-    """What the mark of a self IP says of its subnet, so that every pass knows it."""
+    """The facts about a subnet in the mark of its self IP, so that every pass can read them."""
 
     id: str
     gateway: str = ""
-    """Empty: it has none."""
+    """Address of the subnet's gateway; empty: it has none."""
     external: bool = False
-    """Its gateway leads out: the default route of the common route domain prefers it."""
+    """Whether the gateway leads out of the cloud: the default route of the common route domain prefers it."""
 
     def text(self) -> str:
-        """As in the mark, which must not contain ``:``: ``<id>``, ``<id>@<gateway>``, ``<id>@<gateway>@external``."""
+        """Notation in the mark, without ``:``: ``<id>``, ``<id>@<gateway>`` or ``<id>@<gateway>@external``."""
         parts = [self.id, self.gateway.replace(":", "-"), _EXTERNAL if self.external else ""]
         return "@".join(parts[: 1 if not self.gateway else 3 if self.external else 2])
 
 
 def marked_subnet(text: str) -> MarkedSubnet:
-    """What such a mark says."""
+    """Parse the notation of :attr:`MarkedSubnet.text`."""
     subnet_id, _, rest = text.partition("@")
     gateway, _, external = rest.partition("@")
     return MarkedSubnet(subnet_id, gateway.replace("-", ":"), external == _EXTERNAL)

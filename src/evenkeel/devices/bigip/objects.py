@@ -68,7 +68,7 @@ OWNED_TYPES = (
 )
 """The types that we create, in creation order: referenced objects come first."""
 LIGHT_TYPES = (POOL, VIRTUAL)
-"""The types of a light read: those where manual changes are likely and harmful."""
+"""Types of objects in a light read, where manual changes are likely and harmful."""
 
 
 ROUTE_DOMAIN = "net/route-domain"
@@ -143,10 +143,11 @@ class CertificateNeed(Value):
 
 
 class RenderedObjects(Value):
-    """The objects of one service definition. ``problem``: why the device cannot implement it; nothing is changed then.
+    """The objects of one service definition.
 
-    ``needs``: contents whose files must be on the device. Which files those are depends on the device and the batch:
-    see :mod:`evenkeel.devices.bigip.reconcile.files`. ``contents``: of the files among ``objects``, by key.
+    ``problem``: the reason why the device cannot implement it; nothing is changed then. ``needs``: contents whose files
+    must be on the device; the files depend on the device and the batch (:mod:`evenkeel.devices.bigip.reconcile.files`).
+    ``contents``: contents of the files among ``objects``, by key.
     """
 
     service: ServiceDefinition
@@ -171,7 +172,9 @@ class Verb(StrEnum):
 
 
 class ConfigOperation(Value):
-    """One change. ``owner`` is the load balancer that it is made for; empty for objects that several may share."""
+    """One change of an object. ``owner`` is the load balancer that needs it; empty for objects that several may
+    share.
+    """
 
     verb: Verb
     key: Key

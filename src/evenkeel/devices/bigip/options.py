@@ -26,7 +26,7 @@ PROFILE_PATH = r"^/[A-Za-z0-9_.-]{1,64}(/[A-Za-z0-9_.-]{1,64}){1,3}$"
 
 
 class SyncMode(StrEnum):
-    """How the devices of a device group get their configuration."""
+    """Way in which the devices of a device group get their configuration."""
 
     REPLICATE = "replicate"  # the agent writes each named device
     SYNC = "sync"  # it writes one device of each sync-failover group, which config-sync copies to the others

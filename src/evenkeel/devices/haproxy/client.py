@@ -167,7 +167,10 @@ def failure(host: str, username: str, partition: str, status: int, body: bytes) 
 
 
 def _refusal(body: bytes) -> wire.DaemonRefusal:
-    """The daemon's refusal. Any other response tells nothing about a partition."""
+    """The refusal in the body of a daemon's response.
+
+    Any other response counts as ``busy``: it reveals nothing about a partition.
+    """
     try:
         return msgspec.json.decode(body, type=wire.DaemonRefusal)
     except msgspec.MsgspecError:

@@ -1,8 +1,8 @@
-"""What a batch would change on one daemon, as operators see it. Pure.
+"""The changes that a batch would make on one daemon, in the form shown to operators. Pure.
 
 Configuration is compared as the daemon holds it, frontend by frontend and backend by backend; weights and states of
-servers also as HAProxy runs with them, since they can be changed by hand at its socket. Contents of files are compared
-by their identity and never shown.
+servers also as HAProxy runs with them, since they can be changed manually at its socket. Contents of files are compared
+by their digest and never shown.
 """
 
 import hashlib
@@ -27,7 +27,10 @@ def describe(
     *,
     complete: bool,
 ) -> DevicePlan:
-    """What the device would change. ``held``: the whole partition; ``complete``: what is not named is removed."""
+    """Changes that a batch would make on the device.
+
+    ``held``: the whole partition; ``complete``: load balancers that the batch does not name are removed.
+    """
     ready = tuple(rendered)
     before = {one.id: one for one in held}
     operations: list[PlannedOperation] = []
@@ -95,5 +98,5 @@ def _servers(running: wire.PartitionStatus) -> Parts:
 
 
 def _shown(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without the name, which is said beside it."""
+    """The attributes without the name, which is shown beside them."""
     return {name: value for name, value in attributes.items() if name != "name"}

@@ -41,11 +41,11 @@ class DeviceResult(Value):
     wrote: bool
     receipt: wire.Receipt | None = None
     repaired: Mapping[LoadBalancerId, tuple[str, ...]] = {}
-    """By load balancer id: what the daemon found changed or removed by hand, and repaired."""
+    """Manual changes that the daemon found and repaired, by load balancer id."""
     lacking: frozenset[str] = frozenset()
     """sha256 of the certificates and revocation lists that the batch did not bring and the daemon does not hold."""
     orphans: frozenset[LoadBalancerId] = frozenset()
-    """Load balancers that it holds and a complete batch left, because it keeps orphans."""
+    """Load balancers on the device that a complete batch does not name and that stay, because orphans are kept."""
 
     def then(self, later: "DeviceResult") -> "DeviceResult":
         """The combined result of two parts of a batch, applied in this order."""
@@ -72,7 +72,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         self._options = options
         self._capacity = HaproxyCapacity()
         self._lives: dict[str, str] = {}
-        """By partition taken over by this process: the daemon's incarnation (``state_id``) at that time."""
+        """The daemon's run (``state_id``) at the takeover, by partition that this process took over."""
         self._missed = MissedTakeovers()
 
     async def check(self) -> DeviceState:
@@ -125,8 +125,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
             return await self._patch(partition, change, wanted, removed)
 
     async def plan(self, partition: str, batch: PartitionBatch, rendered: Sequence[RenderedConfig]) -> DevicePlan:
-        """What the batch would change, from a read of the partition and its status. Raises
-        :class:`DeviceUnavailable`."""
+        """Changes that the batch would make, from a read of the partition and its status.
+
+        Raises :class:`DeviceUnavailable`.
+        """
         async with self.reached():
             held = await self.daemon.held(partition)
             statuses = (await self.daemon.observation()).partitions
@@ -134,7 +136,7 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         return describe(self.host, rendered, held, running, complete=batch.removes_orphans)
 
     async def introduce(self, partition: str, batch: PartitionBatch, peers: tuple[wire.HaproxyPeer, ...]) -> None:
-        """Send the partition's HAProxy the peers that it shares stick tables with."""
+        """Send the partition's HAProxy the peers with which it shares stick tables."""
         async with self.reached():
             await self.daemon.patch(partition, msgspec.structs.replace(self._change(partition, batch), peers=peers))
 
@@ -212,9 +214,12 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
         problems: Mapping[LoadBalancerId, str],
         named: Collection[str] | None,
     ) -> DeviceResult:
-        """Replace the partition's contents. Load balancers with problems keep their current configuration, and all that
-        are not ``named``; None: those go. If the daemon refuses the request as a whole (it is too large), removals and
-        changes are sent in parts."""
+        """Replace the partition's contents.
+
+        Load balancers with problems keep their current configuration, and so do all that are not in ``named``; with
+        None, these are removed. If the daemon refuses the request as a whole (it is too large), removals and changes
+        are sent in parts.
+        """
         held = await self.daemon.held(partition) if problems or named is not None else ()
         orphans = frozenset(LoadBalancerId(one.id) for one in held if named is not None and one.id not in named)
         kept = tuple(one for one in held if one.id in problems or one.id in orphans)
@@ -240,8 +245,10 @@ class HaproxyDevice(GroupDevice[HaproxyReading]):
 
 
 def token(session_id: SessionId) -> str:
-    """The digest by which a daemon knows a session. Every user of the daemon can read it, and the session id itself
-    authenticates an agent to the controllers, so it is not sent."""
+    """Digest of a session id, which is sent to daemons instead.
+
+    Every user of a daemon can read it, and the session id itself authenticates an agent to the controllers.
+    """
     return hashlib.sha256(session_id.encode()).hexdigest()[:32]
 
 

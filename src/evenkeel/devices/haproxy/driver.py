@@ -83,7 +83,7 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
         )
 
     async def plan(self, batch: PartitionBatch) -> tuple[DevicePlan, ...]:
-        """What the batch would change on each device."""
+        """Changes that the batch would make on each device."""
         partition = self._names.partition(batch.project_id)
         rendered = tuple(render(service, batch.certificates) for service in batch.services)
         return await plan_on_each(self._devices, lambda device: device.plan(partition, batch, rendered))
@@ -144,14 +144,16 @@ class HaproxyGroup(DeviceGroup[HaproxyDevice, observation.HaproxyReading]):
 
 
 def _others(receipts: Mapping[str, wire.Receipt], host: str) -> tuple[wire.HaproxyPeer, ...]:
-    """The peers of ``host``, without those that report no certificate (daemons of an older version)."""
+    """The peers of ``host``; HAProxys that report no certificate (daemons of an older version) are left out."""
     peers = (one.peer for other, one in receipts.items() if other != host and one.peer is not None)
     return tuple(peer for peer in peers if peer.certificate)
 
 
 def _with_unique_names(states: Sequence[DeviceState], names: Sequence[str]) -> Iterable[DeviceState]:
-    """The states, with a problem where two daemons report the same name: either their peers could not be told apart, or
-    both addresses reach one daemon."""
+    """The states, with a problem where two daemons report the same name.
+
+    Either their peers could not be distinguished, or both addresses reach one daemon.
+    """
     for state, name in zip(states, names, strict=True):
         if state.reachable and not state.problem and names.count(name) > 1:
             problem = f"another device of the group calls itself {name!r} too: each daemon needs a name of its own"

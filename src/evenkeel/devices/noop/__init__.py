@@ -153,7 +153,7 @@ class NoopGroup:
         return Observation(devices=await self.check(), configurations=None if self._alone else memory.digests())
 
     async def tenants(self) -> frozenset[ProjectId]:
-        """Those with a guard."""
+        """Projects whose partition has a guard."""
         partitions = self._reached().tenants()
         return frozenset(project_id for project_id, one in partitions if one.epoch is not None)
 
@@ -167,7 +167,7 @@ class NoopGroup:
         return {name: used[name] for name in metrics if name in used}
 
     async def enhanced_services(self) -> None:
-        """There are none."""
+        """None: the driver has no enhanced services."""
 
     def forget(self, project_id: ProjectId) -> None:
         """No effect: nothing is cached."""

@@ -75,7 +75,7 @@ class NoopMemory:
         return True
 
     def used(self) -> dict[str, float]:
-        """By capacity metric. Metrics of traffic and networks only if a test set them."""
+        """Utilization by capacity metric; metrics of traffic and networks only if a test set them."""
         held = [tuple(partition.holds.values()) for _, partition in self.tenants() if partition.holds]
         nodes = sum(
             len({member.address for service in services for pool in service.pools for member in pool.members})
@@ -85,7 +85,7 @@ class NoopMemory:
         return {name: counted.get(name, 0) + self.figures.get(name, 0.0) for name in {*counted, *self.figures}}
 
     def digests(self) -> dict[str, str]:
-        """By load balancer: a digest of its definition."""
+        """Digest of each load balancer's definition, by id."""
         return {
             load_balancer_id: hashlib.sha256(msgspec.json.encode(service)).hexdigest()
             for _, partition in self.tenants()
@@ -107,8 +107,10 @@ class NoopMemory:
         return ""
 
     def subnets_used(self, network: ServiceDefinition) -> set[str]:
-        """Of the subnets that only this network has of those that projects share, the ones with load balancers; none of
-        anything else."""
+        """Ids of the network's subnets that have load balancers and that no other shared network has.
+
+        Empty for anything but a shared network.
+        """
         if network.project_id != COMMON_PROJECT:
             return set()
         held = self.partitions.get(COMMON_PROJECT, Partition()).holds.values()

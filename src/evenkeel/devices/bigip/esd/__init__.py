@@ -1,3 +1,4 @@
-"""Enhanced service definitions (ESD) that name objects of the operator in /Common: what the devices know of them. These
-objects are read, never created, changed or deleted.
+"""Enhanced service definitions (ESD), which name objects of the operator in /Common, and their state on the devices.
+
+These objects are read, never created, changed or deleted.
 """

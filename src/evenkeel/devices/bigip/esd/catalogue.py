@@ -1,9 +1,8 @@
-"""The enhanced services of one agent: read from its directory, checked against its devices, and by which load balancers
-they are used.
+"""The enhanced services of one agent: read from its directory, checked against its devices, with their users.
 
-:meth:`Catalogue.refresh` is cheap while no file changes. Devices are asked when files changed, and every
-:data:`VERIFIED_SECONDS`, because the operator's objects may come and go. A device that does not answer is left out:
-what it holds is seen when it is back.
+:meth:`Catalogue.refresh` is cheap while no file changes. Devices are read when files changed, and every
+:data:`VERIFIED_SECONDS`, because the operator's objects may come and go. A device that does not answer is left out: its
+objects are checked when it is back.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ from evenkeel.devices.bigip.esd.verify import Common, verified
 log = structlog.get_logger(__name__)
 
 VERIFIED_SECONDS = 60.0
-"""Interval at which devices are asked for the objects again."""
+"""Interval at which devices are read for the objects again."""
 
 Look = Callable[[tuple[str, ...]], Awaitable[Mapping[str, Common]]]
 """Reads these types of objects in /Common; the answers of the devices that were reached, by host. Raises
@@ -83,7 +82,7 @@ class Catalogue:
         }
 
     def news(self) -> EnhancedServices:
-        """What is there, and which load balancers use a definition that changed since the last call."""
+        """All enhanced services, and the load balancers that use one that changed since the last call."""
         changed, self._changed = self._changed, set()
         due: dict[ProjectId, list[LoadBalancerId]] = {}
         for load_balancer_id, (project_id, names) in self._users.items() if changed else ():

@@ -14,7 +14,7 @@ from evenkeel.devices.bigip.naming import COMMON
 from evenkeel.devices.waiting import together
 
 Common = Mapping[str, frozenset[str]]
-"""By type: full paths of the objects in /Common of one device."""
+"""Full paths of the objects in /Common of one device, by type."""
 
 
 async def objects_on(device: IControl, types: Iterable[str]) -> Common:

@@ -66,7 +66,7 @@ class IControl:
         self._now = now
         self._refused_until_seconds = 0.0
         self._refusals = 0
-        """Consecutive refused logins."""
+        """Number of consecutive refused logins."""
         self._token = ""
         self._login_lock = asyncio.Lock()
 
@@ -115,7 +115,7 @@ class IControl:
         transaction: str = "",
         timeout_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """One write; retried only while the device reports that it is busy and has done nothing."""
+        """Send one write. It is repeated only while the device reports that it is busy and has done nothing."""
         headers = {"X-F5-REST-Coordination-Id": transaction} if transaction else {}
         return await self._patiently(
             lambda: self.send(method, path, body=body, headers=headers, timeout_seconds=timeout_seconds), _write_again

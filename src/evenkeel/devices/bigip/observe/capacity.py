@@ -33,7 +33,7 @@ COUNTED: dict[str, tuple[str, str, Callable[[list[Item]], int]]] = {
     Metric.TUNNEL_COUNT: (TUNNELS, "fullPath", lambda found: len(_values(found, "fullPath") - SYSTEM_TUNNELS)),
     Metric.CLIENTSSL_PROFILE_COUNT: (CLIENT_SSL, "fullPath", len),
 }
-"""By metric: the collection, the one attribute of its items to select, and the function that counts them."""
+"""By metric: the collection, the one attribute of its items to select, and the function that counts the items."""
 IN, OUT, TLS = "in", "out", "tls"
 RATES: dict[str, tuple[str, ...]] = {
     Metric.THROUGHPUT: (IN, OUT),
@@ -41,7 +41,7 @@ RATES: dict[str, tuple[str, ...]] = {
     Metric.OUTBOUND_THROUGHPUT: (OUT,),
     Metric.SSLTPS: (TLS,),
 }
-"""By metric: the counters whose growth per second it is."""
+"""By metric: the counters whose growth per second is its value."""
 OF_TRAFFIC = {
     IN: ("clientSideTraffic.bitsIn", "serverSideTraffic.bitsIn"),
     OUT: ("clientSideTraffic.bitsOut", "serverSideTraffic.bitsOut"),
@@ -59,7 +59,7 @@ class BigIpCapacity:
         self._meter = RateMeter()
 
     async def read(self, metrics: Collection[str]) -> dict[str, float]:
-        """The values of those ``metrics`` that are known. Raises :class:`DeviceUnavailable`."""
+        """Values of the requested metrics, as far as they are known. Raises :class:`DeviceUnavailable`."""
         counted = [metric for metric in COUNTED if metric in metrics]
         traffic = any(each in metrics for each in (*RATES, Metric.ACTIVE_CONNECTIONS) if each != Metric.SSLTPS)
         answers = await together(

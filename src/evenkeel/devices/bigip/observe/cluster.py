@@ -1,4 +1,4 @@
-"""What a device reports of its cluster: devices, device groups and the state of config-sync."""
+"""A device's view of its cluster: devices, device groups and the state of config-sync."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ class SyncStatus(Value):
     """``cm/sync-status`` of one device."""
 
     status: str = ""
-    """``In Sync``, ``Changes Pending``, ``Disconnected``, …; empty: not known."""
+    """State of config-sync: ``In Sync``, ``Changes Pending``, ``Disconnected``, …; empty: not known."""
     summary: str = ""
     details: tuple[str, ...] = ()
 
@@ -73,8 +73,10 @@ def sync_status_in(answer: Item) -> SyncStatus:
 
 
 def identity_of(item: Item) -> str:
-    """The chassis' serial number and the first MAC address: guests of one chassis share the serial number. Empty: not
-    known."""
+    """Identity of a device: the chassis' serial number, which guests of one chassis share, and the first MAC address.
+
+    Empty: not known.
+    """
     parts = [str(item.get(name, "")).strip() for name in ("chassisId", "baseMac")]
     return "/".join(parts) if parts[0] else ""
 

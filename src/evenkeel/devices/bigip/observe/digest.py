@@ -1,8 +1,8 @@
-"""A digest per load balancer of what a device holds of it, from the responses to bulk reads. Pure.
+"""A digest per load balancer of its objects on a device, from the responses to bulk reads. Pure.
 
 It covers virtual addresses, virtual servers, pools and their members, with the attributes that we set: where manual
-changes are likely and harmful. It does not cover profiles and monitors, which an observation does not read, nor what a
-device changes by itself, such as a member's state. Digests of different versions of this module are not comparable.
+changes are likely and harmful. It does not cover profiles and monitors, which an observation does not read, nor state
+that a device changes by itself, such as a member's. Digests of different versions of this module are not comparable.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ _MEMBER_FORMS = tuple((name, canonical.form(name)) for name in ("session", "stat
 def digests(
     addresses: Iterable[Item], virtuals: Iterable[Item], pools: Iterable[Item], names: BigIpNames
 ) -> dict[str, str]:
-    """By load balancer of which the device holds any object."""
+    """Digest of each load balancer's objects, by id, for load balancers with at least one object on the device."""
     found: dict[str, list[str]] = {}
     for items, text in ((addresses, _address_text), (virtuals, _virtual_text), (pools, _pool_text)):
         for item in items:
@@ -50,7 +50,10 @@ def digests(
 
 
 def combined(of_devices: Collection[Mapping[str, str]]) -> dict[str, str]:
-    """By load balancer: one digest for all devices, independent of how many devices with the same contents respond."""
+    """One digest for all devices by load balancer id.
+
+    It does not depend on the number of devices that responded with the same content.
+    """
     everything = {load_balancer_id for one in of_devices for load_balancer_id in one}
     found = {}
     for load_balancer_id in everything:

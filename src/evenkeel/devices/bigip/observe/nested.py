@@ -20,7 +20,7 @@ def checked(host: str, what: str, answer: Item) -> Item:
 
 
 def nested(holder: Item) -> Iterator[tuple[str, Item]]:
-    """Link and values of each entry; without those of another form."""
+    """Link and values of each entry of a statistics response; malformed entries are left out."""
     entries = holder.get("entries")
     for link, entry in entries.items() if isinstance(entries, Mapping) else ():
         inner = entry.get("nestedStats") if isinstance(entry, Mapping) else None

@@ -96,12 +96,12 @@ def merge(
 
 
 def configurations(readings: Iterable[BigIpReading], names: BigIpNames) -> dict[str, str]:
-    """By load balancer: a digest of what all devices together hold of it."""
+    """Digest of each load balancer's objects on all devices, by load balancer id."""
     return digest.combined([digest.digests(one.addresses, one.virtuals, one.pools, names) for one in readings])
 
 
 def absences(readings: Mapping[str, BigIpReading], names: BigIpNames) -> frozenset[Absence]:
-    """What each device lacks of what any of them has."""
+    """Objects that a device lacks and another device has."""
     held = {host: frozenset(_held(reading, names)) for host, reading in readings.items()}
     everything = frozenset().union(*held.values())
     return frozenset(

@@ -55,12 +55,12 @@ class Guards(Value):
 
     @property
     def believed(self) -> tuple[Guard, ...]:
-        """The guards with an epoch in the valid range."""
+        """The guards whose epoch is in the valid range."""
         return tuple(guard for guard in self.held if plausible(guard.epoch))
 
     @property
     def impossible_guards(self) -> tuple[Guard, ...]:
-        """The other guards, which have no owner."""
+        """The guards whose epoch is out of range, which have no owner."""
         return tuple(guard for guard in self.held if not plausible(guard.epoch))
 
     @property
@@ -70,7 +70,7 @@ class Guards(Value):
 
 
 async def read_guards(device: IControl, partition: str) -> Guards:
-    """The partition's guards, by one read. A partition that does not exist has none."""
+    """Read the partition's guards, with one request. A partition that does not exist has none."""
     return guards_in(await device.collection(DATA_GROUP, partition=partition), partition)
 
 
@@ -92,8 +92,10 @@ def guards_in(items: Iterable[Mapping[str, Any]], partition: str) -> Guards:
 
 
 async def read_all(device: IControl, partition: str, *, adjacent: bool = False) -> tuple[Observed, Guards]:
-    """Every attribute of every object of our types in the partition: one read per type, concurrently. ``adjacent``:
-    also those by which the device is attached to networks."""
+    """Read every object of our types in the partition with all attributes: one request per type, concurrently.
+
+    ``adjacent``: also the objects that attach the device to networks.
+    """
     kinds = (*OWNED_TYPES, NODE, *(NETWORK_TYPES if adjacent else ()))
     answers = await _gather(device, kinds, partition)
     return observed_in(answers, kinds, partition), guards_in(answers[DATA_GROUP], partition)
@@ -102,7 +104,10 @@ async def read_all(device: IControl, partition: str, *, adjacent: bool = False) 
 async def read_partition(
     device: IControl, names: BigIpNames, project_id: ProjectId, *, adjacent: bool
 ) -> tuple[Observed, Guards, dict[str, str]]:
-    """The same of a shard's objects, and the CIDRs by id of subnets in /Common that its SNAT pool has addresses of."""
+    """Read a shard's objects and guards, and subnets in /Common of which its SNAT pool has addresses.
+
+    The third item has the CIDRs of these subnets by id.
+    """
     partition = names.partition(project_id)
     if project_id == COMMON_PROJECT:
         return *await _read_common(device, partition), {}
@@ -114,7 +119,7 @@ async def read_partition(
 
 
 async def _read_common(device: IControl, partition: str) -> tuple[Observed, Guards]:
-    """What is in /Common of types by which the device is attached to networks, and the guards of ``partition``."""
+    """The objects in /Common that attach the device to networks, and the guards of ``partition``."""
     guards = await read_guards(device, partition)
     kinds = (*NETWORK_TYPES, VIRTUAL)  # those that forward
     return observed_in(await _gather(device, kinds, COMMON), kinds, COMMON), guards
@@ -143,7 +148,7 @@ async def _gather(device: IControl, kinds: tuple[str, ...], partition: str) -> d
 
 
 def observed_in(answers: Mapping[str, Iterable[Mapping[str, Any]]], kinds: Iterable[str], partition: str) -> Observed:
-    """The objects in the responses, without those of folders below the partition."""
+    """The partition's objects in the responses; objects in folders below the partition are left out."""
     found: Observed = {}
     for kind in kinds:
         for item in answers[kind]:

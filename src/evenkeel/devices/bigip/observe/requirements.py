@@ -1,7 +1,7 @@
-"""The requirements that a device must meet, and those it does not. Pure, except for :func:`read_state`.
+"""Requirements that a device must meet, and a check that names the unmet ones. Pure, except for :func:`read_state`.
 
-TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm provisioned. What is
-asked of the cluster is in :mod:`evenkeel.devices.bigip.sync.rules`.
+TMOS 13.0 or newer (cipher groups, and transactions that stay open for two minutes), ready, and ltm provisioned.
+Requirements on the cluster are in :mod:`evenkeel.devices.bigip.sync.rules`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,8 +22,11 @@ Item = Mapping[str, Any]
 
 
 async def read_state(device: IControl, traffic_groups: Collection[str] = ()) -> tuple[DeviceState, ClusterView | None]:
-    """The device's state with unmet requirements, and its cluster unless it is not known. A device error is reported in
-    the state, not raised. ``traffic_groups``: full paths of those that it must have."""
+    """Read the device's state with unmet requirements, and its cluster; None: not known.
+
+    A device error is reported in the state, not raised. ``traffic_groups``: full paths of the traffic groups that the
+    device must have.
+    """
     try:
         cluster, modules = await read_cluster(device), await device.collection("sys/provision")
         state = device_state(device.host, cluster)

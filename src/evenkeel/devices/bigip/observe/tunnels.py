@@ -1,4 +1,4 @@
-"""Where a device's tunnels end."""
+"""Reads the address of a device's tunnel end point."""
 
 from evenkeel.devices.bigip.attachment import AttachmentOptions
 from evenkeel.devices.bigip.icontrol.client import IControl

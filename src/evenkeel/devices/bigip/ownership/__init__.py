@@ -1,1 +1,1 @@
-"""Which device group owns a device, and which agent may write to a partition of it."""
+"""Ownership of devices by device groups, and of partitions by agents."""

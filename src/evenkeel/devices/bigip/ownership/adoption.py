@@ -1,4 +1,7 @@
-"""What F5's agent attached a device to in a tenant's partition, or why the partition cannot be adopted. Reads only."""
+"""Finds the networks to which F5's agent attached a device in a tenant's partition. Reads only.
+
+Reports a reason if the partition cannot be adopted.
+"""
 
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
@@ -20,8 +23,10 @@ from evenkeel.devices.bigip.reconcile.shared_networks import refers_to_common
 async def found_networks(
     device: IControl, names: BigIpNames, project_id: ProjectId, layout: NetworkLayout, subnet_ids: Iterable[str]
 ) -> FoundNetworks | None:
-    """Of a partition without a mark; None: it is ours, or not there, or holds no networks. ``subnet_ids``: those of
-    its load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`."""
+    """Networks of a partition without a mark; None: it is ours, does not exist, or has no networks.
+
+    ``subnet_ids``: the subnets of its load balancers. Raises :class:`DeviceRejected`, :class:`DeviceUnavailable`.
+    """
     partition = names.partition(project_id)
     try:
         item = await device.get(f"/mgmt/tm/auth/partition/{partition}", **{"$select": "description,defaultRouteDomain"})
@@ -48,7 +53,7 @@ async def found_networks(
 
 
 def _route_domain(observed: Observed, partition: str) -> int | str:
-    """Its number, or why there is none to adopt."""
+    """Number of the partition's route domain, or the reason why none can be adopted."""
     domains = [seen for key, seen in observed.items() if key.type == ROUTE_DOMAIN and seen.mark is None]
     numbers = {seen.key.name: int(seen.attributes.get("id", 0)) for seen in domains}
     if not numbers:
@@ -62,7 +67,7 @@ def _route_domain(observed: Observed, partition: str) -> int | str:
 
 
 def _problem(observed: Observed, partition: str, number: int, layout: NetworkLayout) -> str:
-    """Why what is there does not fit this device group; empty if it does."""
+    """Reason why the partition's networks do not fit this device group; empty if they do."""
     self_ips = [key.name for key in observed if key.type == SELF_IP]
     if not layout.adjacent:
         return f"it has route domain {number}, and f5_global_routed_mode is True here" if number else ""
@@ -82,7 +87,7 @@ def _problem(observed: Observed, partition: str, number: int, layout: NetworkLay
 def _addresses(
     observed: Observed, host: str, wanted: frozenset[WantedAddress], subnet_ids: Iterable[str]
 ) -> Iterator[FoundAddress]:
-    """Those that the device needs here, too."""
+    """Addresses in the partition that the device also needs under our configuration."""
     snat_owners = sorted({owner for use, owner, _ in wanted if use is AddressUse.SNAT})
     theirs = [
         (key, str(seen.attributes.get("address", "")))
@@ -114,7 +119,10 @@ def _plain(text: str) -> str:
 
 
 def combined_findings(group: str, found: dict[str, FoundNetworks]) -> FoundNetworks | None:
-    """What all devices of a group have, by host. Raises :class:`DeviceRejected` if their route domains differ."""
+    """The networks common to all devices of a group, from the findings by host.
+
+    Raises :class:`DeviceRejected` if the devices' route domains differ.
+    """
     if not found:
         return None
     numbers = {host: one.route_domain for host, one in found.items()}

@@ -3,7 +3,7 @@
 The first agent that reads a device claims it for its device group. Creating the claim is atomic on the device, so two
 groups of one environment never both own a device. To move a device to another group, an operator deletes the claim.
 
-The records contain a *lineage*, created anew when the claim is absent or went back, and a count of saves, incremented
+The records contain a *lineage*, created again when the claim is absent or went back, and a count of saves, incremented
 in the running configuration after each save. So the saved configuration is always one behind the running one, and a
 device that rebooted, was restored or was reset shows an older claim or none. This costs one read per observation and
 one write per save. It does not detect a reboot after another user saved the configuration.
@@ -44,10 +44,10 @@ class Claim(Value):
 
 
 async def read_claim(device: IControl, names: BigIpNames, before: Claim | None, folder: str = "") -> Claim:
-    """The device's claim; created if there is none, with a new lineage if it is older than ``before``. ``folder``: the
-    folder in /Common that it is in, which is there.
+    """Read the device's claim; it is created if absent, with a new lineage if it is older than ``before``.
 
-    Raises :class:`DeviceRejected` if another owner claimed the device, :class:`DeviceUnavailable`.
+    ``folder``: the existing folder in /Common that has the claim. Raises :class:`DeviceRejected` if another owner
+    claimed the device, :class:`DeviceUnavailable`.
     """
     found = await _read(device, names, folder)
     if found is None and folder and (former := await _read(device, names, "")) is not None:

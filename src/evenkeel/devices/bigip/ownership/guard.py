@@ -117,9 +117,11 @@ async def _refuse_foreign_partition(device: IControl, partition: str, names: Big
 
 
 async def adopt_partition(device: IControl, partition: str, names: BigIpNames, *, adjacent: bool) -> None:
-    """Mark a partition without a mark as ours. No effect if it does not exist, or is ours. ``adjacent``: its route
-    domain is the shard's. Raises :class:`DeviceRejected` if it is another owner's, or has other route domains of
-    another program: all addresses in it would have to be made anew with other numbers, under traffic.
+    """Mark a partition without a mark as ours. No effect if it does not exist, or is ours.
+
+    ``adjacent``: its route domain is the shard's. Raises :class:`DeviceRejected` if it belongs to another owner, or has
+    other route domains of another program: all addresses in it would have to be recreated with other numbers, under
+    traffic.
     """
     try:
         mark = await _partition_mark(device, partition, names)

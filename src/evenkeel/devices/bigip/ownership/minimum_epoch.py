@@ -1,13 +1,13 @@
-"""The floor: a data group in /Common that is named after the newest guard that was removed together with its partition.
+"""The *floor*, the minimum epoch of new guards: a data group in /Common named after the newest guard that was removed.
 
-Where a partition is gone, no guard refuses a former owner that was suspended and resumes. The floor does: whoever makes
-the first guard of a partition must have a newer epoch than the floor, or be the owner that the floor names. The removal
-of a guard raises the floor, and the making of a first guard refers to the floor that was read, each in its transaction:
-so the device refuses a first guard that was decided before the floor was raised. As with guards, a sentinel of fixed
-name is created with the first floor, so that only one can be the first.
+Where a partition was removed, no guard refuses a former owner that was suspended and resumes. The floor does: an agent
+that creates the first guard of a partition must have a newer epoch than the floor, or be the owner that the floor
+names. The removal of a guard raises the floor, and the creation of a first guard refers to the floor that was read,
+each in its transaction: so the device refuses a first guard that was decided before the floor was raised. As with
+guards, a sentinel of fixed name is created with the first floor, so that only one agent can be the first.
 
 One floor covers all partitions of the device group; an owner whose epoch is not above it requests a higher one. A name
-with an epoch out of range (:mod:`evenkeel.core.epochs`) is nobody's: the next raise removes it.
+with an epoch out of range (:mod:`evenkeel.core.epochs`) has no owner: the next raise removes it.
 """
 
 import contextlib
@@ -27,11 +27,11 @@ log = structlog.get_logger(__name__)
 
 KIND = "floor"
 NONE = Guard(epoch=0)
-"""Before any guard was removed."""
+"""The floor before any guard was removed."""
 
 
 class MinimumEpoch:
-    """One device's floor, as it was read last."""
+    """The floor of one device, as it was read last."""
 
     def __init__(self, device: IControl, names: BigIpNames) -> None:
         self._device = device
@@ -40,11 +40,14 @@ class MinimumEpoch:
         self._sentinel = False
 
     def forget(self) -> None:
-        """It may have changed."""
+        """Drop the cached floor, because it may have changed on the device."""
         self._found = None
 
     async def prepare(self) -> None:
-        """Make it before it is needed, if there is none. Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`."""
+        """Create the floor before it is needed, if there is none.
+
+        Raises :class:`DeviceUnavailable`, :class:`DeviceRejected`.
+        """
         if await self._read():
             return
         self._found = None
@@ -55,8 +58,9 @@ class MinimumEpoch:
         await self._read()
 
     async def admit(self, partition: str, mine: Guard) -> list[Command]:
-        """The commands that make a transaction with the first guard of a partition fail if the floor is raised
-        meanwhile. Raises :class:`StaleOwner` if ``mine`` is not above the floor, :class:`DeviceUnavailable`.
+        """Commands that make the transaction with a partition's first guard fail if the floor is raised meanwhile.
+
+        Raises :class:`StaleOwner` if ``mine`` is not above the floor, :class:`DeviceUnavailable`.
         """
         found = await self._read()
         newest = _newest(found)
@@ -66,8 +70,10 @@ class MinimumEpoch:
         return self._keep(found)
 
     async def raising(self, mine: Guard) -> list[Command]:
-        """The commands that raise the floor to the guard ``mine``, which the same transaction removes; ones that leave
-        it as it is, if it is as high already. Raises :class:`DeviceUnavailable`.
+        """Commands that raise the floor to the guard ``mine``, which the same transaction removes.
+
+        If the floor is as high already, they only keep it from being changed meanwhile. Raises
+        :class:`DeviceUnavailable`.
         """
         found = await self._read()
         newest = _newest(found)

@@ -1,4 +1,4 @@
-"""A partition's plan as operators see it. Pure.
+"""A partition's plan in the form shown to operators. Pure.
 
 The operations are those of :mod:`evenkeel.devices.bigip.reconcile.plan`, with the attributes that differ. The contents
 of files are not part of it.
@@ -33,8 +33,10 @@ _IMPLIED = ("name", "partition")
 
 
 def describe(device: str, todo: Plan, observed: Observed, partition: str, wanted: Collection[Key] = ()) -> DevicePlan:
-    """What the plan would change on the device. ``wanted``: of a plan for the whole partition, all wanted objects; what
-    has no mark and is none of them is ``left``.
+    """Changes of the plan on the device.
+
+    ``wanted``: all wanted objects, for a plan of the whole partition; objects without a mark that are not among them
+    are reported as ``left``.
     """
     made = {step.key for step in todo.operations if step.verb is Verb.CREATE}
     needed = {step.key for step in todo.operations}

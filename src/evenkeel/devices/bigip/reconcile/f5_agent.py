@@ -1,4 +1,4 @@
-"""What F5's agent called the objects by which it attached a device to networks, in a tenant's partition. Pure.
+"""Names that F5's agent gave the objects that attach a device to networks, in a tenant's partition. Pure.
 
 ==================  ===================================================================================
 object              name
@@ -33,7 +33,7 @@ def is_self_ip_of(name: str, subnet_id: str) -> bool:
 
 
 def snat_index(name: str, subnet_id: str) -> int | None:
-    """Which of the SNAT addresses of the subnet has this name; None: none of them."""
+    """Index of the subnet's SNAT address with this name; None: the name is no such address's."""
     head, _, index = name.rpartition("_")
     has_group = head.startswith(_SNAT) and head.endswith(subnet_id) and len(head) > len(_SNAT) + len(subnet_id)
     return int(index) if has_group and index.isdecimal() and len(index) <= _INDEX_DIGITS_MAX else None
@@ -45,5 +45,5 @@ def is_snat_of(name: str, subnet_ids: Iterable[str]) -> bool:
 
 
 def flat_vlan(name: str) -> str:
-    """Its name of an untagged VLAN of ours."""
+    """Name that F5's agent gave an untagged VLAN that we call ``name``."""
     return name.replace(".", "-")

@@ -1,11 +1,11 @@
 """Files of certificates, keys and revocation lists: which are missing, and which are unused. Pure.
 
-A device does not return file contents, so a file's content is known by its name alone. Certificate and key are created
-together, in the transaction that first refers to them, with the intermediates if there are any. So where certificate
-and key exist without a file of intermediates, the certificate has none.
+A device does not return file contents, so a file's content is identified by its name alone. Certificate and key are
+created together, in the transaction that first refers to them, with the intermediates if there are any. So where
+certificate and key exist without a file of intermediates, the certificate has none.
 
 A file is removed if nothing refers to it and its name is one of ours. References of all profiles in the partition
-count, whoever created them, and so do those of a load balancer that waits for its other contents.
+count, regardless of their creator, and so do those of a load balancer that waits for its other contents.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from evenkeel.devices.bigip.objects import (
 )
 
 Files = dict[Key, Secret | None]
-"""Files that must exist; with content for those to be created."""
+"""Files that must exist; with content for those that have to be created."""
 _REFERRING = ("cert", "key", "chain", "caFile", "clientCertCa", "crlFile")
 
 
@@ -41,8 +41,10 @@ class WrongContent(Exception):
 def with_files(
     rendered: RenderedObjects, observed: Observed, contents: Mapping[str, CertificateContent], names: BigIpNames
 ) -> RenderedObjects:
-    """The same with the files that its objects refer to; or with a problem, if contents are ``lacking`` that neither
-    the device holds nor the batch brought."""
+    """The load balancer with the files that its objects refer to.
+
+    With a problem instead, if contents are ``lacking`` that neither the device holds nor the batch has.
+    """
     if not rendered.needs or rendered.problem:
         return rendered
     files: Files = {}

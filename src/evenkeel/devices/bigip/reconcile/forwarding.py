@@ -26,7 +26,7 @@ def is_forwarder(key: Key) -> bool:
 
 
 def forwarders(self_ips: Mapping[Key, Attributes], partition: str, names: BigIpNames) -> Iterator[WantedObject]:
-    """For these self IPs, of which only floating ones count."""
+    """Forwarding virtual servers and their addresses for these self IPs, of which only floating ones count."""
     for key, attributes in sorted(self_ips.items(), key=lambda item: item[0].name):
         mark = names.own(attributes.get("description"))
         if key.type != SELF_IP or not key.name.startswith(_GATEWAY) or mark is None:

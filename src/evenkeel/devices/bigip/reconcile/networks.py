@@ -1,8 +1,8 @@
-"""Objects that load balancers of a partition share to be attached to networks: what to change, and what nobody needs.
+"""Changes of objects that load balancers of a partition share to be attached to networks, and removal of unused ones.
 Pure.
 
-Nothing counts users. Whether an object is needed follows from the partition itself: from the virtual addresses and pool
-members that are there, or will be. So a pass that knows only some of a tenant's load balancers removes exactly what the
+Users are not counted. Whether an object is needed follows from the partition itself: from the virtual addresses and
+pool members that exist, or will exist. So a pass over only some of a tenant's load balancers removes exactly what the
 last user leaves, and so does a pass of another agent, whatever happened before.
 """
 
@@ -62,7 +62,7 @@ def merged(wanted: Iterable[WantedObject]) -> dict[Key, WantedObject]:
 
 
 def _joined(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """Both, without duplicates; records are joined by name, and those for all hosts by their end points."""
+    """Both lists without duplicates; records are joined by name, and records for all hosts by their end points."""
     found: dict[str, Any] = {_name_of(item): item for item in one}
     for item in other:
         name = _name_of(item)
@@ -79,7 +79,7 @@ def _name_of(item: Any) -> str:
 
 
 def beside_others(item: WantedObject, seen: ObservedObject) -> WantedObject:
-    """What is wanted of an object, with what other load balancers have there."""
+    """The wanted object, with the list items that other load balancers have in it."""
     name = _JOINED.get(item.key.type)
     if name is not None:
         there = [_plain(one) for one in seen.attributes.get(name) or ()]
@@ -99,7 +99,7 @@ def _plain(item: Any) -> Any:
 
 
 def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSubnet | None:
-    """Of one of our self IPs; None where it is not ours, or the subnet has no gateway."""
+    """The subnet of one of our self IPs; None if the self IP is not ours, or the subnet has no gateway."""
     mark = names.own(attributes.get("description")) if key.type == SELF_IP else None
     subnet = None if mark is None else marked_subnet(mark.object_id)
     return subnet if subnet is not None and subnet.gateway else None
@@ -108,9 +108,12 @@ def _own_subnet(key: Key, attributes: Attributes, names: BigIpNames) -> MarkedSu
 def default_routes(
     left: Mapping[Key, Attributes], observed: Observed, names: BigIpNames, *, external: bool
 ) -> list[WantedObject]:
-    """For each route domain with VIPs, the route for clients and members in other networks: by the gateway of a VIP's
-    subnet. One that is there stays as long as its gateway is one of them. ``external``: for the common one too, by the
-    gateway of a subnet of an external network; where there is none, of any subnet."""
+    """For each route domain with VIPs, the route for clients and members in other networks, by a VIP's subnet's
+    gateway.
+
+    An existing route stays as long as its gateway is one of these. ``external``: also for the common route domain, by
+    the gateway of a subnet of an external network, or of any subnet if there is none.
+    """
     vips = [
         _numbered(str(item.get("address", "")))
         for key, item in left.items()
@@ -174,8 +177,11 @@ def spare_addresses(
 def needless(
     left: Mapping[Key, Attributes], marked: Observed, names: BigIpNames, partition: str, spare: Collection[str]
 ) -> list[Key]:
-    """Our network objects that nothing uses, without those that are one network's own. ``left``: the attributes of all
-    objects that there will be. ``marked``: those that are there now. ``spare``: of :func:`spare_addresses`."""
+    """Our network objects that nothing uses; objects that belong to one network alone are left out.
+
+    ``left``: attributes of all objects that will exist. ``marked``: the objects that exist now. ``spare``: result of
+    :func:`spare_addresses`.
+    """
     ours = [key for key, seen in marked.items() if key in left and _is_ours(key, seen, names)]
     if not ours:
         return []
@@ -246,7 +252,9 @@ def _serves(key: Key, left: Mapping[Key, Attributes], marked: Observed, addresse
 
 
 def _places(key: Key, left: Mapping[Key, Attributes], marked: Observed) -> list[Place]:
-    """The subnet of the object, as the self IPs of the same subnet say; none if there is no such self IP."""
+    """Route domain and network of the object's subnet, from the self IPs of that subnet; empty without such a
+    self IP.
+    """
     if key.type == SELF_IP:
         return list(_place(left[key]))
     subnet = _subnet_of(marked[key])
@@ -281,7 +289,7 @@ def _subnet_of(seen: ObservedObject) -> str:
 def shorter_lists(
     left: Mapping[Key, Attributes], gone: Collection[Key], partition: str, spare: Collection[str]
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
-    """Lists of objects, without those that will be gone: they are changed before."""
+    """Changes that remove references to objects in ``gone`` from lists, before the objects are removed."""
     paths = {*(f"/{partition}/{key.name}" for key in gone), *spare}
     for key, attributes in left.items():
         if key.type not in (SNAT_POOL, ROUTE_DOMAIN) or key in gone:
@@ -296,9 +304,12 @@ def shorter_lists(
 def shorter_tables(
     left: Mapping[Key, Attributes], observed: Observed, gone: Collection[Key], names: BigIpNames
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
-    """Forwarding tables without the records of hosts that vanish. A record has no mark: it is ours if it has the MAC
-    address of one of our neighbour entries, so it goes with the last of these. An end point gets no broadcasts any
-    more when no record names it that did; those that an operator added stay."""
+    """Changes that remove the records of vanished hosts from forwarding tables.
+
+    A record has no mark: it is ours if it has the MAC address of one of our neighbour entries, so it is removed with
+    the last of these. An end point gets no more broadcasts when the last record that named it is removed; records that
+    an operator added stay.
+    """
     before = _macs(observed.keys(), observed, names)
     vanished = before - _macs(observed.keys() - set(gone), observed, names)
     for key, attributes in left.items():

@@ -86,9 +86,9 @@ class PassOutcome(Value):
     lacking: frozenset[str] = frozenset()
     """sha256 of the contents that neither the device holds nor the batch brought."""
     left: frozenset[LoadBalancerId] = frozenset()
-    """Of a complete batch: what it did not name and the device refused to remove."""
+    """Load balancers that a complete batch did not name and the device refused to remove."""
     orphans: frozenset[LoadBalancerId] = frozenset()
-    """Of a complete batch that keeps orphans: the load balancers that it did not name."""
+    """Load balancers that a complete batch that keeps orphans did not name."""
     takes_nothing: bool = False
     """The device refused every commit, even one without any load balancer: none of these is to blame."""
 
@@ -128,7 +128,7 @@ class PartitionPass:
         self._rendered = rendered
         self._partition = names.partition(batch.project_id)
         self._folder = names.folder(batch.project_id)
-        """Of the objects; the guard is in the partition."""
+        """Folder of the objects; the guard is in the partition."""
         view.shared_subnets.update(subnets_of(rendered))
         self._guard = guard_of(batch.epoch, batch.session_id)
         self._view = view
@@ -136,11 +136,11 @@ class PartitionPass:
         self._uploads = uploads
         """Names of uploaded files that were not removed yet."""
         self._left = left
-        """By load balancer, the change at which it was left on this device; kept up to date."""
+        """Change at which each load balancer was left on this device, by id; kept up to date."""
         self._also = also
         """More commands for each transaction."""
         self._has_peers = has_peers
-        """Other devices of the group get the same, each by itself: what only this one refuses may be its own fault."""
+        """Whether other devices of the group get the same: a refusal by this device alone may be its own fault."""
         self._repaired: dict[LoadBalancerId, list[str]] = {}
         self._now = now
         self._errors: dict[LoadBalancerId, str] = {}
@@ -236,7 +236,9 @@ class PartitionPass:
         self._read_fully = True
 
     async def _read_tables(self) -> None:
-        """A forwarding table is written as a whole, with what somebody else added meanwhile."""
+        """Read the forwarding tables again: they are written as a whole, and must keep records that others added
+        meanwhile.
+        """
         seen = await read_tables(self._device, self._folder)
         others = {key: item for key, item in (self._view.observed or {}).items() if key.type != FORWARDING_TABLE}
         self._view.observed = {**others, **seen}
@@ -328,7 +330,7 @@ class PartitionPass:
         self._writes += 1  # it may have been committed; counting one too many is harmless
 
     async def _after_refusal(self) -> bool:
-        """Check that we still own the partition. True: everything was read anew."""
+        """Check that this agent still owns the partition. True: everything was read again."""
         if not self._read_fully:
             await self._read()
             return True
@@ -371,7 +373,7 @@ class PartitionPass:
         )
 
     def _note_left(self, errors: Mapping[LoadBalancerId, str]) -> None:
-        """Record the change at which each load balancer was left, for existing ones."""
+        """Record the change at which each existing load balancer was left; forget removed ones."""
         if self._batch.complete:
             named = {service.load_balancer_id for service in self._batch.services}
             for gone in self._left.keys() - named:

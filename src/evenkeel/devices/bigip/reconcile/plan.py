@@ -95,12 +95,12 @@ class Plan(Value):
     operations: tuple[ConfigOperation, ...] = ()
     problems: Mapping[LoadBalancerId, str] = {}
     networks: Mapping[str, tuple[WantedObject, ...]] = {}
-    """By owner: shared objects that it needs."""
+    """Shared objects that a load balancer needs, by its id."""
     observed: Observed = {}
     partition: str = ""
 
     def of(self, owners: frozenset[str]) -> tuple[ConfigOperation, ...]:
-        """The operations of some owners, in order; those for objects that several of them need, only once."""
+        """Operations of some owners in order; an operation for an object that several of them need appears once."""
         found = [one for one in self.operations if one.owner in owners and not _is_for_networks(one)]
         needs = merged(item for owner in sorted(owners & self.networks.keys()) for item in self.networks[owner])
         found.extend(_attach(needs, self.observed, self.partition))
@@ -117,8 +117,11 @@ def plan(
     complete: bool,
     shared: SharedNetworks = NOTHING_SHARED,
 ) -> Plan:
-    """All operations for these load balancers; with ``complete`` also the removal of all other load balancers'
-    objects. For /Common: for these networks. ``shared``: what has to be known beside them."""
+    """All operations for these load balancers, or for these networks in /Common.
+
+    ``complete``: also the removal of all other load balancers' objects. ``shared``: facts about networks that projects
+    share.
+    """
     services = tuple(under_their_names(rendered, observed, names, partition))
     problems = {one.service.load_balancer_id: one.problem for one in services if one.problem}
     for one in services:
@@ -190,7 +193,7 @@ def _detach(
     names: BigIpNames,
     shared: SharedNetworks,
 ) -> Iterator[ConfigOperation]:
-    """Operations that remove shared objects that nothing will use, and those for default routes."""
+    """Operations that remove shared objects without users, and operations for default routes."""
     if not any(key.type in NETWORK_TYPES for key in (*observed, *wanted)):
         return
     kept = {key: beside_others(item, observed[key]) if key in observed else item for key, item in wanted.items()}

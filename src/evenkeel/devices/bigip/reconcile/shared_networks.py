@@ -1,4 +1,4 @@
-"""What a partition's plan has to know of networks that projects share, whose objects are in /Common."""
+"""Facts about networks that projects share, whose objects are in /Common, that a partition's plan needs."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,8 +8,11 @@ from evenkeel.devices.bigip.objects import SELF_IP, SNAT_POOL, Observed, Rendere
 
 
 class SharedNetworks(Value):
-    """``subnets``: CIDRs by subnet id, of those that load balancers of the partition use or used. ``external_gateway``:
-    see :attr:`.attachment.AttachmentOptions.external_gateway`; for /Common."""
+    """Facts for the plan of a partition.
+
+    ``subnets``: CIDRs by id, of subnets that load balancers of the partition use or used. ``external_gateway``: see
+    :attr:`.attachment.AttachmentOptions.external_gateway`; for /Common.
+    """
 
     subnets: Mapping[str, str] = {}
     external_gateway: bool = False
@@ -19,7 +22,7 @@ NOTHING_SHARED = SharedNetworks()
 
 
 def subnets_of(rendered: Iterable[RenderedObjects]) -> dict[str, str]:
-    """Of shared networks of these load balancers."""
+    """CIDRs by id of the subnets of shared networks that these load balancers use."""
     networks = (network for one in rendered for network in one.service.networks if network.common)
     return {subnet.id: subnet.cidr for network in networks for subnet in network.subnets}
 
@@ -31,7 +34,7 @@ def refers_to_common(observed: Observed, folder: str) -> bool:
 
 
 def subnets_in_common(observed: Observed, names: BigIpNames) -> dict[str, str]:
-    """Of our self IPs in /Common."""
+    """Addresses by subnet id of our self IPs in /Common."""
     found = {}
     for key, seen in observed.items():
         if key.type == SELF_IP and seen.mark is not None and names.owns(seen.mark):

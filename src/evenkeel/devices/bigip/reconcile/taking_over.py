@@ -1,9 +1,9 @@
-"""Objects in an adopted partition by which F5's agent attached the device to networks: which of them ours are, under
-their names, and which of them ours have replaced. Pure.
+"""Objects of F5's agent in an adopted partition: the ones that ours take over under their names, and the replaced ones.
+Pure.
 
-Nothing is stored of an adoption. A wanted object whose name is not there is the one with the same number or address
-that F5's agent made, or that has our mark since; so each pass finds the same, whoever made the earlier ones. Objects of
-other names are never taken for one of them: an operator may have made them.
+An adoption stores nothing. A wanted object whose name does not exist is matched to the object with the same number or
+address that F5's agent created, or that has had our mark since; so each pass finds the same matches, whichever agent
+ran the earlier ones. Objects of other names are never matched: an operator may have created them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from evenkeel.devices.bigip.objects import (
 from evenkeel.devices.bigip.reconcile import f5_agent
 
 _SAME = {ROUTE_DOMAIN: "id", SELF_IP: "address", SNAT_ADDRESS: "address"} | dict.fromkeys(NEIGHBOURS, "ipAddress")
-"""What shows that two objects of a type are the same one; a device has no two with the same value."""
+"""Attribute by which two objects of a type are the same; a device has no two objects with the same value."""
 _BESIDE = "-evenkeel"
 _PATHS = ("vlan", "vlans", "members")
 """Attributes that name other objects of networks."""
@@ -46,7 +46,9 @@ Found = Mapping[tuple[str, object], ObservedObject]
 def under_their_names(
     rendered: Iterable[RenderedObjects], observed: Observed, names: BigIpNames, partition: str
 ) -> list[RenderedObjects]:
-    """The same, with the names that the objects of networks have on the device, and with what else ours differ in."""
+    """The load balancers with the names that their network objects have on the device, and with differing
+    attributes.
+    """
     services = [replace(one, objects=tuple(_everywhere(item, observed) for item in one.objects)) for one in rendered]
     if not any(one.networks for one in services):
         return services
@@ -151,8 +153,10 @@ def _profile(item: WantedObject, seen: ObservedObject | None, names: BigIpNames)
 
 
 def unchangeable(rendered: Iterable[RenderedObjects], observed: Observed, partition: str) -> str:
-    """Why the partition cannot be adopted: an object of networks would have to be made anew, under traffic; empty if
-    there is none."""
+    """Reason why the partition cannot be adopted; empty if there is none.
+
+    It names an object of networks that would have to be recreated, under traffic.
+    """
     for item in (item for one in rendered for item in one.networks):
         seen = observed.get(item.key)
         if seen is None or seen.mark is not None:
@@ -171,8 +175,10 @@ def unchangeable(rendered: Iterable[RenderedObjects], observed: Observed, partit
 def replaced(
     left: Mapping[Key, Attributes], wanted: Mapping[Key, WantedObject], observed: Observed, partition: str
 ) -> list[Key]:
-    """Objects of F5's agent that ours stand for, and nothing refers to. ``left``: the attributes of all objects that
-    there will be; ``wanted``: those that are asked for now."""
+    """Objects of F5's agent that ours replace and nothing refers to.
+
+    ``left``: attributes of all objects that will exist; ``wanted``: the objects wanted now.
+    """
     subnet_ids = {_subnet_of(item) for key, item in wanted.items() if key.type in (SELF_IP, SNAT_ADDRESS)} - {""}
     if not subnet_ids:
         return []
@@ -233,7 +239,7 @@ def _pool_of(virtual: Attributes) -> str:
 
 
 def has_route(item: WantedObject, observed: Observed) -> bool:
-    """Whether somebody else made a route for the same destination and route domain, under another name."""
+    """Whether a foreign route for the same destination and route domain exists under another name."""
     return any(
         seen.mark is None and key != item.key and _destination(seen.attributes) == _destination(item.attributes)
         for key, seen in observed.items()

@@ -23,7 +23,7 @@ class CertificatePaths(Value):
     certificate: str
     key: str
     chain: str
-    """The file may not exist: whether a certificate has intermediates is known only from the content or the device."""
+    """Path of the intermediates. The file may not exist: only the content or the device shows whether there are any."""
 
 
 class References:

@@ -51,7 +51,9 @@ class _Setting(NamedTuple):
 
 
 def settings_of(names: Sequence[str], known: Definitions) -> dict[str, _Setting]:
-    """By tag: what the first of these services says. Raises :class:`Unrenderable` for one that cannot be used."""
+    """By tag, the setting of the first of these services that has it. Raises :class:`Unrenderable` for an
+    unusable one.
+    """
     if len(names) > PER_LISTENER_MAX:
         raise Unrenderable(f"{len(names)} enhanced services; at most {PER_LISTENER_MAX} are allowed")
     found: dict[str, _Setting] = {}
@@ -104,8 +106,9 @@ class _Virtual:
         self.profiles.append({"name": path, "context": context})
 
     def derive(self, type_: str, parent: str, attributes: Mapping[str, Any] | None = None) -> None:
-        """Make the listener's own profile of this type inherit from another parent. The name tells of the parent: a
-        device may refuse to change it in place.
+        """Have the listener's own profile of this type inherit from another parent.
+
+        The profile's name contains a digest of the parent: a device may refuse to change the parent in place.
         """
         old = self.own_of(type_)
         if old is None:
@@ -205,8 +208,11 @@ def _check_protocol(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 
 def _needs_full_proxy(found: Mapping[str, _Setting]) -> bool:
-    """Only persistence by address works without: TCP, TLS and HTTP profiles, iRules and policies may read the
-    stream. An empty ``lbaas_fastl4`` asks for it."""
+    """Whether any setting needs a full proxy.
+
+    Only persistence by address works without: TCP, TLS and HTTP profiles, iRules and policies may read the stream. An
+    empty ``lbaas_fastl4`` requests it explicitly.
+    """
     for tag, setting in found.items():
         if tag == t.FAST_L4 and not setting.paths:
             return True
@@ -325,7 +331,7 @@ def _persistence(made: _Virtual, found: Mapping[str, _Setting]) -> None:
 
 
 def _code(made: _Virtual, found: Mapping[str, _Setting]) -> None:
-    """iRules and policies, after those of the listener."""
+    """Append the services' iRules and policies to those of the listener."""
     if t.RULES in found:
         made.attributes["rules"] = [*made.attributes.get("rules", ()), *found[t.RULES].paths]
     if t.POLICIES in found:

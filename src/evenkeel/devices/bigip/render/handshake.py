@@ -1,4 +1,4 @@
-"""What a listener's iRule does about TLS handshakes. Pure.
+"""Parts of a listener's iRule for TLS handshakes. Pure.
 
 - ``client_authentication`` OPTIONAL: a BIG-IP accepts a client with an invalid certificate; the iRule refuses it.
 - Sends the client's server name (SNI) to members that use TLS. The device has no setting for that.
@@ -29,7 +29,7 @@ _ASK_FOR_NAME = (
 
 
 def handshake_parts(listener: ServiceListener, pools: Iterable[ServicePool]) -> Iterator[RulePart]:
-    """``pools``: those that the listener may send to."""
+    """Parts of the listener's iRule for TLS handshakes. ``pools``: all pools that the listener may send to."""
     if listener.protocol == TLS_PROTOCOL and listener.client_authentication == "OPTIONAL":
         yield RulePart(event="CLIENTSSL_HANDSHAKE", order=Order.ADMISSION, lines=_REFUSE_WRONG)
     if any(passes_name_on(listener, pool) for pool in pools):

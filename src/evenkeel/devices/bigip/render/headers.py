@@ -19,12 +19,14 @@ FORWARDED_FOR, FORWARDED_PORT, FORWARDED_PROTO = INSERT_HEADERS
 
 
 class HeaderPlan(Value):
-    """What one listener does about headers. The http profile can insert ``profile_header`` only, and removes none; an
-    iRule does the rest."""
+    """Header changes of one listener.
+
+    The http profile can only insert ``profile_header``, and removes none; an iRule does the rest.
+    """
 
     forwarded_for: bool = False
     profile_header: str = ""
-    """``name: value``."""
+    """Header in the form ``name: value``; empty: none."""
     removed: tuple[str, ...] = ()
     """Names of headers that are removed in every spelling."""
     respelled: tuple[str, ...] = ()

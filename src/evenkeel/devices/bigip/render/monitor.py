@@ -59,8 +59,10 @@ _PATH_SAFE = "/%:?[]@!$&'()*+,;=-._~"
 
 
 def monitor_objects(service: ServiceDefinition, pool: ServicePool, names: BigIpNames) -> list[WantedObject]:
-    """The pool's monitor, and those of members that are checked elsewhere; none if it is admin down. Raises
-    :class:`Unrenderable`."""
+    """The pool's monitor, and one for each other destination of its members; none if it is admin down.
+
+    Raises :class:`Unrenderable`.
+    """
     monitor = active_monitor(pool)
     if monitor is None:
         return []
@@ -74,7 +76,7 @@ def active_monitor(pool: ServicePool) -> ServiceMonitor | None:
 
 
 def destination(member: ServiceMember) -> str:
-    """Where the member is checked, as a monitor's ``destination``. Raises :class:`Unrenderable`."""
+    """Address and port at which the member is checked, as a monitor's ``destination``. Raises :class:`Unrenderable`."""
     if member.monitor_address is None:
         return endpoint("*", member.monitor_port or "*")
     try:
@@ -133,7 +135,7 @@ def _proxy_header(pool: ServicePool, monitor: ServiceMonitor, kind: str) -> str:
 
 
 def _talk(monitor: ServiceMonitor, kind: str, header: str) -> dict[str, Any]:
-    """What is sent and expected."""
+    """Attributes of the monitor for the text that it sends and the answer that it expects."""
     if kind in ("HTTP", "HTTPS"):
         return {"send": header + send_string(monitor), "recv": recv_pattern(monitor)}
     if kind == "TLS-HELLO":

@@ -1,4 +1,4 @@
-"""Which clients stay with their member: persistence profiles, and the algorithms that choose by the client. Pure.
+"""Persistence of clients: persistence profiles, and the algorithms that choose a member by the client. Pure.
 
 ===========================  =====================================================================================
 Octavia                      BIG-IP
@@ -141,7 +141,7 @@ def _source_profile(service: ServiceDefinition, pool: ServicePool, names: BigIpN
 
 
 def _source_settings(service: ServiceDefinition, pool: ServicePool) -> dict[str, str]:
-    """What differs from the built-in source-addr profile."""
+    """Attributes that differ from the built-in source-addr profile; empty: none do."""
     wanted = pool.session_persistence
     if wanted is not None and wanted.type == "SOURCE_IP":
         if wanted.persistence_timeout is None and wanted.persistence_granularity is None:
@@ -263,7 +263,7 @@ def _named(name: str, partition: str) -> dict[str, Any]:
 
 
 def persistence_parts(listener: ServiceListener, pool: ServicePool | None) -> Iterator[RulePart]:
-    """What the listener's iRule does about persistence. ``pool``: its default pool."""
+    """Parts of the listener's iRule for persistence. ``pool``: its default pool."""
     if pool is None or not _hashes_port(pool):
         return
     port = _PORT_OF_CLIENT.get(listener.protocol, "TCP::client_port")

@@ -1,7 +1,6 @@
-"""What a listener's iRule does about requests' headers. Pure.
+"""Parts of a listener's iRule that change headers of requests. Pure.
 
-Inserts headers that depend on the client, or of which there is more than one, after removing those that the client
-sent.
+They insert headers that depend on the client, or of which there is more than one, after removing the client's own.
 """
 
 from collections.abc import Iterable, Iterator

@@ -31,17 +31,17 @@ _PLACES = {event: place for place, event in enumerate(EVENTS)}
 
 
 class Order(IntEnum):
-    """The places of parts within an event. A ``return`` in one ends the event for those after it."""
+    """Order of parts within an event. A ``return`` in one part ends the event for the later parts."""
 
     ADMISSION = 10
-    """Refuses clients."""
+    """Parts that refuse clients."""
     CLEANING = 20
-    """Removes what clients must not send."""
+    """Parts that remove headers that clients must not send."""
     ROUTING = 50
-    """Chooses a pool, or answers and returns: reads requests as they came, but cleaned."""
+    """Parts that choose a pool, or answer and return. They read requests unchanged, but cleaned."""
     PERSISTENCE = 60
     INSERTION = 70
-    """Adds what members are told."""
+    """Parts that add information for members."""
 
 
 class RulePart(Value):
@@ -53,8 +53,10 @@ class RulePart(Value):
 
 
 def code_lines(parts: Iterable[RulePart]) -> Iterator[str]:
-    """The code: one handler of each event, with its parts by order; equal ones as given. Raises :class:`KeyError` for
-    an event that is not among :data:`EVENTS`."""
+    """Lines of the iRule: one handler of each event, with its parts by order; equal orders stay as given.
+
+    Raises :class:`KeyError` for an event that is not in :data:`EVENTS`.
+    """
     found = sorted(parts, key=lambda part: (_PLACES[part.event], part.order))
     for event in EVENTS:
         lines = [line for part in found if part.event == event for line in part.lines]

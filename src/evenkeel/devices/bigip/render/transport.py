@@ -44,7 +44,9 @@ _BUILT_IN_VALUES: dict[str, dict[str, Any]] = {
     "udp": {"idleTimeout": "60"},
     "sctp": {"idleTimeout": "300"},
 }
-"""Of the attributes that we set: an object always has all of them, so that one that is no longer needed is put back."""
+"""Values of the attributes that we set in the built-in profiles.
+
+An object always has all of them, so that an attribute that is no longer needed is set back."""
 _USUAL = ServiceListener(id="", protocol="TCP", protocol_port=1)
 
 
@@ -66,7 +68,7 @@ def is_full_proxy(listener: ServiceListener, pool: ServicePool | None) -> bool:
 
 
 def sends_proxy_header(pool: ServicePool) -> bool:
-    """Whether members are told the client's address by the PROXY protocol."""
+    """Whether members of the pool get the client's address by the PROXY protocol."""
     return pool.protocol in PROXY_PROTOCOLS
 
 
@@ -87,7 +89,7 @@ def transport_profiles(
 def transport_entries(
     service: ServiceDefinition, listener: ServiceListener, pool: ServicePool | None, names: BigIpNames
 ) -> list[dict[str, str]]:
-    """Their places in the virtual server's list of profiles, or that of the built-in profile."""
+    """Entries of the listener's transport profiles in the virtual server's list, or the built-in profile's."""
     kind = transport_kind(listener, pool)
     found = {item.key.name for item in transport_profiles(service, listener, pool, names)}
     partition = names.partition(service.project_id)
@@ -131,7 +133,7 @@ def profile_attributes(name: str, settings: Mapping[str, Any]) -> dict[str, Any]
 
 
 def idle_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
-    """What differs from the built-in profile of that kind because of the idle time-outs."""
+    """Attributes that differ from the built-in profile of that kind because of the idle time-outs."""
     times = (listener.timeout_client_data, listener.timeout_member_data)
     if times == (_USUAL.timeout_client_data, _USUAL.timeout_member_data):
         return {}
@@ -140,7 +142,10 @@ def idle_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
 
 
 def connect_settings(listener: ServiceListener, kind: str) -> dict[str, Any]:
-    """The same because of the time-out of connections with members. Raises :class:`Unrenderable`."""
+    """Attributes that differ from the built-in profile because of the time-out of connections with members.
+
+    Raises :class:`Unrenderable`.
+    """
     time = listener.timeout_member_connect
     if time == _USUAL.timeout_member_connect or kind == "udp":
         return {}

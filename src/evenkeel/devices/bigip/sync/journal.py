@@ -1,9 +1,10 @@
-"""The journal: on a device, which agents changed its configuration and did not see the change synchronised.
+"""The journal on a device: agents that changed its configuration and did not see the change synchronised.
 
-A device group shows "changes pending" whoever made them. The journal tells our own unfinished changes, also those of an
-agent that died, from a stranger's, which are not to be pushed. Each agent has a data group of its own, set in the same
-transaction as the change and emptied when the group was seen in sync. It lies in a folder without a device group, so it
-is never synchronised, and changing it is no pending change. The device's claim lies there too.
+A device group shows "changes pending" whichever program changed it. The journal distinguishes our own unfinished
+changes, including those of an agent that died, from another program's, which must not be pushed. Each agent has a data
+group of its own, set in the same transaction as the change and emptied when the group was seen in sync. It is in a
+folder without a device group, so it is never synchronised, and changing it is no pending change. The device's claim is
+there too.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ GUARD = "guard"
 
 
 class Unsynced(Value):
-    """What the journals on a device say. ``content``: tenants' objects were changed, not only guards."""
+    """Content of the journals on a device. ``content``: tenants' objects were changed, not only guards."""
 
     any: bool = False
     content: bool = False
@@ -51,7 +52,7 @@ class SyncJournal:
         """Changes are recorded. False: the device group has a stranger's changes, which must not look like ours."""
 
     def commands(self) -> list[Command]:
-        """What records a change of tenants' objects, for its transaction."""
+        """Commands that record a change of tenants' objects, for the change's transaction."""
         return [self._command(CONTENT)] if self.marking else []
 
     async def record_guard(self) -> None:
@@ -66,7 +67,10 @@ class SyncJournal:
         return Command(method="PATCH", path=self._path(self._name), body=body)
 
     async def read(self) -> Unsynced:
-        """What all agents' journals on the device say; this agent's is made if it is not there."""
+        """Read all agents' journals on the device; this agent's is created if it is absent.
+
+        Raises :class:`DeviceUnavailable`.
+        """
         try:
             found = await self._journals()
             if self._name not in found:

@@ -1,7 +1,7 @@
-"""Which combinations of HA type, sync mode and device groups are safe. Pure.
+"""Checks that the combination of HA type, sync mode and device groups is safe. Pure.
 
 Every device must get the configuration exactly once: from the agent, or by config-sync from a device that the agent
-writes. A device that gets it from nobody would serve old configuration after a failover; one that gets it from both
+writes. A device that gets it from neither would serve old configuration after a failover; one that gets it from both
 would lose what the agent wrote last.
 """
 
@@ -17,14 +17,14 @@ class Membership(Value):
     """The sync-failover group of a device."""
 
     group: str = ""
-    """Its name; empty: the device is in none with others."""
+    """Name of the device group; empty: the device is in none with others."""
     auto_sync: bool = False
     members: tuple[Item, ...] = ()
-    """Its devices, as ``cm/device`` shows them."""
+    """Devices of the group, as ``cm/device`` shows them."""
 
     @property
     def identities(self) -> frozenset[str]:
-        """Its devices' identities: the same on all of them."""
+        """Identities of the group's devices, which all of them report alike."""
         return frozenset(map(key_of, self.members))
 
 
@@ -60,13 +60,16 @@ def units(clusters: Mapping[str, ClusterView]) -> tuple[tuple[str, ...], ...]:
 
 
 def ha_problems(clusters: Mapping[str, ClusterView], ha_type: HaType, mode: SyncMode) -> dict[str, tuple[str, ...]]:
-    """By host: why these devices must not be written this way."""
+    """Reasons why these devices must not be written in this way, by host."""
     synced = any(membership(cluster).group for cluster in clusters.values())
     return {host: (*_trust(host, clusters, ha_type), *_syncs(host, clusters, mode, synced=synced)) for host in clusters}
 
 
 def role_problems(cluster: ClusterView) -> list[str]:
-    """The problem of a cluster that serves nobody. It may pass by itself, and does not keep the agent from writing."""
+    """The problem of a cluster without an active device.
+
+    It may be temporary, and does not keep the agent from writing.
+    """
     members = membership(cluster).members or cluster.devices
     active = any(item.get("failoverState") == "active" for item in members)
     return ["no device of its cluster is active"] if members and not active else []

@@ -149,8 +149,12 @@ class SyncUnit:
             return writer
 
     async def _elect(self) -> BigIpDevice:
-        """The device with unsynchronised changes of ours, else the first: of those in reach. So all agents choose the
-        same one, whatever they have seen before."""
+        """The device to write: the first reachable device with unsynchronised changes of ours, else the first reachable
+        one.
+
+        So all agents choose the same device, independent of their earlier observations. Raises
+        :class:`DeviceUnavailable`.
+        """
         found: list[tuple[BigIpDevice, Unsynced]] = []
         errors: list[DeviceUnavailable] = []
         for device in self.devices:
@@ -300,13 +304,13 @@ class SyncUnit:
         return membership(writer.cluster)
 
     def _state(self, writer: BigIpDevice, status: SyncStatus) -> str:
-        """The state of the group itself, which the details tell, else that of the device."""
+        """The group's state of config-sync from the details, or the device's if they do not contain it."""
         own = re.compile(rf"{re.escape(self._membership(writer).group)} \(([^)]*)\)")
         return next((found[1] for line in status.details if (found := own.match(line.strip()))), status.status)
 
 
 def links_of(status: SyncStatus) -> dict[str, str]:
-    """By name of another device: connected or disconnected."""
+    """``connected`` or ``disconnected`` by the name of each other device."""
     found = (_LINK.fullmatch(line.strip()) for line in status.details)
     return {match["device"]: match["state"] for match in found if match}
 

@@ -1,4 +1,4 @@
-"""A device as the guest of a vCMP host: its host gives it the VLANs that a pass needs, and takes unused ones back."""
+"""A device that is the guest of a vCMP host, which assigns the VLANs that a pass needs and withdraws unused ones."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ from evenkeel.devices.bigip.vcmp.host import (
 log = structlog.get_logger(__name__)
 
 APPEAR_SECONDS = 10.0
-"""How long a pass waits for a VLAN to appear in the guest."""
+"""Time that a pass waits for a VLAN to appear in the guest."""
 POLL_SECONDS = 0.5
 LOOK_SECONDS = 60.0
 """Between two looks for VLANs that were lost or left over."""
@@ -46,22 +46,26 @@ class VcmpGuest:
         self._options = options
         self._now = now
         self._place: tuple[VcmpHost, str] | None = None
-        """Its host, and its name there."""
+        """The guest's host, and the guest's name there; None: not found yet."""
         self._given: dict[int, HostVlan] = {}
-        """What the guest has, as far as it is known."""
+        """VLANs that the guest certainly has, by tag."""
         self._turn = asyncio.Lock()
         self._looked_at_seconds = -LOOK_SECONDS
         self._left_since: dict[int, float] = {}
 
     async def tags_in(self, partition: str) -> frozenset[int]:
-        """Of the VLANs in the partition of the guest, in /Common of those of networks that projects share. Raises
-        :class:`DeviceUnavailable`."""
+        """Tags of the VLANs in the guest's partition; in /Common, of the VLANs of shared networks.
+
+        Raises :class:`DeviceUnavailable`.
+        """
         vlans = await read_vlans(self._device)
         return frozenset(each.tag for each in vlans if each.partition == partition and each.is_used)
 
     async def provide(self, wanted: Iterable[HostVlan], partition: str) -> dict[int, str]:
-        """Have the guest get these VLANs for a partition; returns the reasons by tag for those that it cannot have.
-        Raises :class:`DeviceUnavailable` if the guest itself is out of reach."""
+        """Have the host assign these VLANs to the guest. Returns reasons for VLANs that it cannot have, by tag.
+
+        Raises :class:`DeviceUnavailable` if the guest itself is out of reach.
+        """
         missing = {each.tag: each for each in wanted if self._given.get(each.tag) != each}
         if not missing:
             return {}

@@ -38,18 +38,18 @@ class FoundVlan(Value):
     path: str
     tag: int
     ours: bool = False
-    """With :data:`MARK`."""
+    """Whether the VLAN has the mark :data:`MARK`."""
     of_network: bool = False
-    """With the mark that it has on a device that is attached by it."""
+    """Whether the VLAN has the mark of a network, which it gets on a device that is attached by it."""
 
     @property
     def is_used(self) -> bool:
-        """On a guest: whether it is somebody's, and not just given by the host."""
+        """Whether a guest uses the VLAN; a VLAN that the host only assigned is in /Common without a network's mark."""
         return self.partition != COMMON or self.of_network
 
     @property
     def partition(self) -> str:
-        """Where it is."""
+        """Partition of the VLAN, from its full path."""
         return self.path.split("/")[1]
 
 
@@ -58,10 +58,10 @@ class FoundGuest(Value):
 
     name: str
     address: str
-    """Its management address."""
+    """Management address of the guest."""
     hostname: str
     vlans: tuple[str, ...] = ()
-    """Full paths."""
+    """Full paths of the VLANs assigned to the guest."""
 
 
 class VcmpHost:
@@ -73,16 +73,18 @@ class VcmpHost:
         self._turn = asyncio.Lock()
 
     async def guests(self) -> tuple[FoundGuest, ...]:
-        """One read."""
+        """Read all guests of the host."""
         return tuple(_guest(item) for item in await self.icontrol.collection(GUESTS))
 
     async def vlans(self) -> tuple[FoundVlan, ...]:
-        """One read."""
+        """Read all VLANs of the host."""
         return await read_vlans(self.icontrol)
 
     async def give(self, guest: str, wanted: HostVlan, interface: str) -> None:
-        """Make the VLAN on the interface if it is not there, and add it to the guest. Raises :class:`DeviceRejected`
-        for a VLAN that somebody else made and has not given to the guest."""
+        """Create the VLAN on the interface if it is absent, and assign it to the guest.
+
+        Raises :class:`DeviceRejected` for a VLAN of another program that is not assigned to the guest.
+        """
         async with self._turn:
             there = next((each for each in await self.vlans() if each.tag == wanted.tag), None)
             path = await self._make(wanted, interface) if there is None else there.path
@@ -96,7 +98,7 @@ class VcmpHost:
             log.info("VLAN given to guest", vcmp_host=self.name, guest=guest, vlan=path)
 
     async def take_back(self, guest: str, tags: Iterable[int]) -> None:
-        """Take our VLANs with these tags from the guest, and delete those that no guest has."""
+        """Withdraw our VLANs with these tags from the guest, and delete those that no guest has."""
         async with self._turn:
             these = {each.path for each in await self.vlans() if each.ours and each.tag in set(tags)}
             found = await self._guest(guest)
@@ -109,7 +111,6 @@ class VcmpHost:
                 await self._delete(path)
 
     async def close(self) -> None:
-        """Disconnect."""
         await self.icontrol.close()
 
     async def _make(self, wanted: HostVlan, interface: str) -> str:

@@ -1,4 +1,6 @@
-"""Which VLANs load balancers need from a vCMP host, and what becomes of those that cannot have them. Pure."""
+"""The VLANs that load balancers need from a vCMP host, and the problem of load balancers that cannot have them.
+Pure.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +12,7 @@ from evenkeel.devices.bigip.vcmp.host import HostVlan
 
 
 def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
-    """By tag."""
+    """VLANs of the load balancers' networks, by tag."""
     found = {}
     for one in rendered:
         wanted = {item.key.name: item for item in one.networks if item.key.type == VLAN}
@@ -28,7 +30,7 @@ def vlans_of(rendered: Sequence[RenderedObjects]) -> dict[int, HostVlan]:
 
 
 def without_refused(rendered: Sequence[RenderedObjects], problems: Mapping[int, str]) -> tuple[RenderedObjects, ...]:
-    """The same, with the problem in those that need a VLAN that cannot be given."""
+    """The load balancers, with a problem in those that need a VLAN that cannot be assigned."""
     return tuple(_checked(one, problems) for one in rendered)
 
 

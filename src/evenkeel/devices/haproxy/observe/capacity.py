@@ -24,7 +24,7 @@ class HaproxyCapacity:
         self._meter = RateMeter()
 
     def read(self, seen: wire.DaemonObservation, metrics: Collection[str]) -> dict[str, float]:
-        """The values of those ``metrics`` that are known."""
+        """Values of the requested metrics, as far as they are known."""
         listeners = [each for partition in seen.partitions for each in partition.frontends]
         found = {
             Metric.TENANT_COUNT: float(sum(bool(partition.load_balancer_ids) for partition in seen.partitions)),

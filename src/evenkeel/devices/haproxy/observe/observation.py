@@ -1,6 +1,6 @@
 """Daemons' observations merged into operating statuses and statistics of a group. Pure.
 
-The agent does not know which device of a pair carries the traffic, so each object gets the worst of the devices'
+The agent cannot determine which device of a pair carries the traffic, so each object gets the worst of the devices'
 statuses. A device that does not run a tenant's HAProxy reports no status of its listeners, pools and members; the
 tenant's load balancers are DEGRADED, or ERROR if no device runs it.
 """
@@ -144,7 +144,10 @@ def _listener(frontend: wire.FrontendStatus, note: Note) -> ObservedStatus:
 def _not_running(
     readings: Mapping[str, HaproxyReading], names: HaproxyNames, running: Collection[Key]
 ) -> Iterator[ObservedStatus]:
-    """The load balancers whose HAProxy does not run here but is in ``running``, those that another device runs."""
+    """Status of each load balancer whose HAProxy does not run on some device.
+
+    DEGRADED if it is in ``running``, which has the load balancers that another device runs; else ERROR.
+    """
     for host, reading in readings.items():
         for partition in own_partitions(reading.seen, names):
             if not runs(partition):
@@ -157,7 +160,7 @@ def _not_running(
 
 
 def absences(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> frozenset[Absence]:
-    """For each device, what it lacks of the load balancers that any device holds."""
+    """Load balancers that a device lacks, in whole or part, and another device holds."""
     held = {host: _held(reading.seen, names) for host, reading in readings.items()}
     everything: dict[LoadBalancerId, set[Key]] = {}
     for of_device in held.values():
@@ -195,7 +198,7 @@ def _silent(reading: HaproxyReading, names: HaproxyNames) -> set[str]:
 
 
 def _configurations(readings: Iterable[HaproxyReading], names: HaproxyNames) -> dict[str, str]:
-    """By load balancer: the digest common to all devices, or a digest of the differing ones."""
+    """Digest by load balancer id: the one common to all devices, or a digest of the differing ones."""
     found: dict[str, set[str]] = {}
     for reading in readings:
         for load_balancer_id, word in _digests(reading, names):
@@ -210,7 +213,9 @@ def _of_all(words: Collection[str]) -> str:
 
 
 def _lacking(readings: Mapping[str, HaproxyReading], names: HaproxyNames) -> dict[LoadBalancerId, str]:
-    """By load balancer that only some of the reached devices hold: those that lack it."""
+    """Names of the devices that lack a load balancer, by id of load balancers that only some of the reached devices
+    hold.
+    """
     held = {host: {each for each, _ in _digests(reading, names)} for host, reading in readings.items()}
     everything = frozenset[str]().union(*held.values())
     return {

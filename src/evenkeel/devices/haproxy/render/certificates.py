@@ -1,8 +1,8 @@
-"""The files that a load balancer's certificate references become. Pure.
+"""Renders a load balancer's certificate references as files. Pure.
 
 A file's name derives from the listener or pool and the reference, so a renewed certificate keeps its file name and only
-the content changes, which HAProxy accepts by its runtime API without a reload. If the batch did not bring the content,
-its sha256 stands for it, and the daemon uses the content that it holds.
+the content changes, which HAProxy accepts by its runtime API without a reload. If the batch has no content, its sha256
+takes its place, and the daemon uses the content that it holds.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _FILE_KINDS = {
 
 
 class ReferencedFiles:
-    """The files of one load balancer. ``contents``: those that the batch brought, by sha256."""
+    """The files of one load balancer. ``contents``: the certificates in the batch, by sha256."""
 
     def __init__(self, service: ServiceDefinition, contents: Mapping[str, CertificateContent]) -> None:
         self._known = {(each.reference, each.kind): each.sha256 for each in service.certificates}

@@ -49,8 +49,10 @@ _FIELD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,63}")
 
 
 class PolicyLines(Value):
-    """HAProxy lines of the policies: those that evaluate requests, and the ``use_backend`` that applies their
-    choice."""
+    """HAProxy lines of L7 policies.
+
+    ``judging`` evaluate requests; ``sending`` are the ``use_backend`` lines that apply their choice.
+    """
 
     judging: tuple[str, ...] = ()
     sending: tuple[str, ...] = ()

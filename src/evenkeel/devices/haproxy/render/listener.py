@@ -58,7 +58,7 @@ def frontend(
 
 
 def duration(listener: ServiceListener, field: str) -> str:
-    """One of the listener's time-outs."""
+    """HAProxy's notation of one of the listener's time-outs. Raises :class:`Unrenderable` if it is out of range."""
     milliseconds = int(getattr(listener, field))
     if not 0 <= milliseconds <= MILLISECONDS_MAX:
         raise Unrenderable(f"listener {listener.id}: {field} {milliseconds}: 0 to {MILLISECONDS_MAX} are possible")

@@ -56,7 +56,7 @@ def render(
 ) -> RenderedConfig:
     """Render one load balancer, or state the problem. A deleted one has no configuration.
 
-    ``contents``: certificates and revocation lists by sha256; those missing here the daemon must already hold.
+    ``contents``: certificates and revocation lists by sha256; the daemon must already hold the missing ones.
     """
     if service.deleted or service.problem:
         return RenderedConfig(service=service, problem=service.problem)

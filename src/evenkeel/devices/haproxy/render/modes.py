@@ -11,11 +11,11 @@ from evenkeel.devices.errors import Unrenderable
 from evenkeel.devices.haproxy.naming import beside, object_name
 
 MODES = {"HTTP": "http", "TCP": "tcp", "HTTPS": "tcp", "TERMINATED_HTTPS": "http", "PROMETHEUS": "http"}
-"""By listener protocol."""
+"""HAProxy's mode by listener protocol."""
 
 
 def mode_of(listener: ServiceListener) -> str:
-    """The listener's mode."""
+    """HAProxy's mode for the listener. Raises :class:`Unrenderable` for a protocol that HAProxy cannot serve."""
     if listener.protocol not in MODES:
         raise Unrenderable(f"listener {listener.id}: protocol {listener.protocol} is not possible on HAProxy")
     return MODES[listener.protocol]

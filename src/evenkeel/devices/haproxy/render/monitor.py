@@ -122,8 +122,10 @@ def _speaks_1_1(monitor: ServiceMonitor) -> bool:
 
 
 def _host(monitor: ServiceMonitor, vip_address: str) -> str:
-    """The Host header of a check: HTTP/1.1 requires one, and HAProxy does not send an empty one. Without a domain name,
-    the VIP, as a client that knows no name would send it."""
+    """The Host header of a check, which HTTP/1.1 requires and HAProxy does not send empty.
+
+    Without a domain name it is the VIP, as a client without a name for it would send.
+    """
     if monitor.domain_name:
         return _domain(monitor)
     return f"[{vip_address}]" if ":" in vip_address else vip_address

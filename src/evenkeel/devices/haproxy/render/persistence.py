@@ -21,7 +21,7 @@ SOURCE_PORT = {
     "http": "http-request set-var(txn.source_port) src_port",
     "tcp": "tcp-request content set-var(txn.source_port) src_port",
 }
-"""By mode: the line that stores the source port in a variable, because ``concat`` takes variables only."""
+"""By mode, the line that stores the source port in a variable, because ``concat`` takes variables only."""
 DEFAULT_COOKIE = "SRV"
 TABLE = ("size", "100k", "expire", "1h", "peers", PEERS_SECTION)
 """Size of a stick table in entries (the oldest are evicted), and their lifetime after the client's last connection."""
@@ -38,7 +38,7 @@ def balance_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
 
 
 def persistence_lines(pool: ServicePool, mode: str) -> tuple[str, ...]:
-    """The persistence lines: choice of the member for a known client."""
+    """Lines that choose the member for a returning client. Raises :class:`Unrenderable`."""
     wanted = pool.session_persistence
     if wanted is None:
         return ()

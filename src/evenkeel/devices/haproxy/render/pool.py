@@ -29,7 +29,9 @@ from evenkeel.haproxyd import wire
 
 PROXY_ARGUMENTS = {"PROXY": ("send-proxy",), "PROXYV2": ("send-proxy-v2",)}
 PROXY_WITH_TLS = {"PROXYV2": ("send-proxy-v2-ssl-cn",)}
-"""The same where clients use TLS: version 2 can tell TLS version, whether a certificate was shown, and its CN."""
+"""Server arguments by pool protocol where clients use TLS.
+
+Version 2 of the PROXY protocol carries TLS version, whether a client certificate was shown, and its CN."""
 WEIGHT_MAX = 256
 RETRIES = 3
 _NO_LISTENER = ServiceListener(id="", protocol="TCP", protocol_port=1)

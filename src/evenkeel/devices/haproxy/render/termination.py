@@ -26,7 +26,7 @@ from evenkeel.devices.haproxy.render.tls import alpn, tls_arguments
 from evenkeel.haproxyd import wire
 
 VERIFY = {"OPTIONAL": "optional", "MANDATORY": "required"}
-"""By ``client_authentication``."""
+"""Value of the ``verify`` argument by ``client_authentication``."""
 _OF_CLIENTS_ALONE = ("ca-ignore-err", "3")
 """``crl-file`` makes OpenSSL require a revocation list of every CA in the chain, but the API takes only one. So a
 missing list for a CA certificate (X509_V_ERR_UNABLE_TO_GET_CRL) is ignored; for the client's certificate it is not."""
@@ -56,7 +56,7 @@ def list_files(listener: ServiceListener, files: ReferencedFiles) -> Iterable[wi
 
 
 def hsts_lines(listener: ServiceListener) -> list[str]:
-    """The Strict-Transport-Security line."""
+    """Line that sets the Strict-Transport-Security header, if the listener has one. Raises :class:`Unrenderable`."""
     if listener.hsts_max_age is None:
         return []
     if not 0 <= listener.hsts_max_age <= AGE_MAX:

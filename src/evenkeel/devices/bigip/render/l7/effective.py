@@ -1,7 +1,7 @@
-"""Which L7 policies of a listener count, and the pools that requests can reach. Pure.
+"""Finds the L7 policies of a listener that can match, and the pools that requests can reach. Pure.
 
 A policy that is disabled, has no enabled rule, or redirects to a pool that is disabled never matches, as in Octavia.
-The first one that matches decides.
+The first policy that matches decides.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from evenkeel.devices.errors import Unrenderable
 
 
 class EffectivePolicy(Value):
-    """A policy that can match. ``pool``: the one that it redirects to."""
+    """A policy that can match. ``pool``: the pool that it redirects to, if any."""
 
     policy: ServiceL7Policy
     rules: tuple[ServiceL7Rule, ...]
@@ -21,14 +21,14 @@ class EffectivePolicy(Value):
 
 
 class Routing(Value):
-    """How a listener's requests or connections find a pool."""
+    """The policies and pools by which a listener distributes requests or connections."""
 
     listener: ServiceListener
     named: tuple[ServicePool, ...] = ()
     """All pools that the listener names, enabled or not, so that enabling one does not replace profiles."""
     policies: tuple[EffectivePolicy, ...] = ()
     default: ServicePool | None = None
-    """The pool of what no policy matches, if it is enabled."""
+    """The pool for requests that no policy matches, if it is enabled."""
 
     @property
     def pools(self) -> tuple[ServicePool, ...]:

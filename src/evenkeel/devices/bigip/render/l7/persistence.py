@@ -1,7 +1,8 @@
 """Session persistence where a listener's requests reach several pools. Pure.
 
-On the device a virtual server has persistence, in the API a pool. If all pools that requests can reach have the same,
-the virtual server's profile serves all; otherwise the iRule says it for each request, as far as a command can.
+On the device a virtual server has persistence, in the API a pool. If all pools that requests can reach have the same
+persistence, the virtual server's profile serves all; otherwise the iRule sets it for each request, as far as a command
+can.
 """
 
 from collections.abc import Sequence
@@ -20,8 +21,10 @@ def same_persistence(pools: Sequence[ServicePool]) -> bool:
 
 
 def persistence_words(pool: ServicePool) -> tuple[str, str]:
-    """How the iRule keeps clients of this pool: a word, and the name of a cookie or nothing. Raises
-    :class:`Unrenderable` for what only a profile can do."""
+    """Keyword by which the iRule selects the pool's persistence, and the name of a cookie or nothing.
+
+    Raises :class:`Unrenderable` for persistence that only a profile can provide.
+    """
     wanted, weighted = pool.session_persistence, different_weights(pool)
     if wanted is None:
         by_source = SOURCE if weighted else HASH

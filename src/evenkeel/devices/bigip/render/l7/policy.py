@@ -32,7 +32,7 @@ DEFAULT_RULE = "default"
 _OPERANDS = {"host": ("httpHost", "host"), "path": ("httpUri", "path")}
 _OPERATORS = {"equal": "equals", "starts": "startsWith", "ends": "endsWith", "contains": "contains"}
 _PLAIN = re.compile(r"[A-Za-z0-9._~!&'()*+,;=:@/?#%-]+")
-"""Without characters that are special to tmsh or Tcl."""
+"""Text without characters that are special to tmsh or Tcl."""
 
 
 def expressible_as_policy(routing: Routing) -> bool:
@@ -61,7 +61,7 @@ def _comparable(wanted: Comparison) -> bool:
 
 
 def policy_object(service: ServiceDefinition, routing: Routing, names: BigIpNames) -> WantedObject:
-    """The LTM policy."""
+    """The LTM policy of the listener."""
     partition = names.partition(service.project_id)
     rules = [_rule(place, each, partition, names) for place, each in enumerate(routing.policies)]
     if routing.default is not None:

@@ -40,7 +40,7 @@ KIND = "l7"
 RULES_MAX = 1000
 """Rules of one listener that a request may be compared with, so that a tenant cannot occupy the device."""
 PATTERN_ATOMS_MAX = 2000
-"""Of all regular expressions of one listener: a request may be compared with each."""
+"""Limit over all regular expressions of one listener: a request may be compared with each."""
 NEVER = "never"
 """The operand of rules about certificates where there is no TLS."""
 _ACTIONS = {"REJECT": "reject", "REDIRECT_TO_POOL": "pool", "REDIRECT_TO_URL": "url", "REDIRECT_PREFIX": "prefix"}

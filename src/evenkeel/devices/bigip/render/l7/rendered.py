@@ -33,7 +33,10 @@ def render_l7(service: ServiceDefinition, routing: Routing, names: BigIpNames) -
 
 
 def _refuse_different_proxies(routing: Routing) -> None:
-    """The iRule tells a connection with a member of its client, whatever pool the member is of."""
+    """Raises :class:`Unrenderable` if pools of one listener differ in the PROXY protocol.
+
+    The iRule sends the client's address on each connection with a member, whichever pool the member is in.
+    """
     kinds = {pool.protocol if sends_proxy_header(pool) else "" for pool in routing.named}
     if len(kinds) > 1:
         names = ", ".join(f"{pool.id} {pool.protocol}" for pool in routing.named)

@@ -1,4 +1,4 @@
-"""What L7 rules and policies compare with and answer, checked. Pure.
+"""Validated operands of L7 rules, and answers of L7 policies. Pure.
 
 ===================  ==================================================================================
 Octavia              compared on a BIG-IP

@@ -1,7 +1,7 @@
 """Addresses of a load balancer in their route domains: ``10.0.0.1%7``. Pure.
 
-Its project's own networks are in one route domain. Those that projects share are in the common one, and so are those to
-which an operator has attached the devices, which are not in the definition.
+The project's own networks are in one route domain. Networks that projects share are in the common one, and so are
+networks to which an operator has attached the devices, which are not in the definition.
 """
 
 from ipaddress import ip_address, ip_network
@@ -24,9 +24,10 @@ def with_domain(address: str, route_domain: int) -> str:
 
 
 def in_route_domain(service: ServiceDefinition) -> ServiceDefinition:
-    """The same with the addresses of VIPs, members and monitors in their route domains; they were checked before.
+    """The definition with the addresses of VIPs, members and monitors, validated before, in their route domains.
 
-    Members are where the subnet is that has their address; those of no subnet are where the VIP is."""
+    A member is in the route domain of the subnet that has its address; a member of no subnet is in the VIP's.
+    """
     number = route_domain_of(service)
     if number == COMMON_ROUTE_DOMAIN:
         return service

@@ -13,8 +13,10 @@ DEFAULT_MTU = 1500
 def guest_vlan(
     network: ServiceNetwork, device: str, make: Callable[[str, dict[str, Any], ServiceNetwork], WantedObject]
 ) -> tuple[str, list[WantedObject]]:
-    """Name and objects of a VLAN that the guest's host gives it: without interfaces, which are the host's. Raises
-    :class:`Unrenderable` for a network without a tag, by which host and guest know a VLAN."""
+    """Name and objects of a VLAN that the guest's host assigns: without interfaces, which are the host's.
+
+    Raises :class:`Unrenderable` for a network without a tag, by which host and guest identify a VLAN.
+    """
     if network.network_type is not NetworkType.VLAN:
         raise Unrenderable(
             f"network {network.id} is of type {network.network_type}; device {device} is the guest of a vCMP host: it"

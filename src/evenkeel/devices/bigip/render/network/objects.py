@@ -61,10 +61,10 @@ class DeviceAttachment(Value):
     device: str
     options: AttachmentOptions
     vtep: str = ""
-    """The address at which its tunnels end; empty: not known."""
+    """Address of the device's tunnel end point; empty: not known."""
     vtep_problem: str = ""
     guest: bool = False
-    """Of a vCMP host, which gives it its VLANs: they have no interfaces here."""
+    """Whether the device is the guest of a vCMP host, which assigns its VLANs: they have no interfaces in the guest."""
 
 
 def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> tuple[WantedObject, ...]:
@@ -75,7 +75,7 @@ def network_objects(service: ServiceDefinition, at: DeviceAttachment, names: Big
 
 
 def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpNames) -> RenderedObjects:
-    """The same with these objects, or with the problem."""
+    """The load balancer with the objects of its networks, or with the problem that prevents them."""
     if rendered.problem:
         return rendered
     try:
@@ -86,10 +86,11 @@ def with_networks(rendered: RenderedObjects, at: DeviceAttachment, names: BigIpN
 
 
 class _Renderer:
-    """For one load balancer, or one network that projects share, and one device.
+    """Renders the network objects of one load balancer, or of one shared network, for one device.
 
-    Objects of the latter are in /Common, and their marks name the network: they are its own, while load balancers of a
-    partition share theirs."""
+    Objects of a shared network are in /Common, and their marks name the network: they are its own, while load balancers
+    of a partition share theirs.
+    """
 
     def __init__(self, service: ServiceDefinition, at: DeviceAttachment, names: BigIpNames) -> None:
         self._service = service
@@ -223,7 +224,10 @@ class _Renderer:
             yield self._neighbour(subnet, host)
 
     def _neighbour(self, subnet: ServiceSubnet, host: MemberHost) -> WantedObject:
-        """Its name has no ``%``: some releases find no entry, and remove none, whose name has one."""
+        """Static ARP or NDP entry of a member's host.
+
+        The name has no ``%``: some releases neither find nor remove an entry whose name has one.
+        """
         address = address_of(host.address)
         kind, word = (NDP, "ndp") if ":" in address else (ARP, "arp")
         key = Key(type=kind, name=f"{word}-{address.translate(_NAMEABLE)}-{self._number}")
@@ -258,7 +262,7 @@ _NAMEABLE = str.maketrans({":": "-", "[": "", "]": ""})
 
 
 def _records(network: ServiceNetwork, own: str) -> Iterator[dict[str, Any]]:
-    """Where the hosts of the network are; broadcasts go to all of them."""
+    """Records of the forwarding table: the end point of each host; broadcasts go to all of them."""
     hosts = [host for subnet in network.subnets for host in subnet.hosts if host.vtep and host.vtep != own]
     ends = sorted({*(host.vtep for host in hosts), *network.vteps} - {own})
     if ends:

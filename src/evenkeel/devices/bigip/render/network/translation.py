@@ -1,4 +1,4 @@
-"""Which address members see as their client's: that of a self IP, one of the SNAT pool, or the client's own. Pure."""
+"""Chooses the source address that members see: a self IP's, one of the SNAT pool, or the client's own. Pure."""
 
 from msgspec.structs import replace
 
