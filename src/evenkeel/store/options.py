@@ -17,9 +17,9 @@ class StoreOptions(Value):
     default_quotas: Quotas = Quotas()
     """Quotas of projects that have none of their own."""
     load_balancer_limits: LoadBalancerLimits = LoadBalancerLimits()
-    """Of every load balancer."""
+    """Limits of every load balancer."""
     orphan_grace_seconds: float = 86_400.0
-    """How long what devices hold and the database does not know stays there; 0: for ever."""
+    """Time for which devices keep objects that the database does not contain; 0: permanently."""
     events_kept: int = 10_000
     """The newest events, which are kept."""
     certificate_refresh_seconds: float = 300.0

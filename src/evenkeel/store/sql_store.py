@@ -36,7 +36,7 @@ class SqlStore:
         """The database, for hooks such as counting statements."""
         self._options = options
         self.schema_revision = ""
-        """Of the tables; known after the start."""
+        """Revision of the tables; empty before the start."""
         self.histories = Histories(database, options)
         """Begins new histories; for hooks."""
         self.tenants = SqlTenants(database, options, random)
@@ -75,11 +75,10 @@ class SqlStore:
         await self.database.query(lambda connection: connection.scalar(text("SELECT 1")))
 
     def write_problem(self) -> str:
-        """Why the database takes no writes, as it says itself; empty if it does. May be called by any thread."""
+        """The server's reason for refusing writes; empty if it accepts them. Thread-safe."""
         return self.database.writes.problem()
 
     async def close(self) -> None:
-        """Disconnect."""
         await self.database.close()
 
 

@@ -15,13 +15,13 @@ class Database:
     """A started database. Use :func:`evenkeel.store.engine.database.open_database`."""
 
     skips_locked = True
-    """Whether one statement can update many rows without waiting for those that other transactions hold."""
+    """Whether one statement can update many rows and skip rows that other transactions have locked."""
 
     writes: WriteWatch
     """Whether it takes writes; shared with handles that :meth:`beside` returns."""
 
     def sync_engines(self) -> tuple[Engine, ...]:
-        """Its SQLAlchemy engines, for hooks such as counting statements."""
+        """SQLAlchemy engines of the database, for hooks such as counting statements."""
         raise NotImplementedError
 
     def beside(self) -> "Database":
@@ -31,8 +31,9 @@ class Database:
         raise NotImplementedError
 
     async def write(self, op: Op[T], *, urgent: bool = False) -> T:
-        """Run ``op`` in one writing transaction. ``urgent``: before other waiting operations, on a connection reserved
-        for urgent ones. Raises :class:`StoreUnavailable`.
+        """Run ``op`` in one writing transaction. Raises :class:`StoreUnavailable`.
+
+        ``urgent``: run it before other waiting operations, on a connection reserved for urgent ones.
         """
         raise NotImplementedError
 
@@ -48,9 +49,8 @@ class Database:
         raise NotImplementedError
 
     async def query(self, op: Op[T]) -> T:
-        """As :meth:`read`, for an ``op`` that is a single SELECT. Raises :class:`StoreUnavailable`."""
+        """Run ``op``, a single SELECT; otherwise like :meth:`read`. Raises :class:`StoreUnavailable`."""
         raise NotImplementedError
 
     async def close(self) -> None:
-        """Close all connections."""
         raise NotImplementedError

@@ -46,8 +46,8 @@ POOL_SIZE = 7
 NO_WRITES = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN})
 """A file or disk that is read-only, fails, or is full."""
 BESIDE_SECONDS = 1.0
-"""By so much an operation of a handle opened with ``beside`` yields to the first handle's, and a normal one to an
-urgent one. The delay is bounded, so that no operation starves.
+"""Maximum time by which an operation of a handle opened with ``beside`` yields to operations of the first handle, and
+a normal operation to an urgent one. The delay is bounded, so that no operation starves.
 """
 
 
@@ -83,7 +83,7 @@ def without_password(url: str) -> str:
 
 
 def unverified_transport(url: str) -> str:
-    """Why a stranger on the way to the database could read or change what is sent; empty: nobody could."""
+    """Why a third party in the network could read or change the traffic to the database; empty if it could not."""
     parsed = make_url(url)
     options = parsed.query
     if "unix_socket" in options or is_here(parsed.host or str(options.get("host", ""))):
@@ -105,7 +105,7 @@ def server_of_url(url: str) -> tuple[str, int] | None:
 
 
 def is_here(host: str) -> bool:
-    """On this machine: loopback, a folder of Unix sockets, or none."""
+    """Whether the host is this machine: loopback, a folder of Unix sockets, or empty."""
     return not host or host.startswith("/") or is_loopback(host)
 
 
@@ -209,7 +209,6 @@ class _Line:
         return self._connection
 
     def close(self) -> None:
-        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
         self.engine.dispose()

@@ -46,10 +46,10 @@ class ForRows:
         self._types = {"id": by.type, **types}
         self._build = build
         self.one = build(lambda name: bindparam(_bound(name), type_=self._types[name]))
-        """For one row at a time."""
+        """The statement for one row at a time."""
 
     def joined(self, at: int) -> Update | Delete:
-        """For all rows in the parameter of number ``at``."""
+        """The statement for all rows in the parameter of number ``at``."""
         columns = [column(name, type_) for name, type_ in self._types.items()]
         rows = func.json_to_recordset(cast(bindparam(_parameter(at), type_=Text()), JSON()))
         given = rows.table_valued(*columns).render_derived(name=f"given_{at}", with_types=True)
@@ -65,8 +65,11 @@ class Run(NamedTuple):
 
 
 def run_all(connection: Connection, runs: Sequence[Run]) -> None:
-    """In this order; those without rows do nothing. Callers give the same statements each time, whichever of them have
-    rows: on PostgreSQL each other combination is another text, which is kept."""
+    """Run the statements in this order; statements without rows are skipped.
+
+    Callers pass the same statements each time, whether or not they have rows: on PostgreSQL each other combination is
+    another SQL text, which is cached.
+    """
     wanted = [each for each in runs if each.rows]
     if connection.dialect.name != "postgresql" or len(wanted) < 2:
         for each in wanted:

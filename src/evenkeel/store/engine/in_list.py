@@ -32,7 +32,7 @@ def in_list(column: Column[Any], values: Iterable[str]) -> ColumnElement[bool]:
 
 
 def in_bound_list(column: Column[Any], name: str) -> ColumnElement[bool]:
-    """As :func:`in_list`, with the list bound as parameter ``name`` at execution."""
+    """Condition like :func:`in_list`, with the list bound as parameter ``name`` at execution."""
     return _InList(column, bindparam(name, type_=_Texts()))
 
 

@@ -47,7 +47,7 @@ def insert_together(connection: Connection, parts: Iterable[Rows]) -> None:
 
 @cache
 def _defaults(table: Table) -> dict[str, Any]:
-    """Those in the definition of the table, which SQLAlchemy adds to its own INSERTs."""
+    """Default values in the definition of the table, which SQLAlchemy adds to its own INSERTs."""
     return {
         column.name: column.default.arg
         for column in table.columns

@@ -35,7 +35,7 @@ ANSWER_SECONDS = STATEMENT_SECONDS + 5.0
 """The server's own limit applies first, if the server responds."""
 LOCK_SECONDS = 10
 MAX_LIST_BYTES = 64 * 1024 * 1024
-"""Of the ids, joined by commas, in one column of a result row."""
+"""Maximum length of ids joined by commas in one column of a result row."""
 
 CERTAINLY_ROLLED_BACK = frozenset({1213})
 """Deadlock; on Galera also the loser of a conflict, at any statement or at COMMIT."""
@@ -51,7 +51,7 @@ BAD_VALUE = frozenset({1264, 1265, 1300, 1366, 1406, 1690})
 TOO_LARGE = 1153
 
 URL_OPTIONS = frozenset({"charset", "ssl_ca", "ssl_cert", "ssl_key", "unix_socket"})
-"""What may follow the ``?`` in a URL."""
+"""Query parameters that a database URL may have."""
 
 _limit: ContextVar[asyncio.Timeout | None] = ContextVar("limit", default=None)
 _SQL_MODE = "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
@@ -209,7 +209,7 @@ def _leave_server(context: ExceptionContext) -> None:
 
 
 def _number(error: BaseException | None) -> Any:
-    """MariaDB's error number."""
+    """MariaDB's error number of the exception, or None."""
     return error.args[0] if error is not None and error.args else None
 
 

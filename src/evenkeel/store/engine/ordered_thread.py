@@ -1,5 +1,5 @@
-"""A thread that runs jobs one after the other, those with the shortest allowed wait first; for any number of event
-loops.
+"""A thread that runs jobs of any number of event loops one after the other, the job with the earliest due time
+first.
 """
 
 import asyncio

@@ -80,7 +80,7 @@ class ServerDatabase(Database):
         raise NotImplementedError
 
     def refuses_value(self, error: DBAPIError) -> str:
-        """What is wrong with a value, if the error is about one; else empty."""
+        """Error text about a value that the database refused; empty if the error has another cause."""
         raise NotImplementedError
 
     def is_retriable(self, error: DBAPIError) -> bool:

@@ -57,7 +57,7 @@ def insert_if_absent(connection: Connection, table: Table, values: Mapping[str, 
 
 
 def insert_all_if_absent(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """The same for many rows of the same columns."""
+    """Insert rows, all with the same columns, except for rows that exist already."""
     if connection.dialect.name in MARIADB:
         for row in rows:
             _insert_unless_duplicate(connection, table, row)

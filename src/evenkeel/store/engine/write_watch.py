@@ -14,8 +14,9 @@ import structlog
 from evenkeel.core.errors import StoreUnavailable
 
 REFUSED_SECONDS = 15.0
-"""For so long a refused write counts: three intervals of the controller's own write. A transaction that happened to
-change nothing succeeds on a standby, too, so that a success proves nothing."""
+"""Time for which a refused write counts: three intervals of the controller's own write. Successes do not end it,
+because a transaction that happens to change nothing succeeds on a standby, too.
+"""
 HANGING_SECONDS = 15.0
 """A write that takes longer hangs."""
 REASON_MAX = 200
@@ -24,8 +25,11 @@ log = structlog.get_logger(__name__)
 
 
 class WriteWatch:
-    """The latest writes of a process, shared by all of its handles to one database. ``reason_of``: why the server
-    refused to write, as it says itself, from the cause of a :class:`StoreUnavailable`; empty: it did not."""
+    """Recent writes of a process, shared by all of its handles to one database.
+
+    ``reason_of`` returns the server's reason for refusing to write, from the cause of a :class:`StoreUnavailable`;
+    empty if the server did not refuse.
+    """
 
     def __init__(
         self, reason_of: Callable[[BaseException | None], str], now_seconds: Callable[[], float] = time.monotonic
@@ -39,7 +43,7 @@ class WriteWatch:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Surrounds a write."""
+        """Context manager around a write."""
         token = object()
         self._running[token] = self._now_seconds()
         try:

@@ -101,7 +101,7 @@ def read_providers_of_monitor(connection: Connection, monitor_id: str) -> tuple[
 
 
 def list_shared_monitors(connection: Connection, query: ListQuery) -> Page:
-    """A page of health monitors, shared ones and those made in a pool."""
+    """A page of health monitors, shared ones and monitors created in a pool."""
     page = list_page(connection, _MONITORS, query)
     uses = _uses(connection, [row.id for row in page.items if not row.in_pool])
     items = tuple(row if row.in_pool else replace(row, uses=tuple(uses.get(row.id, ()))) for row in page.items)
@@ -116,7 +116,7 @@ def _divided(query: ListQuery, names: Sequence[str]) -> tuple[ListQuery, ListQue
 
 
 def _by_id(connection: Connection, kind: Kind, ids: Sequence[str]) -> Mapping[str, Any]:
-    """The existing ones by id; one query, none for no ids."""
+    """Existing rows by id; one query, none without ids."""
     if not ids:
         return {}
     columns = kind.columns if kind is LOAD_BALANCER else whole_columns(kind)

@@ -52,7 +52,7 @@ _root = schema.load_balancer
 SHARED_MONITOR_CHANGES = frozenset(
     {"admin_state_up", "delay", "timeout", "max_retries", "http_method", "url_path", "expected_codes"}
 )
-"""What an update may set: everything but its type."""
+"""Attributes of a health monitor that an update may set: all but its type."""
 
 
 def add_shared_monitor(writes: TenantWrites, row: SharedMonitor) -> Op[SharedMonitor]:

@@ -1,4 +1,4 @@
-"""What the devices of a group have of the networks of a shard: reading it, allocating it, releasing it.
+"""Attachments of a shard's devices to networks: reading, allocating and releasing numbers and addresses.
 
 Allocations of one device group are serialized on its row, so numbers and addresses are the lowest free ones. They are
 released when no load balancer row of the shard uses the network: such a row stays until its removal from the devices is
@@ -49,10 +49,10 @@ _root, _vip, _member = schema.load_balancer, schema.vip_address, schema.member
 
 
 class Allocation(NamedTuple):
-    """What load balancers lack after an allocation."""
+    """Result of an allocation: what load balancers still lack."""
 
     problems: dict[LoadBalancerId, str]
-    """Those that cannot be attached, with the reason."""
+    """Reasons why load balancers cannot be attached, by their ids."""
     ports: dict[LoadBalancerId, tuple[DevicePort, ...]]
     """Ports that have to be made first."""
 
@@ -74,7 +74,7 @@ def _known(row: Sequence[object], columns: int) -> KnownSubnet:
 
 
 def read_attached(connection: Connection, shard_id: ShardId) -> Attached:
-    """What the devices have for the shard; two queries."""
+    """Route domains and addresses that the devices have for the shard; two queries."""
     numbers = connection.execute(
         select(_attached.c.network_id, _attached.c.route_domain, _attached.c.needed_revision).where(
             _attached.c.shard_id == shard_id
@@ -127,7 +127,10 @@ def lock_group_of(connection: Connection, shard_id: ShardId) -> None:
 
 
 def _attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
-    """Yields the ports that have to be made, where addresses are those of ports. Raises :class:`NotAttachable`."""
+    """Attach the shard's devices to subnets. Raises :class:`NotAttachable`.
+
+    Yields the ports to create, if addresses are those of ports.
+    """
     shared = [each for each in subnets if each.network is not None and is_common(each.network, place.layout)]
     yield from _attach_own(connection, place, [each for each in subnets if each not in shared])
     yield from common.attach(connection, place, shared)
@@ -247,14 +250,15 @@ def release(connection: Connection, shard_id: ShardId) -> None:
 
 
 def give_up(connection: Connection, network: common.SharedNetwork) -> None:
-    """Let subnets of a common network leave the devices if nobody uses them."""
+    """Mark unused subnets of a common network as leaving the devices."""
     lock_group_of(connection, network[0])
     common.give_up_unused(connection, [network])
 
 
 def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
-    """Shards for which devices are said to have networks that none of their load balancers uses: a process died before
-    the release."""
+    """Shards whose devices have networks that none of their load balancers uses, because a process died before the
+    release.
+    """
     vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
     members = (
         select(_subnet.c.network_id)
@@ -270,7 +274,9 @@ def shards_with_leftovers(connection: Connection, limit: int) -> list[ShardId]:
 
 
 def release_unused(connection: Connection, shard_id: ShardId) -> None:
-    """The same, with the group's allocations locked."""
+    """Release the networks that no load balancer of the shard uses. The caller has locked the allocations of the
+    group.
+    """
     shared = common.networks_of(connection, shard_id)
     used = set(connection.scalars(_networks_in_use(shard_id)))
     there = connection.scalars(select(_attached.c.network_id).where(_attached.c.shard_id == shard_id))
@@ -289,7 +295,7 @@ def release_unused(connection: Connection, shard_id: ShardId) -> None:
 
 
 def _networks_in_use(shard_id: ShardId) -> Select[tuple[str]]:
-    """Networks of the VIPs and members of the shard's load balancers, also of those that are being deleted."""
+    """Networks of the VIPs and members of the shard's load balancers, including load balancers being deleted."""
     vips = select(_vip.c.network_id).join(_root, _root.c.id == _vip.c.load_balancer_id)
     members = (
         select(_subnet.c.network_id)

@@ -61,7 +61,7 @@ def look_for_due(connection: Connection, limit: int) -> Any:
 
 
 def take(connection: Connection, due: Any, backoff: Backoff) -> tuple[str, ...]:
-    """Ids of the claims of those that no other process took since they were read."""
+    """Take due bindings that no other process took since they were read; returns the ids of their claims."""
     return tuple(row.claim_id for row in take_due(connection, _due, due, backoff))
 
 

@@ -1,12 +1,13 @@
 """Networks that projects share, as the device group's common shard has them.
 
 Such a network is to the common shard what a load balancer is to a tenant's: it has a revision that grows with each
-change of what the devices are to have of it, and the revision that they have confirmed. Who uses it is not counted, but
-asked whenever a shard stops using something: of a subnet without users the addresses are marked as leaving, with the
-revision that is without it, and given back once the devices have confirmed that revision. A network without users goes
-in the same way. A shard keeps the revision that has what it needs, so that changes for others do not delay it.
+change of its configuration on the devices, and the revision that they have confirmed. Users are not counted, but
+queried whenever a shard stops using something: the addresses of a subnet without users are marked as leaving, with the
+first revision that lacks them, and released once the devices have confirmed that revision. A network without users goes
+in the same way.
 
-All of this happens with the allocations of the device group locked.
+A shard stores the revision that contains what it needs, so that changes for others do not delay it. All of this happens
+with the allocations of the device group locked.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -74,7 +75,7 @@ def _same_group(other: FromClause, one: FromClause = _shard) -> ColumnElement[bo
 
 
 def with_common(connection: Connection, place: ShardPlace, attached: Attached, networks: Collection[str]) -> Attached:
-    """The same with these common networks; two queries, none without networks."""
+    """Add what the shard's devices have of these common networks; two queries, none without networks."""
     if not networks:
         return attached
     here = (
@@ -109,8 +110,10 @@ def with_common(connection: Connection, place: ShardPlace, attached: Attached, n
 
 
 def attach(connection: Connection, place: ShardPlace, subnets: Sequence[KnownSubnet]) -> Iterator[DevicePort]:
-    """Allocate what the shard needs of common networks. Yields the ports that have to be made, where addresses are
-    those of ports. Raises :class:`NotAttachable`."""
+    """Allocate what the shard needs of common networks. Raises :class:`NotAttachable`.
+
+    Yields the ports to create, if addresses are those of ports.
+    """
     if not subnets:
         return
     shard_id = shard_beside(connection, place.shard_id)
@@ -244,7 +247,7 @@ def networks_of(connection: Connection, shard_id: ShardId) -> tuple[SharedNetwor
 
 
 def give_up_unused(connection: Connection, networks: Collection[SharedNetwork]) -> None:
-    """Of these networks, let subnets leave the devices that no load balancer uses any more."""
+    """Mark the subnets of these networks that no load balancer uses any more as leaving the devices."""
     for shard_id, network_id in networks:
         here = _address.c.shard_id == shard_id, _address.c.network_id == network_id
         staying = *here, _address.c.leaving_revision.is_(None)
@@ -293,8 +296,11 @@ def _attached_for(shard_id: ShardId, network_id: str) -> ColumnElement[bool]:
 
 
 def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
-    """Networks of which devices are to have a subnet without users: a process died before it gave it up, or the last
-    user went before its shard had what it needs."""
+    """Networks with a configured subnet without users.
+
+    Either a process died before it marked the subnet as leaving, or the last user went before its shard had what it
+    needs.
+    """
     there = (
         select(_address.c.shard_id, _address.c.network_id, _address.c.subnet_id)
         .join(_common, and_(_common.c.shard_id == _address.c.shard_id, _common.c.network_id == _address.c.network_id))
@@ -307,8 +313,10 @@ def leftovers(connection: Connection, limit: int) -> tuple[SharedNetwork, ...]:
 
 
 def confirmed(connection: Connection, shard_id: ShardId, applied: Mapping[str, int]) -> set[str]:
-    """The devices have these revisions, by network id: what has left by then is released. Returns the networks of which
-    that is news."""
+    """Record confirmed revisions, by network id, and release what is not part of them any more.
+
+    Returns the networks whose confirmed revision changed.
+    """
     news = set()
     for network_id, revision in sorted(applied.items()):
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id
@@ -327,8 +335,7 @@ def confirmed(connection: Connection, shard_id: ShardId, applied: Mapping[str, i
 
 
 def failed(connection: Connection, shard_id: ShardId, reasons: Mapping[str, tuple[int, str]]) -> set[str]:
-    """The devices refused these revisions, by network id, for these reasons. Returns the networks of which that is
-    news."""
+    """Record refused revisions and their reasons, by network id. Returns the networks whose reason changed."""
     news = set()
     for network_id, (revision, reason) in sorted(reasons.items()):
         is_it = _common.c.shard_id == shard_id, _common.c.network_id == network_id

@@ -51,7 +51,7 @@ def store_facts(connection: Connection, found: Iterable[KnownSubnet], options: S
 
 
 def _store_subnets(connection: Connection, subnets: Iterable[Subnet]) -> set[str]:
-    """Returns the networks of those that were others before."""
+    """Store facts of subnets; returns the networks of subnets whose facts changed."""
     facts = {each.id: each for each in subnets}
     known = read_known(connection, facts)
     insert_all(connection, _subnet, [subnet_row(each) for id_, each in facts.items() if id_ not in known])
@@ -80,8 +80,10 @@ def take_due(connection: Connection, older_seconds: float, limit: int) -> tuple[
 
 
 def make_due(connection: Connection, agent_id: AgentId, network_ids: Collection[str]) -> None:
-    """Have networks read again soon, of those to which devices of the agent's group are attached. One that was read in
-    the last moment is not: agents cannot have it read all the time."""
+    """Make networks to which devices of the agent's group are attached due to be read again.
+
+    Recently read networks are left out, so that agents cannot cause constant reads.
+    """
     agent, shard = schema.agent, schema.shard
     of_group = (
         select(_attached.c.network_id)
@@ -100,8 +102,10 @@ def unanswered(connection: Connection, network_ids: Collection[str]) -> None:
 
 
 def hosts_unanswered(connection: Connection, members: Mapping[str, Collection[str]]) -> None:
-    """Have networks read again soon, and store of members, by network, that it is not known where their ports are: load
-    balancers are served without them, and whoever learns it first makes that a change."""
+    """Record that the hosts of members, by network, are unknown, and make the networks due to be read again.
+
+    Load balancers are served without these hosts. The process that reads them first records a change.
+    """
     rows = [
         {"network_id": network_id, "address": address, "mac_address": "", "vtep": ""}
         for network_id, addresses in sorted(members.items())
@@ -137,7 +141,7 @@ def _facts_of(connection: Connection, network_ids: Collection[str]) -> tuple[Due
 
 
 def _members_of(connection: Connection, network_ids: Collection[str]) -> dict[str, list[str]]:
-    """Addresses of members on tunnels, by network: also where the network service has not told of their hosts yet."""
+    """Addresses of members on tunnels, by network, including members whose hosts are not known yet."""
     of_tunnel = _network.c.from_service, in_list(_network.c.network_type, [each.value for each in TUNNELS])
     named = (
         select(_subnet.c.network_id, _member.c.address)
@@ -156,7 +160,7 @@ def _members_of(connection: Connection, network_ids: Collection[str]) -> dict[st
 
 
 def read_hosts(connection: Connection, members: Collection[tuple[str, str]]) -> dict[tuple[str, str], MemberHost]:
-    """Of (network id, address), those that were asked for already; one query, none without members."""
+    """Hosts of members that were queried before, by (network id, address); one query, none without members."""
     if not members:
         return {}
     rows = connection.execute(

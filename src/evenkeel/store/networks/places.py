@@ -23,7 +23,7 @@ class ShardPlace(NamedTuple):
     group_number: int
     layout: NetworkLayout
     home_host: str = ""
-    """Its home agent's."""
+    """Host of the shard's home agent."""
 
 
 def layout_of(text: str | None) -> NetworkLayout:

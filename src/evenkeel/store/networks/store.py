@@ -17,11 +17,11 @@ from evenkeel.store.networks import attaching, bindings, common, facts
 from evenkeel.store.options import StoreOptions
 
 TRIES = 3
-"""To store what other processes store at the same time."""
+"""Attempts to store rows that other processes store at the same time."""
 
 
 class SqlAttachments:
-    """What the network service told, and what was made there for devices."""
+    """Facts from the network service, and ports created there for devices."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database

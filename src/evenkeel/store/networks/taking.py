@@ -1,4 +1,4 @@
-"""Addresses for devices: the lowest free ones of a subnet, or ports that have to be made at the network service."""
+"""Addresses for devices: the lowest free ones of a subnet, or ports to be created at the network service."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,10 @@ _ADDRESSES = select(_address, _port.c.port_id).join(_port, _port.c.claim_id == _
 
 
 def read_addresses(connection: Connection, *where: ColumnElement[bool]) -> dict[str, tuple[DeviceAddress, ...]]:
-    """What devices have, by subnet id, without what leaves; one query. ``where``: which rows of ``device_address``."""
+    """Addresses of devices by subnet id, without leaving ones; one query.
+
+    ``where``: conditions on rows of ``device_address``.
+    """
     found: dict[str, list[DeviceAddress]] = {}
     for row in connection.execute(_ADDRESSES.where(_address.c.leaving_revision.is_(None), *where)):
         address = DeviceAddress(

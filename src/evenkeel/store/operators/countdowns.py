@@ -1,4 +1,4 @@
-"""What the database is about to remove for good, in one statement."""
+"""Countdowns until the database removes objects permanently, read by one statement."""
 
 from typing import Any
 

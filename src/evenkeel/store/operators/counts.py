@@ -1,6 +1,4 @@
-"""Counts of all load balancers: by provisioning status, by operating status, by home agent, and of those that are
-PENDING for long.
-"""
+"""Counts of all load balancers: by provisioning status, operating status and home agent, and of long PENDING ones."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,20 +21,20 @@ _root, _shard = schema.load_balancer, schema.shard
 
 
 class LoadBalancerCounts(Value):
-    """What was counted at one moment."""
+    """Counts of load balancers at one moment."""
 
     by_status: Mapping[str, int]
-    """By provisioning status; those that none has are missing."""
+    """Load balancers by provisioning status; statuses without any are missing."""
     by_operating_status: Mapping[str, int]
     """Statuses that no load balancer has are missing."""
     by_home: Mapping[str, int]
-    """By home agent."""
+    """Load balancers by home agent."""
     oldest_pending_seconds: float
     stuck: tuple[StuckLoadBalancers, ...]
 
 
 def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
-    """Those that all processes share."""
+    """Counts shared by all processes."""
     return SharedCount(
         database,
         "load_balancers",
@@ -47,7 +45,9 @@ def shared_counts(database: Database) -> SharedCount[LoadBalancerCounts]:
 
 
 def read_counts(connection: Connection) -> LoadBalancerCounts:
-    """Three queries: two read an index of all load balancers each, and one the rows of the PENDING ones."""
+    """Count all load balancers by three queries: two read an index of all load balancers each, one the rows of PENDING
+    ones.
+    """
     by_status: Counter[str] = Counter()
     by_home: Counter[str] = Counter()
     failed: Counter[Place] = Counter()

@@ -43,7 +43,7 @@ def _successor(connection: Connection, agent: Agent, successor_id: str, field: s
 
 
 def _named(agents: Sequence[Agent], agent_id: str, field: str, what: str) -> Agent:
-    """The one with that id. Raises :class:`Conflict` with those that there are."""
+    """The agent with that id. Raises :class:`Conflict`, which names the existing agents."""
     for agent in agents:
         if agent.id == agent_id:
             return agent

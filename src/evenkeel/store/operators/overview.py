@@ -66,7 +66,7 @@ def read_ownership(connection: Connection, bound: Mapping[str, int], environment
 
 
 def read_revisions(connection: Connection, load_balancer_id: LoadBalancerId) -> tuple[Revision, ...]:
-    """Those of a load balancer that are kept, newest first. Raises :class:`NotFound`. One query."""
+    """Stored revisions of a load balancer, newest first. Raises :class:`NotFound`. One query."""
     rows = connection.execute(
         select(_root.c.id, _revision)
         .select_from(_root.outerjoin(_revision, _revision.c.load_balancer_id == _root.c.id))

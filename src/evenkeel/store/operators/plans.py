@@ -14,7 +14,7 @@ _inquiry = schema.plan_inquiry
 
 
 def add_inquiry(connection: Connection, inquiry_id: str, shard_id: ShardId, load_balancer_id: LoadBalancerId) -> None:
-    """Store an inquiry without an answer, and remove old ones."""
+    """Store an inquiry without an answer, and delete old inquiries."""
     connection.execute(delete(_inquiry).where(_inquiry.c.asked_at < db_now() - KEPT_SECONDS))
     connection.execute(
         insert(_inquiry).values(

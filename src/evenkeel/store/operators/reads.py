@@ -38,8 +38,10 @@ def read_hosting(connection: Connection, load_balancer_id: LoadBalancerId) -> Sh
 
 
 def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId) -> int:
-    """Load balancers before this one, by the deadlines of their changes; of unplaced ones, which have none, by age. One
-    query, of pending ones only."""
+    """Number of load balancers before this one, by the deadlines of their changes. One query, of pending ones only.
+
+    Unplaced load balancers, which have no deadline, are ordered by age.
+    """
     this, its_shard = _root.alias("this"), _shard.alias("its_shard")
     same_agent = (
         select(func.count())
@@ -70,7 +72,7 @@ def read_place_in_line(connection: Connection, load_balancer_id: LoadBalancerId)
 
 
 def read_known(connection: Connection, ids: Sequence[LoadBalancerId]) -> frozenset[LoadBalancerId]:
-    """Those of these ids that are stored. One query per some hundred."""
+    """The ids that are stored. One query per some hundred ids."""
     found: set[LoadBalancerId] = set()
     for batch in batches([storable(id_) for id_ in ids]):
         found.update(connection.scalars(select(_root.c.id).where(in_list(_root.c.id, batch))))
@@ -86,7 +88,10 @@ def read_shard(connection: Connection, shard_id: ShardId) -> Shard:
 
 
 def read_shards(connection: Connection, environment: str | None, agent_id: AgentId | None) -> tuple[Shard, ...]:
-    """Shards, by environment, group and tenant; ``agent_id``: those it acts for or is home to. One query."""
+    """Shards by environment, group and tenant. One query.
+
+    ``agent_id``: only shards for which the agent acts, or whose home it is.
+    """
     statement = select(*SHARD_COLUMNS).order_by(_shard.c.environment, _shard.c.group_number, _shard.c.project_id)
     if environment is not None:
         statement = statement.where(_shard.c.environment == environment)
@@ -125,7 +130,8 @@ def read_events(
     connection: Connection, after: int, limit: int, newest: bool, object_id: str | None, by: str | None
 ) -> tuple[Event, ...]:
     """Events with an id above ``after``, oldest first; with ``newest`` the last ``limit`` of them. One query.
-    ``object_id``: only those of this agent, shard or load balancer; ``by``: only acts of the user of this name or id.
+
+    ``object_id``: only events of this agent, shard or load balancer; ``by``: only acts of the user of this name or id.
     """
     order = _event.c.id.desc() if newest else _event.c.id
     statement = select(*EVENT_COLUMNS).where(_event.c.id > after).order_by(order).limit(max(0, limit))

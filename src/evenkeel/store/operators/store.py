@@ -52,7 +52,7 @@ from evenkeel.store.writing.acts import record_act
 
 
 class SqlOperators:
-    """The operators' data."""
+    """Data of the operators' API, in SQL."""
 
     def __init__(self, database: Database, options: StoreOptions) -> None:
         self._db = database

@@ -43,7 +43,7 @@ _port, _shard, _root = schema.device_port, schema.shard, schema.load_balancer
 
 
 def ports_to_adopt(connection: Connection, call: AdoptNetworks) -> tuple[tuple[str, FoundAddress], ...]:
-    """Network id and address of those that are ports, and not the shard's already. Three queries."""
+    """Network id and address of the reported addresses that are ports and not yet the shard's. Three queries."""
     check_owner(connection, call.agent_id, call.session_id, call.shard_id, call.epoch)
     _check_call(call)
     known = read_known(connection, {each.subnet_id for each in call.addresses})
@@ -173,7 +173,7 @@ def _adoptable(
     found: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
 ) -> Iterator[FoundAddress]:
-    """Those that the shard needs and may have."""
+    """The reported addresses that the shard needs and may have."""
     attached = read_attached(connection, place.shard_id)
     wanted = frozenset(wanted_addresses(place.layout, place.project_id))
     has = {
@@ -219,7 +219,10 @@ def _give(
     addresses: Collection[FoundAddress],
     ports: Mapping[FoundAddress, PortClaim],
 ) -> None:
-    """Store them, instead of those that were allocated to the shard: their ports are deleted, as nothing has them."""
+    """Store the addresses in place of addresses allocated to the shard.
+
+    The ports of the latter are deleted, because no device has them.
+    """
     has = _rows_of(connection, place, addresses)
     new = [each for each in addresses if (each.subnet_id, *each.wanted, each.address) not in has]
     rows: list[dict[str, object]] = []

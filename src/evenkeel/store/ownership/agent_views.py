@@ -16,7 +16,7 @@ _agent = schema.agent
 _shard = schema.shard
 
 names = msgspec.json.Decoder(tuple[str, ...])
-"""Of a column that holds a list of names."""
+"""Decoder of columns that hold a list of names."""
 
 _COLUMNS = (
     _agent.c.id,
@@ -59,8 +59,9 @@ def read_agents(
     group_number: int | None = None,
     loads: bool = False,
 ) -> list[SeenAgent]:
-    """All agents, or those of an environment, or of one of its groups, by id. One statement; ``loads``: also count
-    their shards, at a cost that grows with their number.
+    """All agents by id, or the agents of an environment or of one of its groups. One statement.
+
+    ``loads``: also count their shards, at a cost that grows with their number.
     """
     statement = _statement(loads)
     if environment is not None:

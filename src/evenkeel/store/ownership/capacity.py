@@ -40,7 +40,9 @@ from evenkeel.store.records import schema
 REPORT_SLACK_SECONDS = 5.0
 """A report's figures may be older than stated, by the time the report was in transit."""
 JUMP_SECONDS = 2.0
-"""By so much the database's clock and an agent's may differ between two reports; more is a jump, or a late report."""
+"""Maximum change, between two reports, of the difference between the database's clock and an agent's; a larger one is
+a jump, or a late report.
+"""
 UNLIMITED = "{}"
 """``device_group.capacity`` of a group without a policy."""
 
@@ -71,15 +73,15 @@ class GroupCapacity(Wire):
     """``device_group.capacity``, as JSON; controllers of adjacent versions read it."""
 
     figures: dict[str, CapacityFigure] = {}
-    """As last reported by one of its agents."""
+    """Figures last reported by one of the group's agents."""
     reserved: dict[str, float] = {}
     """Reserved for load balancers that the figures do not include yet."""
     clocks: dict[AgentId, ReportClock] = {}
-    """Of the agents' last reports that found reservations."""
+    """Clocks of the agents' last reports that found reservations."""
 
     @property
     def score(self) -> float:
-        """Including reservations."""
+        """Capacity score of the group including reservations."""
         return capacity.score(self.figures, self.reserved)
 
     @property

@@ -10,7 +10,7 @@ from evenkeel.store.engine.in_list import in_list
 from evenkeel.store.records import schema
 
 Titles = Mapping[str, str]
-"""Devices by address: own name before the address, of those whose own name is known."""
+"""Titles of devices by address: own name and address. Devices whose own name is unknown are missing."""
 
 _agent = schema.agent
 _devices = msgspec.json.Decoder(tuple[DeviceState, ...])

@@ -66,7 +66,7 @@ def _check_twice(call: Register) -> None:
 
 
 def _in_common(call: Register, endpoints: Iterable[str], identities: Mapping[str, str]) -> str:
-    """What both have in common (human-readable); empty if nothing."""
+    """What the registering agent's devices have in common with the given ones (human-readable); empty if nothing."""
     theirs = {normalised(endpoint) for endpoint in endpoints}
     for endpoint in call.endpoints:
         if normalised(endpoint) in theirs:
@@ -110,8 +110,9 @@ def _end_sessions(connection: Connection, environment: str, number: int) -> None
 
 
 def note_identities(connection: Connection, call: Register, group: Any) -> str:
-    """The group's identities, updated with those that the agent read, as the column stores them. Records an event for a
-    replaced device.
+    """Merge the identities that the agent read into the group's, and return them as the column stores them.
+
+    Records an event for a replaced device.
     """
     known = {} if group is None else _identities.decode(group.identities)
     kept = {endpoint: known[endpoint] for endpoint in call.endpoints if endpoint in known}

@@ -1,10 +1,10 @@
 """Histories that agents saw and this database never had: proof that it was replaced by another database.
 
-An agent's process keeps the id of the history that it saw last, and sends it with each keepalive and registration. A
-database knows the ids of all histories that it had. One that an agent names and the database does not know belongs to
-another database: an empty one, a foreign one, or a copy from before that history began was put in its place. Such a
-database does not know what the devices serve, so nothing is removed from devices until an operator has accepted each
-unknown history by its id.
+An agent's process keeps the id of the last history it received, and sends it with each keepalive and registration. A
+database contains the ids of all its histories. An id that an agent names and the database lacks belongs to another
+database: an empty one, a foreign one, or a copy from before that history began was put in its place. Such a database
+lacks load balancers that devices serve, so nothing is removed from devices until an operator has accepted each unknown
+history by its id.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from evenkeel.store.writing.events import record_event
 FORMER = "former"
 """This database had the history."""
 ACCEPTED = "accepted"
-"""Another database had it, and an operator says that this database is the right one."""
+"""History of another database; an operator has confirmed that this database is the right one."""
 
 UNKNOWN_MAX = 20
 """Unknown histories that are recorded: an agent that makes ids up fills no table."""
@@ -38,16 +38,16 @@ _other = schema.other_history
 
 
 class AnsweredKeepalive(Protocol):
-    """What an agent saw last, and the history that it is answered with."""
+    """An agent's confirmed state, and the history in the answer to its keepalive."""
 
     @property
     def agent_id(self) -> AgentId:
-        """The agent."""
+        """Id of the agent."""
         ...
 
     @property
     def seen(self) -> ConfirmedState | None:
-        """What was confirmed to it; None: nothing yet."""
+        """State that was confirmed to the agent; None before the first confirmation."""
         ...
 
     @property
@@ -107,8 +107,10 @@ def read_unknown(connection: Connection) -> tuple[UnknownHistory, ...]:
 
 
 def accept(connection: Connection, history_id: str) -> None:
-    """An operator says that this database is the right one though agents saw another one's history. Raises
-    :class:`NotFound` unless the history is an unknown one; repeating it is harmless."""
+    """Record an operator's confirmation that this database is the right one although agents saw another one's history.
+
+    Raises :class:`NotFound` unless the history is an unknown one; repeating it is harmless.
+    """
     here = _other.c.id == history_id
     changed = connection.execute(update(_other).where(here, _other.c.kind == UNKNOWN).values(kind=ACCEPTED)).rowcount
     if changed:

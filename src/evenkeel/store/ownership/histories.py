@@ -1,19 +1,18 @@
 """The history of a database: detects that it lost commits.
 
 A fail-over to a replica that was behind, or a restored backup, loses the last commits, and nothing in the database
-shows it. But agents keep running and know what was confirmed to them: the number of their last keepalive, which is a
-committed write every second on a row of their own, and the last change whose report was accepted. Commits are lost from
-the end: a database that still has the newest confirmed data has lost nothing, and one that is behind it has lost
+shows it. But agents keep running and remember the data confirmed to them: the number of their last keepalive, which is
+a committed write every second on a row of their own, and the last change whose report was accepted. Commits are lost
+from the end: a database that still has the newest confirmed data has lost nothing, and one that is behind it has lost
 commits. Then a new history begins: another random id, which every agent gets in the answer to its next keepalive. The
 agent then drops its cached state of the devices and checks everything it serves.
 
-A confirmed load balancer that is missing proves nothing: the agent may have removed it after its report. Then only its
-shard gets a complete pass.
+A missing confirmed load balancer proves nothing: the agent may have removed it after its report. Then only its shard
+gets a complete pass.
 
-Until an agent has done so, it is unknown whether devices hold what the database says: ACTIVE load balancers become
-PENDING_UPDATE.
-
-The database must not answer from lagging replicas (see ``docs/how-to/deploy.md``): each would look like a loss.
+Until an agent has done so, it is unknown whether devices agree with the database: ACTIVE load balancers become
+PENDING_UPDATE. The database must not answer from lagging replicas (see ``docs/how-to/deploy.md``): each would look like
+a loss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -145,7 +144,7 @@ class ConfirmedStateCheck(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A keepalive to check: what was confirmed to an agent, and what the database says to it."""
+    """A keepalive to check: the state confirmed to an agent, and the database's answer."""
 
     agent_id: AgentId
     seen: ConfirmedState | None
@@ -154,9 +153,10 @@ class Asked(NamedTuple):
 
 
 def check_all_seen(connection: Connection, asked: Sequence[Asked]) -> list[ConfirmedStateCheck]:
-    """Compare the database with what was confirmed, in the order of ``asked``. One statement if changes were recently
-    confirmed to agents; one more if the load balancer of one is gone, and one if a shard recently left the assignments
-    of one.
+    """Compare the database with the confirmed states, in the order of ``asked``.
+
+    One statement if changes were recently confirmed to agents; one more if a confirmed load balancer is gone, and one
+    if a shard recently left an agent's assignments.
     """
     note_unknown(connection, asked)
     told = [each.seen for each in asked if each.seen is not None and _comparable(each)]

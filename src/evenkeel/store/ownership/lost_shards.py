@@ -1,8 +1,7 @@
-"""Shards that the database lost: created again for the agent that served them, so that their configuration on the
-devices has an owner, which removes or updates it.
+"""Recreates shards that the database lost, for the agent that served them.
 
-Agents' claims are accepted only for a while after a new history has begun: at other times a shard that the database
-does not know never existed.
+So their configuration on the devices has an owner, which removes or updates it. Agents' claims are accepted only for a
+while after a new history has begun: at other times a shard that the database lacks never existed.
 """
 
 import uuid
@@ -24,9 +23,11 @@ from evenkeel.store.writing.events import record_event
 RESTORING_SECONDS = 600.0
 """After a new history has begun."""
 RESTORED_MAX = 500
-"""In one call."""
+"""Maximum number of shards restored by one call."""
 RESTORED_TOTAL_MAX = 5_000
-"""For one agent and history: as many as an agent remembers. All shards created for it since then count."""
+"""Maximum number of shards restored for one agent and history, as many as an agent remembers. All shards created for
+it since the history began count.
+"""
 NAMED_MAX = 3
 """Shards that the event names."""
 
@@ -38,7 +39,9 @@ _shard = schema.shard
 def restore_shards(
     connection: Connection, agent_id: AgentId, session_id: SessionId, served: Sequence[FormerShard]
 ) -> bool:
-    """Create the missing ones, with higher epochs than they had. False: the history is not new, so nothing was checked.
+    """Create the missing shards, with higher epochs than they had. False: the history is not new, so nothing was
+    checked.
+
     Raises :class:`SessionLost`; :class:`ConcurrentUpdate` if concurrent calls of the same agent created too many.
     """
     agent = connection.execute(

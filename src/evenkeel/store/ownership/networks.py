@@ -17,7 +17,7 @@ DUE_MAX = 1_000
 
 
 def due_of(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBalancerId]:
-    """Of a common shard, in random order. One query."""
+    """Due networks of a common shard, in random order. One query."""
     statement = select(_common.c.network_id).where(_common.c.shard_id == shard_id, _due)
     return [LoadBalancerId(id_) for id_ in connection.scalars(statement.order_by(func.random()).limit(limit))]
 
@@ -25,7 +25,9 @@ def due_of(connection: Connection, shard_id: ShardId, limit: int) -> list[LoadBa
 def due_networks(
     connection: Connection, shard_id: ShardId, network_ids: Collection[str] | None = None
 ) -> tuple[Change, ...]:
-    """Of the shard's device group, with the owner of its common shard; of all networks, or only these. One query."""
+    """Due networks of the shard's device group, all or only the given ones, with the owner of its common shard. One
+    query.
+    """
     user = _shard.alias()
     beside = (user.c.environment == _shard.c.environment) & (user.c.group_number == _shard.c.group_number)
     columns = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.host

@@ -1,4 +1,4 @@
-"""Contents of certificates that an agent may get: those to which load balancers of its shard refer."""
+"""Certificates whose content an agent is authorised to read: those to which load balancers of its shard refer."""
 
 from collections.abc import Sequence
 

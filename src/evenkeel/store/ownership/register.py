@@ -238,8 +238,9 @@ def _renew(connection: Connection, call: Register, ttl_seconds: float) -> Opened
 
 
 def _free_former_shards(connection: Connection, agent_id: AgentId) -> None:
-    """Free the shards of the former session: the new one does not know its unfinished operations, and an epoch belongs
-    to one session only.
+    """Free the shards of the former session.
+
+    The new session has no record of its unfinished operations, and an epoch belongs to one session only.
     """
     connection.execute(update(_shard).where(_shard.c.acting_agent_id == agent_id).values(**FREED))
 

@@ -40,12 +40,12 @@ MAX_KEEPALIVES = 2**62
 
 _agent = schema.agent
 CONFIRMED = (_agent.c.assignments_revision, _agent.c.keepalives, history_id().label("history"))
-"""What a session's answer is made of."""
+"""Columns for the answer to a keepalive."""
 _TTL: BindParameter[float] = bindparam("b_ttl", type_=Double())
 
 
 class Opened(NamedTuple):
-    """A live session."""
+    """State of a session that was opened or renewed, for the answer to the agent."""
 
     state: SessionState
     lost: str
@@ -159,8 +159,11 @@ def _renewing(statement: Update, seen: Any, reported: Any) -> Update:
 
 
 def _not_ended_since(waited: Any) -> Any:
-    """The session was not ended (by :func:`evenkeel.store.scheduling.silence.end_sessions`) after the keepalive came;
-    its process had sent that before it went. Of an end that is still to come nobody can say: the clock was set back.
+    """Condition: the session was not ended (by :func:`evenkeel.store.scheduling.silence.end_sessions`) after the
+    keepalive arrived.
+
+    The process had sent that keepalive before it disappeared. An end in the future proves nothing: the clock was set
+    back.
     """
     ended_at, now = _agent.c.session_expires_at, db_now()
     return or_(live(), _agent.c.session_ttl_seconds > 0, ended_at < now - waited, ended_at > now)

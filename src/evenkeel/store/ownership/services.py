@@ -45,7 +45,7 @@ from evenkeel.store.records.loading import load_trees
 
 MAX_SERVICES_PER_PAGE = 1_000
 MEMBERS_PER_PAGE = 5_000
-"""Of a page with more than one load balancer."""
+"""Maximum number of members on a page with more than one load balancer."""
 
 _shard = schema.shard
 _root = schema.load_balancer
@@ -62,7 +62,7 @@ class Definitions(NamedTuple):
     unallocated: dict[LoadBalancerId, SubnetsInUse]
     """Subnets of load balancers for which devices need a route domain or addresses first; they are not in the page."""
     needs: Needs
-    """What only the network service knows."""
+    """Facts and ports to be requested from the network service."""
     awaited: frozenset[str] = frozenset()
     """Common networks that load balancers wait for."""
 
@@ -168,7 +168,7 @@ def _page(
 
 
 class _Lacks(NamedTuple):
-    """As in :class:`Definitions`."""
+    """Missing items of definitions; see :class:`Definitions`."""
 
     unallocated: dict[LoadBalancerId, SubnetsInUse]
     needs: Needs
@@ -182,9 +182,10 @@ def _add_networks(
     trees: Mapping[LoadBalancerId, LoadBalancerTree],
     unattachable: Mapping[LoadBalancerId, str],
 ) -> _Lacks:
-    """Put networks into the definitions; returns the subnets of those for which something has to be allocated first,
-    and what the network service has to tell. Three queries, four with members on tunnels, and two more with common
-    networks."""
+    """Add networks to the definitions; returns the missing allocations, and the facts needed from the network service.
+
+    Three queries, four with members on tunnels, and two more with common networks.
+    """
     uses = {id_: subnets_in_use(tree) for id_, tree in trees.items()}
     known = read_known(connection, frozenset().union(*(each.all for each in uses.values())))
     tunnels = tunnels_of_service(known.values())
@@ -222,7 +223,7 @@ def _add_networks(
 
 
 def _certificates_of(connection: Connection, load_balancer_ids: Sequence[str]) -> dict[str, list[ServiceCertificate]]:
-    """By load balancer; no query where none has references, which is usual."""
+    """Certificates by load balancer; no query if no load balancer has references, which is usual."""
     found: dict[str, list[ServiceCertificate]] = {}
     if load_balancer_ids:
         for row in connection.execute(_REFERRED, {"wanted": list(load_balancer_ids)}):

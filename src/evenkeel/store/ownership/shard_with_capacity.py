@@ -17,11 +17,11 @@ PROJECT_ID: ColumnElement[str] = bindparam("project_id", type_=String())
 
 
 def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
-    """One row, also without such a shard; none without the environment. To be bound: ``provider``, ``project_id``,
-    ``zone_group_number``. For :func:`shard_in`.
+    """Query for :func:`shard_in`: one row, even without such a shard; no row without the environment.
 
-    The shard is in a group that :func:`evenkeel.core.placement.choose_group` may choose: of those that keep the
-    tenant, the one with the lowest score.
+    Parameters: ``provider``, ``project_id``, ``zone_group_number``. The shard is in a group that
+    :func:`evenkeel.core.placement.choose_group` may choose: of the groups that keep the tenant, the one with the lowest
+    score.
     """
     environment, shard, group, agent = schema.environment, schema.shard, schema.device_group, schema.agent
     keeps_tenant = and_(
@@ -51,7 +51,7 @@ def shards_with_capacity(*more: ColumnElement[Any]) -> Select[Any]:
 
 
 def shard_in(row: Any) -> ShardWithCapacity | None:
-    """What a row of :func:`shards_with_capacity` says; None: there is no such shard."""
+    """Convert a row of :func:`shards_with_capacity`; None if it contains no shard."""
     if row.id is None:
         return None
     if row.host is None:
@@ -71,7 +71,7 @@ _SHARDS = shards_with_capacity()
 def read_shard_with_capacity(
     connection: Connection, environment: str, project_id: ProjectId, zone_group_number: int | None
 ) -> ShardWithCapacity | None:
-    """One query."""
+    """Read the tenant's shard that a new load balancer may join; None if there is none. One query."""
     bound = {"provider": environment, "project_id": project_id, "zone_group_number": zone_group_number}
     row = connection.execute(_SHARDS, bound).first()
     return None if row is None else shard_in(row)

@@ -37,7 +37,7 @@ UNCONFIRMED = tuple(sorted(status.value for status in {*PENDING, ProvisioningSta
 
 
 class ShardPage(Value):
-    """Shards in the order of their ids: those after ``after_id``, at most ``limit`` of them; None: all."""
+    """A page of shards in the order of their ids: after ``after_id``, at most ``limit``; None for all."""
 
     after_id: str = ""
     limit: int | None = None
@@ -88,7 +88,8 @@ def read_assignments(
 
 
 def _work(connection: Connection, mine: ColumnElement[bool], work_limit: int) -> dict[ShardId, list[LoadBalancerId]]:
-    """Unconfirmed load balancers of these shards, by shard: the longest waiting first, then ERROR ones in random order.
+    """Unconfirmed load balancers by shard: the longest waiting first, then ERROR ones in random order.
+
     In a fixed order ``work_limit`` permanently failing ones would hide all others.
     """
     failed = _root.c.provisioning_status == ProvisioningStatus.ERROR.value

@@ -61,8 +61,10 @@ def is_of(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
 
 
 def reports(agent_id: AgentId, session_id: SessionId) -> ColumnElement[bool]:
-    """As :func:`is_of`; or the report names no session, and the agent's session did not register with
-    ``names_session``: its process is of the previous version.
+    """Condition that a report is of the agent's session, see :func:`is_of`.
+
+    A report without a session is accepted, too, if the agent's session did not register with ``names_session``: then
+    its process is of the previous version.
     """
     agent = schema.agent
     if session_id:

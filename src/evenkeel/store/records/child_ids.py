@@ -1,4 +1,4 @@
-"""The ids of children of load balancers and pools, which their values contain besides their own rows.
+"""Ids of the children of load balancers and pools, which their values contain besides their own columns.
 
 The query of the row reads them, too, in one column for each kind of children: the ids joined by commas, in order of
 creation, L7 policies in the order of their positions. Children marked deleted are included: they exist until the device

@@ -177,7 +177,9 @@ def _text(value: Any) -> str:
 
 
 def sort_keys(kind: Kind, sort: Sequence[tuple[str, bool]]) -> list[SortKey]:
-    """The columns of a total order: the requested ones, then the kind's own (``created_at``, ``id``)."""
+    """Columns of a total order: the requested ones, then the kind's own (``created_at``, ``id``). Raises
+    :class:`Invalid`.
+    """
     attributes = _attributes(kind)
     keys: dict[str, SortKey] = {}
     for name, descending in (*sort, *((name, False) for name in kind.order)):

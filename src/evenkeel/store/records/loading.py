@@ -29,7 +29,7 @@ from evenkeel.store.records.rows import (
 
 
 class _Below(NamedTuple):
-    """The children of one load balancer, as read; those with ids of children still as rows."""
+    """Children of one load balancer, as read; kinds that have children themselves are still rows."""
 
     listener_rows: list[Any]
     pool_rows: list[Any]

@@ -72,7 +72,7 @@ TEXT_LISTS = frozenset(
     and isinstance(node.item_type, inspect.StrType | inspect.LiteralType)
     and name != "tags"
 )
-"""Those of them whose elements can be filtered; tags have filters of their own."""
+"""Attributes with lists of texts that can be filtered by element; tags have filters of their own."""
 _NOTHING = {
     name: None if optional else "{}" if isinstance(node, inspect.DictType) else "[]"
     for name, (node, optional) in _JSON.items()
@@ -90,7 +90,7 @@ def _own_fields(cls: type[Any]) -> tuple[str, ...]:
 
 
 def _tenant_columns(cls: type[Any], table: Table) -> Columns:
-    """The columns of a tenant object's own attributes, in their order; those of a VIP last."""
+    """Columns of a tenant object's own attributes, in their order; columns of a VIP are last."""
     names = [name for name in _own_fields(cls) if name != "vip"]
     return tuple(table.c[name] for name in (*names, *(_VIP_COLUMNS if "vip" in fields_of(cls) else ())))
 
@@ -173,7 +173,7 @@ class Kind:
     """How one class of tenant objects is stored. Compared by identity: there is one per class."""
 
     title: str
-    """Its name in error and event texts (Octavia's)."""
+    """Octavia's name of the kind, for texts of errors and events."""
     table: Table
     columns: Columns
     build: Callable[..., Any]
@@ -241,8 +241,10 @@ def row_of(value: Resource) -> dict[str, Any]:
 
 
 def live_key_of(value: Resource) -> str:
-    """The part of unique constraints that separates rows: of deleted ones their ids; of live listeners the protocol if
-    it is not TCP, because it has a port space of its own.
+    """Part of unique constraints that separates rows: the id of a deleted row, the protocol of a live listener unless
+    it is TCP.
+
+    Other protocols than TCP have a port space of their own.
     """
     if value.deleted:
         return value.id

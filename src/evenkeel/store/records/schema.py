@@ -1,12 +1,12 @@
 """The tables. One dialect-neutral schema for SQLite, PostgreSQL and MariaDB.
 
 * Times are ``Double`` seconds by the database's clock (:class:`evenkeel.store.engine.clock.db_now`).
-* A tenant's delete sets ``deleted``; the row is removed when the device has confirmed. ``live_key`` is the row's own
-  id on a deleted row and the same on all live ones (but listeners of UDP and SCTP have their protocol there), so that
+* A tenant's delete sets ``deleted``; the row is removed when the device has confirmed. ``live_key`` is the row's own id
+  on a deleted row and the same on all live ones (but listeners of UDP and SCTP have their protocol there), so that
   unique constraints bind live rows only and a successor may be created at once.
 * Sequences of strings and small maps are JSON text.
-* Of a tenant object's attributes those columns are written here that have a key, an index or a type of their own, or
-  no default in the database, as they are of the first tables. The rest follows from the value class.
+* Columns of a tenant object's attributes are declared here only if they have a key, an index or a type of their own, or
+  no default in the database, as in the first tables. All others follow from the value class.
 """
 
 from sqlalchemy import (

@@ -1,11 +1,12 @@
-"""Counts that are read from all load balancers, and that many ask for: one process counts for all, and keeps what it
-found in a row. So the cost depends neither on the number of processes nor on how often they are asked.
+"""Counts of all load balancers that many processes need: one process counts for all, and stores the result in a row.
 
-Nothing is counted in advance: writes do not know of it, and while nobody asks nothing is counted. What is found is kept
-for a time that grows with what it costs, up to :data:`KEPT_SECONDS_MAX`; of few load balancers it is not kept at all,
-and then there is no row. When it is older, whoever claims the row counts again. Others take the old one meanwhile, for
-at most :data:`GRACE_SECONDS`, and then wait. A process that dies while it counts holds the claim for
-:data:`CLAIM_SECONDS`.
+So the cost depends neither on the number of processes nor on the number of requests. Nothing is counted in advance:
+writes do not update counts, and without requests nothing is counted.
+
+A result is valid for a time that grows with its cost, up to :data:`KEPT_SECONDS_MAX`; for few load balancers it is not
+stored at all, and then there is no row. After that time the process that claims the row counts again. Meanwhile others
+use the old result, for at most :data:`GRACE_SECONDS`, and then wait. A process that dies while it counts holds the
+claim for :data:`CLAIM_SECONDS`.
 """
 
 import asyncio
@@ -26,12 +27,12 @@ from evenkeel.store.records import schema
 T = TypeVar("T")
 
 FEW = 2_000
-"""As many load balancers are counted as fast as a row is read."""
+"""Number of load balancers up to which counting is as fast as reading a row."""
 COUNTED_PER_KEPT_SECOND = 20_000
 """Each further 20,000 load balancers keep the counts for another second: so many take some 4 ms to count."""
 KEPT_SECONDS_MAX = 5.0
 GRACE_SECONDS = 3.0
-"""What should be counted again is given to others for so long while one counts."""
+"""Time for which an outdated result is still used while a process counts."""
 CLAIM_SECONDS = 10.0
 WAIT_SECONDS = 20.0
 LOOK_SECONDS = 0.2
@@ -45,11 +46,11 @@ def kept_seconds(load_balancers: int) -> float:
 
 
 class Counted(NamedTuple, Generic[T]):
-    """What was counted."""
+    """A result of counting, with its age."""
 
     content: T
     age_seconds: float
-    """0: just now."""
+    """Age in seconds; 0: counted just now."""
 
 
 class SharedCount(Generic[T]):

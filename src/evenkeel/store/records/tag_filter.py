@@ -58,10 +58,11 @@ def tag_conditions(column: Column[Any], wanted: TagFilter) -> list[ColumnElement
 
 
 def rare_tags(connection: Connection, wanted: TagFilter) -> list[ColumnElement[bool]]:
-    """At most one condition on load balancers that follows from those of :func:`tag_conditions` and has an index: that
-    they have a tag which few have. Where many have each of the tags, a page is soon full without it. One query.
+    """At most one indexed condition that follows from :func:`tag_conditions`: that a load balancer has one of its rare
+    tags.
 
-    It looks itself, because servers plan such a query once for all tags.
+    If many load balancers have each of the tags, a page is soon full without it. One query. The number of load
+    balancers is read here, because servers plan such a query once for all tags.
     """
     groups = [(tag,) for tag in wanted.every] + ([wanted.some] if wanted.some else [])
     if not groups:

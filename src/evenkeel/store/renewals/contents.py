@@ -45,7 +45,7 @@ def read_due(connection: Connection, limit: int, options: StoreOptions) -> list[
 
 
 def take(connection: Connection, ids: Sequence[str], options: StoreOptions) -> tuple[DueCertificate, ...]:
-    """Take those that no other controller took meanwhile."""
+    """Take due certificates that no other controller took meanwhile."""
     next_check_at = db_now() + float(options.certificate_refresh_seconds)
     taken = [
         id_

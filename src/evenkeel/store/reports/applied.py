@@ -62,7 +62,9 @@ CHILD_TABLES: tuple[Table, ...] = (
     schema.health_monitor,
     schema.pool,
 )
-"""In the order they are written and removed: children of a policy, listener or pool go before it."""
+"""Tables of children in the order in which rows are written and removed: children of a policy, listener or pool go
+before it.
+"""
 UNOBSERVED = (schema.health_monitor, schema.l7policy, schema.l7rule)
 """Tables without observed statuses: ONLINE as soon as the device has the object."""
 PENDING_STATUSES = tuple(sorted(status.value for status in PENDING))
@@ -79,11 +81,11 @@ class Recorded(NamedTuple):
     lost: str = ""
     """How it proves that the database lost commits; empty: it does not."""
     common: bool = False
-    """The shard is a common one: its outcomes are those of networks, and were not written."""
+    """True for a common shard: its outcomes are of networks, and were not written."""
     leaves_networks: bool = False
-    """It removed load balancers, VIPs or members, and devices have networks for the shard."""
+    """True if load balancers, VIPs or members were removed, and devices have networks for the shard."""
     seconds_to_active: tuple[float, ...] = ()
-    """Of each load balancer that became ACTIVE: since its last change was accepted."""
+    """Seconds since the acceptance of its last change, for each load balancer that became ACTIVE."""
     settled: Mapping[str, str] = {}
     """Load balancers whose provisioning status changed, by the change that was reported."""
 
@@ -103,11 +105,11 @@ class _Taken:
 
     @property
     def applied_by(self) -> AppliedBy:
-        """Who brought the revisions to the device."""
+        """The agent, host and epoch that applied the revisions."""
         return AppliedBy(self.report.agent_id, self.shard.host or "", self.report.epoch)
 
     def recorded(self) -> Recorded:
-        """The answer."""
+        """Result of the report for its caller."""
         leaves_networks = self.left and bool(self.shard.attached)
         lost = next(iter(self.lost), "")
         unknown = {outcome.load_balancer_id for outcome in self.report.outcomes} - self.known
@@ -136,7 +138,7 @@ def record_applied(connection: Connection, sent: Sequence[ReportApplied]) -> lis
 
 
 def _received(connection: Connection, sent: Sequence[ReportApplied]) -> tuple[dict[int, Recorded], dict[int, _Taken]]:
-    """By place: the answers to those that need no work here, and those that do. Locks all shards."""
+    """Lock all shards of the reports, and return, by place, final answers and the reports that must be recorded."""
     rows = connection.execute(_SHARDS, {"b_ids": [report.shard_id for report in sent]})
     shards = {row.id: row for row in rows}
     answers: dict[int, Recorded] = {}
@@ -153,8 +155,10 @@ def _received(connection: Connection, sent: Sequence[ReportApplied]) -> tuple[di
 
 
 def _is_owners(report: ReportApplied, shard: Any) -> bool:
-    """The report is from the acting agent at the shard's epoch, and fulfils
-    :func:`evenkeel.store.ownership.sql.reports`, of which this is the rule for a row that was read.
+    """Whether the report is from the acting agent at the shard's epoch.
+
+    Its session must fulfil :func:`evenkeel.store.ownership.sql.reports`, which is repeated here for a row that was
+    read.
     """
     if (shard.acting_agent_id, shard.epoch) != (report.agent_id, report.epoch) or shard.session_id is None:
         return False
@@ -198,7 +202,7 @@ def _write_all(connection: Connection, changes: Sequence[tuple[StatusChange, _Ta
 
 
 def _shards() -> Select[Any]:
-    """The shards of reports, locked, with what tells whether a report counts."""
+    """Query of the shards of reports, locked, with the columns that decide whether a report counts."""
     agent = schema.agent
 
     def of_owner(column: Any) -> Any:
@@ -290,7 +294,7 @@ def state_of(row: Any) -> LoadBalancerState:
 
 
 def _became_active(change: StatusChange) -> bool:
-    """By a change of a user: not by a new history, which sets all at once."""
+    """Whether a user's change became ACTIVE. A new history, which sets all load balancers at once, does not count."""
     was, now = change.was, change.now
     return (
         not change.removed
@@ -339,8 +343,11 @@ def write_status_changes(
     carries_traffic: bool = True,
     applied_by: Sequence[AppliedBy] = (),
 ) -> bool:
-    """Write the new states of locked load balancers: at most 28 statements for any number. ``applied_by``: who brought
-    each to the device, if anybody did. Returns whether members were removed from load balancers that are left."""
+    """Write the new states of locked load balancers: at most 28 statements for any number.
+
+    ``applied_by``: the agent that applied each of them, if there is one. Returns whether members were removed from load
+    balancers that remain.
+    """
     kept = [each for each in changes if not each.removed]
     confirmed = [
         {"id": each.was.id, "revision": each.confirmed_revision} for each in kept if each.confirmed_revision is not None
@@ -438,7 +445,7 @@ _REMOVE = ForRows(_root.c.id, {}, _remove_root)
 
 
 def _one_of(column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
-    """As ``IN``, which an executemany statement cannot have."""
+    """Condition like ``IN``, which an executemany statement cannot contain."""
     return or_(*(column == value for value in values))
 
 
@@ -479,7 +486,9 @@ def _confirm_children(table: Table, carries_traffic: bool, given: Given) -> Upda
 
 
 def _unwatch_members(given: Given) -> Update:
-    """Of pools whose monitor is removed, on a device that observes nothing: as Octavia's no-op provider has them."""
+    """Update members of pools whose monitor is removed, on a device without observation, as Octavia's no-op provider
+    does.
+    """
     member, monitor = schema.member, schema.health_monitor
     removed = exists().where(
         monitor.c.pool_id == member.c.pool_id, monitor.c.deleted == true(), monitor.c.revision <= given("revision")

@@ -76,7 +76,7 @@ def read_expected(connection: Connection, report: ReportStatus, limit: int) -> R
 
 
 def note_findings(connection: Connection, report: ReportStatus) -> tuple[Recheck, ...]:
-    """Record absent load balancers and those that are back; returns the agents that must check again."""
+    """Record load balancers that are absent or back; returns the agents that must check again."""
     group = locked_group(connection, report)
     if group is None:
         return ()
@@ -213,7 +213,7 @@ def _renewed_events(group: Any, names: Sequence[str]) -> list[EventRow]:
 
 
 def _all_agents(connection: Connection, group: Any) -> list[Recheck]:
-    """A complete check by every agent of the group, including those whose session may revive."""
+    """Request a complete check from every agent of the group, including agents whose session may revive."""
     hosts = connection.scalars(
         select(_agent.c.host).where(
             _agent.c.environment == group.environment,

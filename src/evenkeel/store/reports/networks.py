@@ -17,7 +17,9 @@ _shard = schema.shard
 _root = schema.load_balancer
 
 WAITING_MAX = 1_000
-"""Load balancers that are told at once that a network is ready; the others find out at their next try."""
+"""Maximum number of load balancers notified at once that a network is ready; all others continue at their next
+retry.
+"""
 
 
 def record_networks(connection: Connection, report: ReportApplied) -> tuple[Change, ...] | None:

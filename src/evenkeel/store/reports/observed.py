@@ -1,6 +1,6 @@
 """Observations: operating statuses and statistics of a whole device group, from the owner of its common shard.
 
-Objects of other groups, and those removed since the observation, are ignored.
+Objects of other groups, and objects removed since the observation, are ignored.
 
 A message may arrive late, after newer ones, with outdated statuses. So reports are numbered, and one that arrives after
 a newer one of its session is refused; the common shard's row holds the newest number, and every report locks it. No
@@ -83,7 +83,7 @@ def observed_group(connection: Connection, report: ReportStatus) -> Any:
 
 
 def locked_group(connection: Connection, report: ReportStatus) -> Any:
-    """As :func:`observed_group`, locked until the end of the writing transaction.
+    """The observed group, see :func:`observed_group`, locked until the end of the writing transaction.
 
     Raises :class:`CallRefused` for a report that arrives after a newer one.
     """

@@ -1,4 +1,4 @@
-"""Setting operating statuses: when one changes, and those of a whole load balancer."""
+"""Sets operating statuses of single objects, and of whole load balancers."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,10 @@ _KEPT = tuple(sorted(status.value for status in KEPT_BELOW))
 
 
 def changed_at(table: Table, status: ColumnElement[str] | str) -> ColumnElement[float]:
-    """``updated_at`` of a row whose operating status becomes ``status``: now if it is another one, but of what is
-    PENDING it stays, for there it says since when. MariaDB's later assignments see earlier ones: set it first.
+    """New ``updated_at`` of a row whose operating status becomes ``status``: now if the status changes.
+
+    For PENDING objects it stays, because there it is the time since which they are PENDING. Set it before the status:
+    on MariaDB later assignments see earlier ones.
     """
     # not IN, which a statement for many rows cannot hold
     pending = (table.c.provisioning_status == each.value for each in sorted(PENDING))

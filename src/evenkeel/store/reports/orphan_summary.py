@@ -1,4 +1,4 @@
-"""What devices hold and the database does not know, as counts, and when the first of it is removed."""
+"""Counts of orphans (on devices, but not in the database), and the time of the next removal."""
 
 from collections.abc import Iterable
 from typing import Any

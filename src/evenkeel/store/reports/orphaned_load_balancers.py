@@ -1,8 +1,8 @@
-"""Load balancers on the devices of a shard that the shard's definitions do not name.
+"""Load balancers on the devices of a shard that the shard's definitions do not contain.
 
-Either the database let them go, and a device that was switched off meanwhile still has them: they are removed at once,
-because their addresses may be others' already. Or the database never heard of them, because it lost commits or is an
-older copy: they may serve traffic, so they wait for the grace time and go a few at a time.
+Either they were deleted while a device was switched off, which still has them: they are removed at once, because their
+addresses may be in use by others already. Or the database never contained them, because it lost commits or is an older
+copy: they may serve traffic, so they stay for the grace time and are removed a few at a time.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from evenkeel.store.writing.acts import record_act
 from evenkeel.store.writing.events import EventRow, event_row, record_events
 
 WHOLE_PARTITION = ""
-"""In place of a load balancer's id: everything in the partition was found at that time."""
+"""Stored in place of a load balancer's id if the time is of everything in the partition."""
 ID_CHARACTERS_MAX = 36
 """An object whose mark names a longer id is left alone: nothing of ours has one."""
 AGAIN_SECONDS_MAX = SEEN_SECONDS / 2
@@ -114,7 +114,7 @@ class _Orphans:
         self._more = False
 
     def take_due(self, limit: int) -> list[LoadBalancerId]:
-        """Those that go now: all that were to be removed before, and the first ``limit`` whose time has come."""
+        """Load balancers to remove now: all whose removal was decided before, and the first ``limit`` that are due."""
         asked = [one for one in self._ids if one in self._removal]
         due = [one for one, at in self._remove_at.items() if at is not None and at <= self._now and one not in asked]
         due.sort(key=lambda one: (self._found_at[one], one))
@@ -163,7 +163,7 @@ class _Orphans:
         record_events(self._connection, events)
 
     def kept(self) -> dict[LoadBalancerId, float | None]:
-        """Those that stay, with the seconds until they may go."""
+        """Load balancers that stay, with the seconds until they may be removed."""
         return {
             one: None if at is None else max(0.0, at - self._now)
             for one, at in self._remove_at.items()
@@ -171,7 +171,7 @@ class _Orphans:
         }
 
     def again_seconds(self) -> float | None:
-        """When the agent is to ask again."""
+        """Seconds until the agent must request the next decision; None if no orphan stays."""
         kept = self.kept()
         if not kept:
             return None
@@ -193,7 +193,7 @@ def note_partition(connection: Connection, shard_id: ShardId, found_at: float) -
 
 
 def read_orphaned(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedLoadBalancer, ...]:
-    """In partitions of a device group's tenants with shards there, longest known first."""
+    """Orphans in partitions of a device group's tenants with shards there, longest known first."""
     rows = connection.execute(
         select(
             _orphan.c.load_balancer_id,

@@ -1,7 +1,7 @@
-"""Networks of projects on the devices of a common shard that the shard's definitions do not name.
+"""Networks of projects on the devices of a common shard that the shard's definitions do not contain.
 
-The database let them go, and a device that was switched off meanwhile still has them: they are removed at once. A
-database that may be the wrong one removes none, because load balancers that it does not know may be reached by them.
+They were released while a device was switched off, which still has them: they are removed at once. A database that may
+be the wrong one removes none, because load balancers that it lacks may use them.
 """
 
 from sqlalchemy import Connection, select
@@ -18,7 +18,7 @@ _common = schema.common_network
 
 
 def judge_networks(connection: Connection, call: JudgeOrphans) -> OrphanVerdict:
-    """Decide for the common shard ``call.shard_id``, whose owner asks: two queries."""
+    """Decide on networks for the owner of the common shard ``call.shard_id``; two queries."""
     found = sorted(set(call.load_balancer_ids))[:ORPHANS_PER_CALL]
     here = _common.c.shard_id == call.shard_id, in_list(_common.c.network_id, found)
     known = set(connection.scalars(select(_common.c.network_id).where(*here)))

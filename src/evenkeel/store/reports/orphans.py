@@ -1,7 +1,7 @@
-"""Orphaned partitions: those that devices of a group have, of tenants without a shard there.
+"""Orphaned partitions: partitions on devices of a group whose tenants have no shard there.
 
-They are left by a database that was replaced by an older or another one, or by a removal that was not completed. No
-agent owns such a partition. The sweeper gives it a shard after a grace time, if nothing speaks against it: see
+They remain from a database that was replaced by an older or another one, or from a removal that was not completed. No
+agent owns such a partition. The sweeper gives it a shard after a grace time, if nothing forbids it: see
 :mod:`evenkeel.store.scheduling.orphans`.
 """
 
@@ -22,15 +22,16 @@ from evenkeel.store.reports.observed import locked_group
 SEEN_SECONDS = 3600.0
 """An orphan that was not reported for so long is not there any more."""
 ORPHANS_MAX = 1000
-"""Per device group; further ones are recorded when these are gone."""
+"""Limit per device group; further orphans are recorded when these are gone."""
 
 _orphan = schema.orphaned_partition
 _shard = schema.shard
 
 
 def note_tenants(connection: Connection, report: ReportStatus) -> None:
-    """Record which of the reported tenants have no shard, and forget those that have one again. A constant number of
-    statements, and one for each new orphan.
+    """Record the reported tenants without a shard, and delete orphans that have one again.
+
+    A constant number of statements, and one for each new orphan.
     """
     group = locked_group(connection, report)
     if group is None:
@@ -76,7 +77,7 @@ def _add(connection: Connection, group: Any, tenants: Iterable[ProjectId], *, ro
 
 
 def read_orphans(connection: Connection, environment: str, group_number: int) -> tuple[OrphanedPartition, ...]:
-    """Of one device group, longest known first."""
+    """Orphaned partitions of one device group, longest known first."""
     rows = connection.execute(
         select(_orphan.c.project_id, (db_now() - _orphan.c.found_at).label("seconds"))
         .where(_orphan.c.environment == environment, _orphan.c.group_number == group_number)

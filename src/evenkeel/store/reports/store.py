@@ -18,7 +18,7 @@ from evenkeel.store.reports.traffic import read_traffic, shared_count
 
 
 class SqlReports:
-    """Reports of agents."""
+    """Agents' reports, in SQL."""
 
     def __init__(self, database: Database, histories: Histories) -> None:
         self._db = database
@@ -44,7 +44,7 @@ class SqlReports:
     async def _follow(
         self, report: ReportApplied, recorded: applied.Recorded, tell: Callable[[Change], None]
     ) -> ReportReceipt:
-        """What follows from a recorded report, and its answer."""
+        """Act on a recorded report, and return its receipt."""
         for seconds in recorded.seconds_to_active:
             TIME_TO_ACTIVE.observe(seconds)
         if recorded.lost:

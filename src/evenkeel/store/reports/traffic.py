@@ -1,7 +1,7 @@
 """Totals of many load balancers at once, for series and metrics.
 
-They are read as a whole, not by a column that says what changed: with an index on that, every report would rewrite the
-index for each of its rows, while this takes three statements a minute.
+All of them are read, not only the rows changed since the last time: that would need an index, which every report would
+rewrite for each of its rows, while this takes three statements a minute.
 """
 
 from functools import cache
@@ -47,8 +47,11 @@ _TAKES_CONNECTIONS = (OperatingStatus.ONLINE.value, OperatingStatus.NO_MONITOR.v
 
 
 def read_traffic(connection: Connection, limit: int) -> TrafficReading:
-    """The totals of at most ``limit`` load balancers, the oldest, so that all controllers choose the same ones. Those
-    left out are not counted. Three statements."""
+    """Totals of at most ``limit`` load balancers, the oldest, so that all controllers choose the same. Three
+    statements.
+
+    The load balancers left out are not counted.
+    """
     sums = connection.execute(_sums(), {"limit": limit}).all()
     newest = max(((row.created_at, row.id) for row in sums), default=(0.0, ""))
     rows = connection.execute(_members(), {"created_at": newest[0], "id": newest[1]}) if sums else ()
@@ -98,7 +101,7 @@ def _sums() -> Select[Any]:
 
 @cache
 def _members() -> Select[Any]:
-    """Of load balancers up to the newest chosen one: those among them without totals are few."""
+    """Query of members of load balancers up to the newest chosen one; few of these load balancers have no totals."""
     created_at, id_ = bindparam("created_at", type_=Double), bindparam("id", type_=String)
     online = case((_member.c.operating_status.in_(_TAKES_CONNECTIONS), 1), else_=0)
     return (

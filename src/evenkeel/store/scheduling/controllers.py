@@ -1,4 +1,4 @@
-"""Controllers say that they are there."""
+"""Controller heartbeats, shown to operators; scheduling does not depend on them."""
 
 from sqlalchemy import Connection, delete, update
 
@@ -11,7 +11,10 @@ _controller = schema.controller
 
 
 def note_controller(connection: Connection, seen: SeenController) -> None:
-    """It is there now. Those that have been silent for long are forgotten. Two statements; a new one: four."""
+    """Store a controller's heartbeat, and delete controllers that have been silent for long.
+
+    Two statements; four for a new controller.
+    """
     values = {"message_broker": seen.message_broker, "seen_at": db_now()}
     changed = connection.execute(update(_controller).where(_controller.c.id == seen.id).values(**values))
     if not changed.rowcount:
@@ -24,5 +27,5 @@ def note_controller(connection: Connection, seen: SeenController) -> None:
 
 
 def forget_controller(connection: Connection, controller_id: str) -> None:
-    """It has stopped."""
+    """Delete a controller that has stopped."""
     connection.execute(delete(_controller).where(_controller.c.id == controller_id))

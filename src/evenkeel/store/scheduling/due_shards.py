@@ -60,9 +60,11 @@ def _needs_decision(*, homes: bool) -> ColumnElement[bool]:
 
 
 NEEDS_DECISION = {homes: _needs_decision(homes=homes) for homes in (False, True)}
-"""Unserved shards that an agent can take, shards that must leave their acting agent, or whose handover must be
-cancelled; and with True, which scans the index of all shards, those to hand back to their home or whose agents were
-deleted. Parameters: :func:`looked_for`.
+"""Queries of shards that need a decision. Parameters: :func:`looked_for`.
+
+These are unserved shards that an agent can take, shards that must leave their acting agent, and shards whose handover
+must be cancelled. True adds shards to hand back to their home and shards whose agents were deleted, by a scan of the
+index of all shards.
 """
 
 _DUE_GROUPS = {

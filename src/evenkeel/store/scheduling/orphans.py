@@ -57,8 +57,9 @@ def date_back(connection: Connection) -> None:
 
 
 def serve(connection: Connection, environment: str, group_number: int, project_id: str) -> bool:
-    """Create the orphan's shard for the agent that observes its devices. False: there are too many orphans, nobody
-    observes, or it has a shard.
+    """Create the orphan's shard for the agent that observes its devices.
+
+    False: there are too many orphans, no agent observes the devices, or the tenant has a shard.
     """
     here = (_shard.c.environment == environment, _shard.c.group_number == group_number)
     orphans = connection.scalar(

@@ -14,12 +14,11 @@ from evenkeel.store.writing.events import event_row, record_events
 _own = schema.own_certificate
 NAME_MAX = 255
 KEPT_SECONDS = 2 * 86_400.0
-"""One that nobody saw for so long is no longer shown."""
+"""Time after which a certificate that no controller has seen is not shown any more."""
 
 
 def note_certificates(connection: Connection, seen: Sequence[OwnCertificate]) -> None:
-    """Record what was seen, with an event for each that reached a stage of which no controller has told yet. Some
-    statements for each certificate."""
+    """Record certificates, with an event for each that reached a new stage. Some statements for each certificate."""
     events = []
     for one in sorted(seen, key=lambda one: one.name):
         name = one.name[:NAME_MAX]

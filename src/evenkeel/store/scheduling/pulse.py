@@ -1,4 +1,4 @@
-"""One small statement that tells whether anything may have changed that the scheduler's tick decides on."""
+"""Change indicator: one small statement that shows whether data that the scheduler decides on may have changed."""
 
 from sqlalchemy import ColumnElement, Connection, case, exists, false, func, or_, select
 

@@ -23,7 +23,7 @@ class GroupRules(Value):
     """The inputs of placement for one group: its settings and agents, and the reachability of its devices."""
 
     group: GroupSnapshot
-    """Without its shards."""
+    """The group without its shards."""
     reach: Reach
 
 

@@ -46,8 +46,9 @@ _root = schema.load_balancer
 
 
 def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalancerId, str, ProjectId], ...]:
-    """Those that an environment can take now come first, so that waiting ones of another environment do not hide
-    them.
+    """Unplaced load balancers; ones that an environment can take now come first.
+
+    So load balancers that wait for one environment do not hide the load balancers of another.
     """
     rows = connection.execute(_unplaced_statement(limit))
     return tuple((row.id, row.provider, row.project_id) for row in rows)
@@ -55,8 +56,9 @@ def read_unplaced(connection: Connection, limit: int) -> tuple[tuple[LoadBalance
 
 @cache
 def _unplaced_statement(limit: int) -> Select[Any]:
-    """First those of an environment, or zone, in which a group may be ``GroupView.eligible``: this is only an order;
-    the rule decides on each.
+    """Query of unplaced load balancers, those with an eligible group in their environment or zone first.
+
+    This is only an order: the placement rule (``GroupView.eligible``) decides on each.
     """
     taking = (
         select(_agent.c.environment)
@@ -78,7 +80,7 @@ def _unplaced_statement(limit: int) -> Select[Any]:
 
 
 def explain_unplaced(connection: Connection, load_balancer_ids: Sequence[LoadBalancerId], reason: str) -> None:
-    """Store the reason in those that are still unplaced."""
+    """Store the reason in load balancers that are still unplaced."""
     connection.execute(
         update(_root)
         .where(_root.c.id == bindparam("b_id"), _root.c.shard_id.is_(None), _root.c.status_reason != reason)
@@ -141,7 +143,7 @@ def read_snapshot(connection: Connection, environment: str, group_number: int, s
 
 
 def _group_shards() -> Select[Any]:
-    """Shards to decide on, the unserved ones first, then all handovers in progress, which are counted."""
+    """Query of shards to decide on, unserved ones first, then all handovers in progress, which are counted."""
     unserved = or_(_shard.c.acting_agent_id.is_(None), _shard.c.acting_agent_id.not_in(acting_ids()))
     under_way = _shard.c.handover_to.is_not(None)
     return (

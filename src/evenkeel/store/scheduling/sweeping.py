@@ -24,7 +24,7 @@ REMOVED_KEPT_SECONDS = 30 * 86_400.0
 """How long it is known that a load balancer was deleted. A device that is away for longer and comes back with it has an
 orphan."""
 CERTIFICATES_PER_LOOK = 5_000
-"""Of those that are stored: so many are looked at in some milliseconds."""
+"""Number of certificates read at a time, which takes some milliseconds."""
 UNUSED_SECONDS = 3600.0
 """How long an unused certificate's row stays after it was read: a request that will refer to it may be in progress."""
 
@@ -46,7 +46,7 @@ def overdue_ids(deadline_seconds: float, limit: int) -> Select[Any]:
 
 
 def read_overdue(connection: Connection, limit: int, deadline_seconds: float) -> list[str]:
-    """Those ids."""
+    """Ids of overdue load balancers; see :func:`overdue_ids`."""
     return list(connection.scalars(overdue_ids(deadline_seconds, limit)))
 
 
@@ -88,8 +88,12 @@ _UNUSED = (
 
 
 def unused_certificates(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
-    """At most ``limit`` ids of rows that go, of the next :data:`CERTIFICATES_PER_LOOK` above ``after``; and where to go
-    on, empty: from the beginning. Two queries, which read no more, however many certificates are in use."""
+    """At most ``limit`` ids of unused rows among the next :data:`CERTIFICATES_PER_LOOK` above ``after``, and where to
+    continue.
+
+    An empty id means to continue from the beginning. Two queries, which read no more, however many certificates are in
+    use.
+    """
     looked_at = select(_certificate.c.id).where(_certificate.c.id > after).order_by(_certificate.c.id)
     last = connection.scalar(looked_at.offset(CERTIFICATES_PER_LOOK - 1).limit(1))
     up_to = () if last is None else (_certificate.c.id <= last,)

@@ -18,9 +18,11 @@ _OWNER = _shard.c.id, _shard.c.environment, _shard.c.group_number, _agent.c.id.l
 def read_waiting(
     connection: Connection, waited_seconds: float, deadline_seconds: float, limit: int
 ) -> tuple[ShardOwner, ...]:
-    """The load balancers that wait are found by the index of their deadlines. With them, the owners of common shards
-    whose networks are not as wanted: also of networks that nobody uses any more, for which no load balancer waits. Two
-    queries, three if load balancers wait."""
+    """Owners whose load balancers wait, found by the index of their deadlines, and owners of common shards with
+    waiting networks.
+
+    Networks without users count, too, for which no load balancer waits. Two queries, three if load balancers wait.
+    """
     # a short deadline leaves no time to wait so long
     left_seconds = max(deadline_seconds - waited_seconds, deadline_seconds / 2)
     rows = list(connection.execute(_WAITING, {"b_left": left_seconds, "b_limit": limit}))

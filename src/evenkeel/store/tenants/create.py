@@ -134,9 +134,9 @@ class _Around(NamedTuple):
 
     now: float
     shard: ShardWithCapacity | None
-    """In the shard with room that the project has in this environment."""
+    """The project's shard in this environment that has capacity; None if there is none."""
     held: frozenset[str]
-    """The addresses, of those looked up, that are taken."""
+    """Looked up addresses that are allocated."""
     has_quota: bool
     """The project has quotas of its own."""
 

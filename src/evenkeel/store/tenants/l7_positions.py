@@ -1,6 +1,6 @@
-"""Positions of L7 policies: 1, 2, 3 … among the live ones of a listener.
+"""Positions of L7 policies: 1, 2, 3 … among the live policies of a listener.
 
-As in Octavia, an inserted policy moves the later ones up, and a removed one leaves no gap. Runs under the load
+Like in Octavia, an inserted policy moves the later ones up, and a removed one leaves no gap. Runs under the load
 balancer's lock, which serializes controllers, with a constant number of statements.
 """
 

@@ -31,7 +31,7 @@ _UPDATE = (
 
 
 class MemberPlan(NamedTuple):
-    """The changes that make a pool's members the requested ones."""
+    """Changes that turn a pool's members into the requested members."""
 
     added: list[Member]
     changed: list[Member]

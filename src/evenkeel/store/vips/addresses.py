@@ -29,7 +29,7 @@ _held = schema.vip_address
 HELD = select(_held.c.address).where(_held.c.network_id == bindparam("network_id"))
 """Select the allocated addresses of a network."""
 HELD_OF_SOME = HELD.where(in_bound_list(_held.c.address, "some"))
-"""Select those of a list that are allocated."""
+"""Query of the allocated addresses of a list."""
 
 
 def address_rows(load_balancer_id: LoadBalancerId, vips: Iterable[Vip]) -> Rows:

@@ -1,6 +1,6 @@
-"""VIPs that are released before their load balancer is deleted: those of LBaaS v1 vips.
+"""VIPs that are released before their load balancer is deleted: VIPs of LBaaS v1 vips.
 
-A load balancer made for a pool of LBaaS v1 releases its VIP with its last listener. The address and its port stay
+A load balancer created for a pool of LBaaS v1 releases its VIP with its last listener. The address and its port stay
 allocated until the device has confirmed that revision: until then it may still listen there.
 """
 

@@ -1,8 +1,8 @@
-"""VIPs' ports that are gone at the network service: which to look for next, and what is known of those.
+"""Search for VIPs' ports that are missing at the network service, and the state of missing ports.
 
-All controllers share one search over all ports in the order of their load balancers; a row says how far it has come. A
-port that is missing becomes a pending change of the port (:mod:`evenkeel.store.vips.port_changes`), and its claim
-forgets the id: so a port that was made again, but not stored, is found by its marks and released.
+All controllers share one search over all ports in the order of their load balancers; a row holds its position. A port
+that is missing becomes a pending change of the port (:mod:`evenkeel.store.vips.port_changes`), and its claim drops the
+id: so a port that was recreated, but not stored, is found by its marks and released.
 """
 
 from collections.abc import Iterable, Sequence
@@ -148,7 +148,7 @@ def _tell(connection: Connection, load_balancer_id: LoadBalancerId, reason: str)
 
 
 def _say(connection: Connection, load_balancer_id: LoadBalancerId, said: str, reason: str) -> None:
-    """What tenants see, unless a change of theirs has a reason of its own."""
+    """Set the status reason that tenants see, unless a change of theirs has a reason of its own."""
     is_it = _root.c.id == load_balancer_id, _root.c.status_reason == said
     connection.execute(update(_root).where(*is_it).values(status_reason=reason))
 

@@ -200,13 +200,15 @@ def bind(connection: Connection, load_balancer_id: LoadBalancerId) -> None:
 
 
 def bind_shard(connection: Connection, shard_id: ShardId) -> None:
-    """The same for all load balancers of a shard that got another home, and for the addresses that its devices have.
-    Four statements."""
+    """Make the ports of a shard with a new home due to be bound: of its load balancers and of its devices' addresses.
+
+    Four statements.
+    """
     _bind_all(connection, select(_shard.c.id).where(_shard.c.id == shard_id))
 
 
 def bind_group(connection: Connection, environment: str, group_number: int) -> None:
-    """The same for a device group whose ports are to be bound to another host. Four statements."""
+    """Make the ports of a device group due to be bound to another host. Four statements."""
     here = _shard.c.environment == environment, _shard.c.group_number == group_number
     _bind_all(connection, select(_shard.c.id).where(*here))
 

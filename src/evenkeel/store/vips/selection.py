@@ -101,7 +101,7 @@ def _reserved(plan: VipPlan, found: _Range) -> list[_Span]:
 
 
 def _apart(spans: Iterable[_Span]) -> list[_Span]:
-    """The same addresses as ordered, disjoint spans."""
+    """Merge overlapping spans and sort them."""
     joined: list[_Span] = []
     for first, last in sorted(spans):
         if joined and first <= joined[-1][1]:
@@ -139,7 +139,7 @@ async def write_with_vip(
 ) -> Change:
     """Run a write that allocates the plan's addresses; repeat it while concurrent transactions take the selected ones.
 
-    ``refusal``: the error for any other conflict. Raises it, and :class:`Conflict` for addresses.
+    ``refusal`` returns the error for any other conflict. Raises that error, and :class:`Conflict` for addresses.
     """
     attempts = 0
     while True:
@@ -167,7 +167,9 @@ async def _check_free(database: Database, plan: VipPlan, error: IntegrityError) 
 
 
 def free_address(connection: Connection, plan: VipPlan, some: list[str], held: frozenset[str], random: Random) -> str:
-    """One of ``some`` that is not ``held``, else any free one. Raises :class:`Conflict` if there is none."""
+    """A free address: the first of ``some`` that is not ``held``, else any. Raises :class:`Conflict` if there is
+    none.
+    """
     for address in some:
         if address not in held:
             return address

@@ -1,1 +1,1 @@
-"""What all writes share: the revision lock, conflicts, quotas, events."""
+"""Parts shared by all writes: the revision lock, conflicts, quotas, events."""

@@ -60,8 +60,9 @@ def change_uses(
     row: User,
     checked: Sequence[CheckedCertificate],
 ) -> None:
-    """Update the uses of a changed listener or pool: ``checked`` references, and known ones.
-    Raises :class:`LimitMet`."""
+    """Update the uses of a changed listener or pool: ``checked`` references, and stored ones. Raises
+    :class:`LimitMet`.
+    """
     _keep(connection, options, locked, checked)
     wanted = _wanted(row, locked.project_id)
     there = set(connection.scalars(select(_use.c.certificate_id).where(_use.c.owner_id == row.id)))
@@ -112,7 +113,7 @@ def _keep(
 
 
 def content_columns(found: CheckedCertificate) -> dict[str, Any]:
-    """The values of a row that say what was read."""
+    """Values of the columns for the content that was read."""
     return {
         "sha256": found.sha256,
         "facts": None if found.facts is None else msgspec.json.encode(found.facts).decode(),

@@ -37,7 +37,7 @@ def duplicate_member(address: str, port: int) -> Conflict:
 
 
 def members_taken(rows: Sequence[Member]) -> Conflict:
-    """New members of which at least one is in the pool already."""
+    """Error for new members of which at least one is in the pool already."""
     if len(rows) == 1:
         return duplicate_member(rows[0].address, rows[0].protocol_port)
     return Conflict(

@@ -14,7 +14,7 @@ from evenkeel.store.engine.clock import db_now, reached
 
 
 def key_of(table: Table) -> Column[str]:
-    """Its primary key."""
+    """The table's primary key, a single column."""
     (column,) = table.primary_key.columns
     return column
 
@@ -22,7 +22,7 @@ def key_of(table: Table) -> Column[str]:
 def take_due(
     connection: Connection, table: Table, rows: Iterable[Any], backoff: Backoff, *conditions: ColumnElement[bool]
 ) -> list[Any]:
-    """Take those of these rows that no other process took since they were read, and for which the conditions hold."""
+    """Take the rows that no other process took since they were read, and that meet the conditions."""
     key = key_of(table)
     taken = []
     for row in rows:

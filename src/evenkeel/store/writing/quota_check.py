@@ -1,13 +1,13 @@
-"""Checks quotas of a project and limits of a load balancer, in the transaction that creates objects, under the lock of
-the project's quota row.
+"""Checks quotas of a project and limits of a load balancer, in the transaction that creates objects.
 
-There is no counter that could drift: the rows themselves are counted, without those marked deleted, so that a successor
-may be created at once. Two transactions that create objects of one project would each count without the other's; so
-each writes the project's row first. On one server the second waits for the first's commit, and its count, a later
-statement, sees it; at two nodes of a Galera cluster one of them is rolled back and runs again. Projects without limits
-skip the check: statements that read or lock anyway tell whether there are any.
+There is no counter that could drift: the rows themselves are counted, without rows marked deleted, so that a successor
+may be created at once.
 
-The objects of a load balancer are counted under its own lock, by the same statement as the quota.
+Two transactions that create objects of one project would each count without the other's; so each writes the project's
+quota row first. On one server the second waits for the first's commit, and its count, a later statement, sees it; at
+two nodes of a Galera cluster one of them is rolled back and runs again. Projects without limits skip the check:
+statements that read or lock anyway return whether there are any. The objects of a load balancer are counted under its
+own lock, by the same statement as the quota.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ QUOTA_OF: dict[type[Any], str] = {
     L7Policy: "l7policy",
     L7Rule: "l7rule",
 }
-"""By class of the created object."""
+"""Name of the quota by class of the created object."""
 
 _IS_IT = _quota.c.project_id == bindparam("quota_project_id")
 _LOCK = returning(
@@ -82,9 +82,10 @@ def check_quota(
     has_quota: bool,
     holder: Holder | None = None,
 ) -> None:
-    """Raises :class:`QuotaMet` if ``wanted`` exceeds a quota of the project, :class:`LimitMet` if it exceeds a limit of
-    ``holder``. No query without a holder if there are neither quotas of the project's own (``has_quota``) nor default
-    ones.
+    """Raises :class:`QuotaMet` if ``wanted`` exceeds a quota of the project, :class:`LimitMet` for a limit of
+    ``holder``.
+
+    No query without a holder if there are neither quotas of the project's own (``has_quota``) nor default ones.
     """
     asked = {name for name, count in wanted.items() if count > 0}
     quotas = Quotas()

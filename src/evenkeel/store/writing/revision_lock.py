@@ -53,7 +53,9 @@ SHAPES = 256
 
 _root = schema.load_balancer
 _PROJECT: ColumnElement[str] = literal_column(f"{_root.name}.project_id", String())
-"""With its table's name, which SQLAlchemy omits in RETURNING although a subquery has a column of the same name."""
+"""The project's column with its table's name, which SQLAlchemy omits in RETURNING although a subquery has a column of
+the same name.
+"""
 
 
 class Locked(NamedTuple):
@@ -61,17 +63,17 @@ class Locked(NamedTuple):
 
     id: LoadBalancerId
     project_id: ProjectId
-    """Its project, also that of its children."""
+    """Project of the load balancer and of its children."""
     revision: int
     """The revision of this write."""
     placed: bool
-    """It has a shard, so a device may hold it."""
+    """Whether the load balancer has a shard, so that a device may hold it."""
     now: float
     """The database's time at the lock."""
     row: Any = None
-    """``LOAD_BALANCER_COLUMNS``, and more."""
+    """Row with ``LOAD_BALANCER_COLUMNS`` and further columns."""
     has_quota: bool = False
-    """Its project has limits of its own."""
+    """Whether the project has limits of its own."""
 
 
 class Mutable(Enum):
@@ -83,7 +85,7 @@ class Mutable(Enum):
 
 
 class AcceptedStatuses(NamedTuple):
-    """Which statuses of the load balancer a write is accepted in, and what it is told in others."""
+    """Statuses of the load balancer in which a write is accepted, and the error in all others."""
 
     mutable: Mutable
     in_error: bool = False
@@ -91,7 +93,7 @@ class AcceptedStatuses(NamedTuple):
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """The accepted ones."""
+        """Provisioning statuses in which the write is accepted."""
         return (ACTIVE, ERROR) if self.in_error or self.mutable is Mutable.LEAVING else (ACTIVE,)
 
 
@@ -101,7 +103,7 @@ class Target(NamedTuple):
     kind: Kind
     id: str
     project_id: ProjectId | None
-    """None: any project."""
+    """Project that must own the target; None: any project."""
     parent_id: str | None = None
     """The required pool of a member, or policy of a rule."""
 
@@ -114,11 +116,11 @@ def try_lock(
     values: dict[str, Any] | None = None,
     strict: AcceptedStatuses | None = None,
 ) -> Locked | None:
-    """Lock the load balancer of the target; None if one of them does not exist or is marked deleted. One statement,
-    and one that notes who asked for the new revision.
+    """Lock the load balancer of the target; None if one of them does not exist or is marked deleted.
 
-    ``values`` are set on the load balancer by the same statement. ``strict``: raises :class:`NotFound` for the target,
-    or :class:`Conflict` for a load balancer, marked deleted or not, in a status that is not accepted.
+    One statement, and one that records the request of the new revision. ``values`` are set on the load balancer by the
+    same statement. ``strict``: raises :class:`NotFound` for the target, or :class:`Conflict` for a load balancer,
+    marked deleted or not, in a status that is not accepted.
     """
     values = values or {}
     scoped, parented = target.project_id is not None, target.parent_id is not None

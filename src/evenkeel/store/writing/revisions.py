@@ -1,4 +1,4 @@
-"""The last revisions of each load balancer: who asked for it, when, and which agent brought it to the device.
+"""The last revisions of each load balancer: user, time, and the agent that applied each.
 
 A revision's place is its number modulo :data:`KEPT`, so that the newest one takes the place of the oldest by the
 statement that stores it: nothing has to be trimmed.
@@ -41,20 +41,22 @@ _VALUES = tuple(column.name for column in _revision.columns if column.name not i
 
 
 def revision_rows(load_balancer_id: LoadBalancerId, at: float) -> Rows:
-    """The row that says who asked for a load balancer that is stored by this transaction. ``at``: the database's
-    time."""
+    """Row with the user who requested a load balancer that this transaction stores. ``at``: the database's time."""
     return Rows(_revision, [_asked(load_balancer_id, 1, at)])
 
 
 def note_revision(connection: Connection, load_balancer_id: LoadBalancerId, revision: int, at: float) -> None:
-    """Store who asked for this revision, in the transaction that makes it. One statement. ``at``: the database's
-    time."""
+    """Store the user who requested this revision, in the transaction that creates it. One statement.
+
+    ``at``: the database's time.
+    """
     upsert(connection, _revision, _VALUES, [_asked(load_balancer_id, revision, at)])
 
 
 def note_revisions(connection: Connection, condition: ColumnElement[bool]) -> None:
-    """The same for all load balancers that meet ``condition``, whose revisions were raised by this transaction. One
-    statement."""
+    """Store the user for all load balancers that meet ``condition``, whose revisions this transaction raised. One
+    statement.
+    """
     asked = _asked(LoadBalancerId(""), 0, 0.0) | {
         "load_balancer_id": _root.c.id,
         "slot": _root.c.revision % KEPT,
@@ -98,7 +100,7 @@ def _asked(load_balancer_id: LoadBalancerId, revision: int, at: float) -> dict[s
 
 
 class AppliedBy(NamedTuple):
-    """Who brought a revision to its device."""
+    """The agent, host and epoch that applied a revision."""
 
     agent_id: AgentId
     host: str
@@ -106,7 +108,7 @@ class AppliedBy(NamedTuple):
 
 
 def outcomes(changes: Iterable[tuple[StatusChange, AppliedBy]]) -> Run:
-    """What stores by whom revisions were brought to the device, or why not."""
+    """Statement that stores which agent applied revisions, or why they failed."""
     rows = [
         {
             "id": each.was.id,

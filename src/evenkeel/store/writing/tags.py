@@ -1,7 +1,7 @@
-"""The tags of load balancers in a table of their own, which has an index: lists filtered by tags read it first.
+"""Tags of load balancers in a table of their own, which has an index: lists filtered by tags read it first.
 
-The column ``tags`` of a load balancer is the truth. Controllers from before 0033, which may be at work beside newer
-ones for the time of an upgrade, write only that: so each controller compares the rows with it once, when it starts.
+The column ``tags`` of a load balancer is authoritative. Controllers from before 0033, which may run beside newer ones
+during an upgrade, write only that: so each controller compares the rows with it once, when it starts.
 """
 
 from collections import defaultdict
@@ -17,19 +17,22 @@ _root, _tag = schema.load_balancer, schema.load_balancer_tag
 
 
 def tag_rows(load_balancer_id: str, tags: Iterable[str]) -> Rows:
-    """Those of a load balancer without rows."""
+    """Rows of tags for a load balancer that has none yet."""
     return Rows(_tag, [{"tag": tag, "load_balancer_id": load_balancer_id} for tag in sorted(set(tags))])
 
 
 def replace_tags(connection: Connection, load_balancer_id: str, tags: Iterable[str]) -> None:
-    """Its tags from now on. The load balancer is locked."""
+    """Replace the tags of a load balancer, which must be locked."""
     connection.execute(delete(_tag).where(_tag.c.load_balancer_id == load_balancer_id))
     insert_together(connection, [tag_rows(load_balancer_id, tags)])
 
 
 def compare_tags(connection: Connection, after: str, limit: int) -> tuple[list[str], str]:
-    """Of ``limit`` load balancers with ids above ``after``: those whose rows differ from their tags, and the last id;
-    empty if there are no more. Two queries."""
+    """Compare the tags of ``limit`` load balancers with ids above ``after``; returns the differing ones, and the last
+    id.
+
+    The last id is empty if there are no more load balancers. Two queries.
+    """
     roots = select(_root.c.id, _root.c.tags).where(_root.c.id > after).order_by(_root.c.id).limit(limit)
     stored = {row.id: _decoded(row.tags) for row in connection.execute(roots)}
     if not stored:

@@ -27,8 +27,9 @@ class TenantWrites:
         *,
         values: dict[str, Any] | None = None,
     ) -> Locked:
-        """As :meth:`try_lock`, but for an object that does not exist, or is marked deleted, raises :class:`NotFound`,
-        :class:`Conflict`."""
+        """Lock like :meth:`try_lock`; raises :class:`NotFound` or :class:`Conflict` if the object is missing or marked
+        deleted.
+        """
         return self.try_lock(connection, target, mutable, values=values) or refuse(connection, target)
 
     def try_lock(
@@ -39,7 +40,7 @@ class TenantWrites:
         *,
         values: dict[str, Any] | None = None,
     ) -> Locked | None:
-        """As :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept."""
+        """Lock by :func:`~evenkeel.store.writing.revision_lock.try_lock`, in the statuses that the options accept."""
         strict = AcceptedStatuses(mutable, self._in_error) if self.options.strict_immutability else None
         deadline = self.options.pending_deadline_seconds
         return revision_lock.try_lock(connection, target, deadline_seconds=deadline, values=values, strict=strict)
@@ -51,7 +52,7 @@ class TenantWrites:
         self.check_growth(connection, locked, made(rows))
 
     def check_growth(self, connection: Connection, locked: Locked, more: Mapping[str, int]) -> None:
-        """As :meth:`check_quota`, for ``more`` objects of each kind."""
+        """Check quotas and limits for ``more`` objects of each kind. See :meth:`check_quota`."""
         quota_check.check_quota(
             connection,
             locked.project_id,
