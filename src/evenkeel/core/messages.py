@@ -1,11 +1,12 @@
 """The messages between controllers and agents. Version 1.
 
 The database is the truth and the queue is a hint: every message may be lost, delayed, repeated or reordered. Structs
-are tagged by ``type``; unknown fields are ignored, and new fields have defaults, so that neighbouring versions
-understand each other. No message holds a secret; private keys are in boxes that only the requesting process can open.
+are tagged by ``type``; unknown fields are ignored, and new fields have defaults, so that processes of adjacent versions
+understand each other. No message holds a secret in plain text; private keys are in boxes that only the requesting
+process can open.
 
-Agents call on the environment's shared callback queue and get a :class:`Reply`; controllers send hints to an
-agent's own queue.
+Agents call on the environment's shared callback queue and get a :class:`Reply`; controllers send hints to an agent's
+own queue.
 """
 
 from typing import Annotated
@@ -25,8 +26,9 @@ from evenkeel.core.statuses import HaType, OperatingStatus, RescheduleMode
 from evenkeel.core.values import Wire
 
 MESSAGE_VERSION = 1
-"""Not raised when messages or fields with defaults are added. See ``docs/reference/messages.md`` before raising it: a
-process of the previous version must understand the messages of this one.
+"""Version of the messages. It is not raised when messages or fields with defaults are added. See
+``docs/reference/messages.md`` before raising it: a process of the previous version must understand the messages of this
+one.
 """
 
 SESSION_LOST = "session_lost"
@@ -39,23 +41,25 @@ EPOCHS_USED_UP = "epochs_used_up"
 
 
 OVERTAKEN = "overtaken"
-"""The ``Refused`` code of a report that arrived after a newer one of its session was processed. Nothing of it counts:
+"""The ``Refused`` code of a report that arrived after a newer one of its session was processed. Its content is ignored:
 an agent that still waits for the answer sends its findings again, and one that got none has already done so.
 """
 
 CERTIFICATES_PER_CALL = 20
 CERTIFICATES_SECONDS_MAX = 20.0
-"""That controllers take to answer :class:`GetCertificates`: what the key manager has not given by then is a problem."""
+"""Seconds within which controllers answer :class:`GetCertificates`: content that the key manager has not returned by
+then is reported as a problem.
+"""
 
 ORPHANS_PER_CALL = 1000
-"""Further ones are asked about when these are gone."""
+"""Most orphans in one :class:`JudgeOrphans`; the agent requests verdicts for further ones after these are removed."""
 
 LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
-"""The total size of an answer sent in parts: the most that a caller holds."""
+"""Largest total size of an answer sent in parts, because the caller holds all of it in memory."""
 
 
 class Message(Wire):
-    """Base of all messages."""
+    """Base class of all messages."""
 
 
 # -- agent -> controllers: calls, answered by a Reply ----------
@@ -73,91 +77,96 @@ class Register(Message, tag="register"):
     ha_type: HaType
     reschedule: RescheduleMode = RescheduleMode.CONTROL
     endpoints: tuple[str, ...] = ()
-    """The group's devices, so that agents of one group with different devices are detected."""
+    """Addresses of the group's devices, so that agents of one group with different devices are detected."""
     identities: dict[str, str] = {}
-    """:attr:`DeviceState.identity` by endpoint, so that no device is in two groups."""
+    """:attr:`DeviceState.identity` by endpoint, so that a device that is in two groups is detected."""
     exclusive: bool = True
-    """No other device group of the environment may have one of these devices."""
+    """True: no other device group of the environment may have one of these devices."""
     capacity: dict[str, "CapacityFigure"] = {}
-    """As in :class:`ReportState`, so that a new group has its limits from the start."""
+    """Capacity figures as in :attr:`ReportState.capacity`, so that a new group has its limits from the start."""
     seen: "ConfirmedState | None" = None
-    """As in :class:`Keepalive`, of the process's earlier sessions."""
+    """State confirmed to earlier sessions of the process: see :attr:`Keepalive.seen`."""
     names_session: bool = False
-    """The process names its session in every call and report: one without is not from it."""
+    """True: the process names its session in every call and report, so that one without a session is not from it."""
     sealing_key: bytes = b""
     """The public key of the process, for which private keys are sealed: see :class:`GetCertificates`. Empty: the
     process requests none.
     """
     network_layout: NetworkLayout = NetworkLayout()
-    """How the group's devices are attached to networks, so that controllers allocate what they need there."""
+    """Attachment of the group's devices to networks, so that controllers allocate the objects needed there."""
 
 
 class Keepalive(Message, tag="keepalive"):
-    """Renew the session. Updates one row, however many shards the agent owns."""
+    """Renew the session: updates one row, however many shards the agent owns."""
 
     agent_id: AgentId
     session_id: SessionId
     seen: "ConfirmedState | None" = None
     as_reported: bool = False
-    """The session's last :class:`ReportState` was made again since the last keepalive, and says the same. Only once a
-    controller has announced :attr:`SessionState.repeats_hints`.
+    """True: the session's last :class:`ReportState` was computed again since the last keepalive, and is unchanged. Sent
+    only after a controller has announced :attr:`SessionState.repeats_hints`.
     """
 
 
 class ConfirmedState(Wire):
-    """The newest data that the database has confirmed to a process: a database that does not know it has lost
+    """The newest data that the database has confirmed to a process: a database that does not contain it has lost
     commits.
     """
 
     history: str
-    """:attr:`SessionState.history` in which it was confirmed."""
+    """:attr:`SessionState.history` in which the data was confirmed."""
     keepalives: int = 0
-    """:attr:`SessionState.keepalives`, the highest."""
+    """Highest :attr:`SessionState.keepalives` of that history."""
     confirmed: "Applied | None" = None
-    """An outcome of a recently accepted report."""
+    """An outcome from a recently accepted report."""
     confirmed_in: "ShardEpoch | None" = None
-    """The shard of ``confirmed``, at the epoch at which the agent served it then, unless the agent has removed the load
-    balancer since. None: it may be gone.
+    """The shard of ``confirmed``, at the epoch at which the agent served it then. None: the agent has removed the load
+    balancer since, so its row may be gone.
     """
     left: ShardId | None = None
-    """A shard recently missing from the agent's assignments. Shards are never deleted: a missing row was lost."""
+    """Id of a shard recently removed from the agent's assignments. Shards are never deleted: a missing row was lost."""
 
 
 class ReportState(Message, tag="report_state"):
-    """The full state report, every ``report_interval`` if it differs from the last one; else :class:`Keepalive` says
-    so."""
+    """The full state report, sent every ``report_interval`` if it differs from the last one; otherwise
+    :attr:`Keepalive.as_reported` stands for it.
+    """
 
     agent_id: AgentId
     session_id: SessionId
     configurations: dict[str, str] = {}
-    """Settings in readable form; never secrets."""
+    """The agent's settings in readable form; never secrets."""
     devices: tuple["DeviceState", ...] = ()
     queue_depth: int = 0
-    """Load balancers waiting in this agent to be reconciled."""
+    """Number of load balancers waiting in this agent to be reconciled."""
     capacity_score: float = 0.0
     capacity: dict[str, "CapacityFigure"] = {}
-    """By metric of the agent's ``capacity_policy``, as measured on the devices."""
+    """Figures measured on the devices, by metric of the agent's ``capacity_policy``."""
     capacity_measured_seconds_ago: float = 0.0
-    """Age of ``capacity`` when the report was made."""
+    """Age of ``capacity`` in seconds when the report was made."""
     sent_at_seconds: float = 0.0
-    """By the monotonic clock of the agent's process: two reports tell whether the database's clock jumped in between.
-    0: of an agent of the previous version."""
+    """Time of the report by the monotonic clock of the agent's process: two reports show whether the database's clock
+    jumped in between. 0: the agent is of the previous version.
+    """
     capacity_unknown: bool = False
-    """There is a policy, but no measurement yet: the stored values of the group stay."""
+    """True: there is a policy, but no measurement yet, so that the stored values of the group stay unchanged."""
     serving: tuple["ShardEpoch", ...] = ()
-    """The shards that the agent believes to own, at most some hundreds, so that operators can compare."""
+    """Shards that the agent believes to own, at most some hundreds, so that operators can compare."""
     enhanced_services: tuple[EnhancedService, ...] | None = None
-    """What its operator offers to tenants; None: as in the session's report before."""
+    """Enhanced services that the agent's operator offers to tenants; None: unchanged since the session's previous
+    report.
+    """
     moved_networks: tuple[str, ...] = ()
-    """Networks of Neutron's whose ports have moved, at most :data:`MOVED_NETWORKS_MAX`, as the agent heard: a reason to
-    read them again."""
+    """Ids of Neutron networks in which ports have moved, at most :data:`MOVED_NETWORKS_MAX`, so that controllers read
+    them again.
+    """
 
 
 MOVED_NETWORKS_MAX = 500
 
 
 CAPACITY_MAX = 1e18
-"""Of a metric's value and limit: what is computed from them stays a number."""
+"""Largest value and limit of a metric: results computed from them stay finite."""
 
 
 class CapacityFigure(Wire):
@@ -175,22 +184,24 @@ class DeviceState(Wire):
     version: str = ""
     failover_state: str = ""
     problem: str = ""
-    """What is missing or wrong (human-readable); empty when the device is usable."""
+    """Problem of the device (human-readable); empty when the device is usable."""
     identity: str = ""
-    """A unique id that does not depend on the address: a serial number, the id of an installation. Empty: not known."""
+    """Unique id that does not depend on the address: a serial number, the id of an installation. Empty: not known."""
     incarnation: str = ""
-    """Changes whenever the device may hold another configuration than it got last: it restarted, was restored or lost
-    its state. Empty: not known.
+    """Value that changes whenever the device may hold another configuration than the agent last sent: it restarted, was
+    restored or lost its state. Empty: not known.
     """
     certificate_ends_at: float | None = None
-    """Unix time at which the certificate that its management address shows expires; None: not known."""
+    """Unix time at which the certificate of the device's management address expires; None: not known."""
     sync_state: str = ""
-    """Whether its configuration is in sync with that of its cluster's other devices, in the device's own words. Empty:
-    not known, or the device has no configuration synchronisation.
+    """State of the configuration synchronisation with the other devices of the device's cluster, in the device's own
+    words. Empty: not known, or the device has no synchronisation.
     """
     own_name: str = ""
-    """The device's name for itself: ``name`` of a daemon beside HAProxy, the host name of a BIG-IP; that of the last
-    contact while it is out of reach. Empty: not known. ``name`` identifies the device, this is shown to people."""
+    """Name of the device in its own configuration: ``name`` of a daemon beside HAProxy, the host name of a BIG-IP;
+    while the device is out of reach, that of the last contact. Empty: not known. ``name`` identifies the device,
+    ``own_name`` is shown to people.
+    """
 
     @property
     def title(self) -> str:
@@ -206,15 +217,18 @@ class GetAssignments(Message, tag="get_assignments"):
     agent_id: AgentId
     session_id: SessionId
     served: tuple["FormerShard", ...] = ()
-    """In a new history: shards that this process served before and that are no longer assigned to it. Those that the
-    database does not know are created again, so that their configuration on the devices is removed.
+    """Shards that this process served in the previous history and that are no longer assigned to it; sent in a new
+    history. Shards that are missing from the database are created again, so that their configuration on the devices is
+    removed.
     """
     takes_parts: bool = False
-    """The caller accepts an answer in :class:`ReplyPart` messages."""
+    """True: the caller accepts an answer in :class:`ReplyPart` messages."""
     after_id: str = ""
-    """Of a page after the first: the last shard of the page before."""
+    """Last shard of the previous page; empty for the first page."""
     limit: int = 0
-    """Controllers may answer with fewer. 0: all, for agents that know no pages."""
+    """Largest size of the page; controllers may answer with fewer shards. 0: all shards, for agents without support for
+    pages.
+    """
 
 
 class GetServices(Message, tag="get_services"):
@@ -228,13 +242,13 @@ class GetServices(Message, tag="get_services"):
     after_id: str = ""
     limit: int = 100
     takes_parts: bool = False
-    """As in :class:`GetAssignments`. Without it, a definition that does not fit a message is replaced by one that every
-    driver refuses with that reason.
+    """True: the caller accepts an answer in :class:`ReplyPart` messages. False: a definition that does not fit a
+    message is replaced by one that every driver refuses with that reason.
     """
 
 
 class WantedCertificate(Wire):
-    """What a reference of a load balancer named when its definition was made."""
+    """A certificate as a reference of a load balancer named it when the load balancer's definition was made."""
 
     load_balancer_id: LoadBalancerId
     reference: str
@@ -243,8 +257,9 @@ class WantedCertificate(Wire):
 
 
 class GetCertificates(Message, tag="get_certificates"):
-    """Request the certificates that devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`. Controllers give
-    only those that the shard's load balancers refer to, sealed for the key that the session was registered with.
+    """Request the certificates that devices of a shard lack, at most :data:`CERTIFICATES_PER_CALL`. Controllers return
+    only certificates that the shard's load balancers refer to, sealed for the public key with which the session was
+    registered.
     """
 
     agent_id: AgentId
@@ -253,14 +268,13 @@ class GetCertificates(Message, tag="get_certificates"):
     epoch: int
     wanted: tuple[WantedCertificate, ...]
     takes_parts: bool = False
-    """As in :class:`GetAssignments`."""
+    """True: the caller accepts an answer in :class:`ReplyPart` messages."""
 
 
 class JudgeOrphans(Message, tag="judge_orphans"):
-    """Ask what is to become of load balancers, or networks of the common shard, on devices that the definitions of the
-    shard did not name, at most :data:`ORPHANS_PER_CALL`. They are deleted ones that a device did not lose, or were
-    never heard of by a database that lost commits. Only controllers that announce it
-    (:attr:`SessionState.judges_orphans`) answer.
+    """Request a verdict on load balancers, or networks of the common shard, that are on devices and missing from the
+    shard's definitions, at most :data:`ORPHANS_PER_CALL`. They were deleted and a device kept them, or a database that
+    lost commits does not contain them. Only controllers that announce it (:attr:`SessionState.judges_orphans`) answer.
     """
 
     agent_id: AgentId
@@ -271,9 +285,9 @@ class JudgeOrphans(Message, tag="judge_orphans"):
 
 
 class AdoptNetworks(Message, tag="adopt_networks"):
-    """Have the shard take over the route domain and the addresses that another program gave to the devices in the
-    tenant's partition, before the partition itself is adopted. Refused with ``conflict`` if it cannot: then nothing is
-    changed. Only controllers that announce it (:attr:`SessionState.adopts_networks`) answer.
+    """Request that the shard takes over the route domain and the addresses that another program gave to the devices in
+    the tenant's partition, before the partition itself is adopted. Refused with ``conflict`` if that is impossible:
+    then nothing is changed. Only controllers that announce it (:attr:`SessionState.adopts_networks`) answer.
     """
 
     agent_id: AgentId
@@ -281,15 +295,15 @@ class AdoptNetworks(Message, tag="adopt_networks"):
     shard_id: ShardId
     epoch: int
     route_domain: int
-    """Its number on all devices of the group."""
+    """Number of the route domain on all devices of the group."""
     addresses: tuple[FoundAddress, ...] = ()
-    """At most :data:`evenkeel.core.adoption.ADDRESSES_MAX`."""
+    """Addresses to take over, at most :data:`evenkeel.core.adoption.ADDRESSES_MAX`."""
     apply: bool = False
-    """False: only say what would be taken over."""
+    """False: only report what would be taken over."""
 
 
 class ReleaseShards(Message, tag="release_shards"):
-    """Release shards: this agent has no operation in progress in them any more."""
+    """Release shards: the agent has no operation in progress in them any more."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -297,7 +311,7 @@ class ReleaseShards(Message, tag="release_shards"):
 
 
 class ShardEpoch(Wire):
-    """One shard at one epoch."""
+    """A shard at one epoch."""
 
     shard_id: ShardId
     epoch: int
@@ -311,8 +325,9 @@ class FormerShard(Wire):
 
 
 class RaiseEpoch(Message, tag="raise_epoch"):
-    """The device's guard is newer than our epoch although the database says we own the shard (it was restored
-    from a backup): request an epoch above ``seen_epoch``."""
+    """Request an epoch above ``seen_epoch``: a device's guard is newer than the agent's epoch although the database
+    says that the agent owns the shard (the database was restored from a backup).
+    """
 
     agent_id: AgentId
     session_id: SessionId
@@ -322,7 +337,7 @@ class RaiseEpoch(Message, tag="raise_epoch"):
 
 
 class EndSession(Message, tag="end_session"):
-    """The agent stops and frees all its shards."""
+    """End the session: the agent stops and releases all its shards."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -337,11 +352,11 @@ class Applied(Wire):
     load_balancer_id: LoadBalancerId
     revision: int
     change_id: str = ""
-    """Of the definition that was applied."""
+    """Change id of the applied definition."""
     error: str = ""
     waiting: bool = False
-    """Not tried yet because of ``error`` (no device answers, for example): the load balancer stays PENDING, with the
-    reason.
+    """True: the change was not attempted because of ``error`` (no device answers, for example); the load balancer stays
+    PENDING, with the reason.
     """
 
 
@@ -371,7 +386,7 @@ class ReportApplied(Message, tag="report_applied"):
     outcomes: tuple[Applied, ...]
     session_id: SessionId = SessionId("")
     history: str = ""
-    """:attr:`SessionState.history`, as known when the definitions were asked for."""
+    """:attr:`SessionState.history` at the time at which the agent requested the definitions."""
     carries_traffic: bool = True
     """False: objects that the device confirms are not ONLINE yet."""
     repaired: tuple[Repaired, ...] = ()
@@ -385,7 +400,7 @@ class ObservedStatus(Wire):
     id: str
     status: OperatingStatus
     reason: str = ""
-    """Of a load balancer: why it is not ONLINE (human-readable); names the missing device."""
+    """Reason why a load balancer is not ONLINE (human-readable); names the missing device."""
 
 
 class ObservedStatistics(Wire):
@@ -405,13 +420,15 @@ class ReportStatus(Message, tag="report_status"):
     statuses: tuple[ObservedStatus, ...] = ()
     statistics: tuple[ObservedStatistics, ...] = ()
     absent: tuple[LoadBalancerId, ...] = ()
-    """Load balancers that were expected on the devices and missing from all of them in two observations."""
+    """Load balancers that were expected on the devices and were missing from all of them in two observations."""
     present: tuple[LoadBalancerId, ...] = ()
     """Load balancers that were absent and are present again."""
     changed: tuple[LoadBalancerId, ...] = ()
     """Load balancers whose configuration on the devices differs from the previous observation."""
     lacking: dict[LoadBalancerId, str] = {}
-    """By load balancer: reachable devices that did not hold all of it in two observations, while others did."""
+    """Reachable devices that did not hold all of a load balancer in two observations, while others did; by load
+    balancer.
+    """
     renewed: tuple[str, ...] = ()
     """Devices whose configuration is unknown: their incarnation or identity changed, or they were unreachable and
     report neither.
@@ -419,17 +436,19 @@ class ReportStatus(Message, tag="report_status"):
     renewed_before: tuple[str, ...] = ()
     """Devices recently reported as ``renewed``: owners of shards that missed that hint have to read them now."""
     expected_after: str | None = None
-    """Request the load balancers that are expected on the devices, those after this id."""
+    """Id after which the agent requests the load balancers that are expected on the devices; None: no request."""
     number: int = 0
     """Grows by one with each report of the session: a report that arrives after a newer one is ignored. 0: not
     numbered.
     """
     tenants: tuple[ProjectId, ...] = ()
-    """Tenants that have a partition of the group on a device, now and then; those without a shard are orphans."""
+    """Tenants that have a partition of the group on a device; sent at intervals. Tenants without a
+    shard are orphans.
+    """
 
 
 class ReportPlan(Message, tag="report_plan"):
-    """The answer to a :class:`PlanHint`: what the next pass over the load balancer would change."""
+    """The answer to a :class:`PlanHint`: changes that the next pass over the load balancer would make."""
 
     agent_id: AgentId
     session_id: SessionId
@@ -438,26 +457,28 @@ class ReportPlan(Message, tag="report_plan"):
     inquiry_id: str
     devices: tuple[DevicePlan, ...] = ()
     problem: str = ""
-    """Why there are no plans (human-readable)."""
+    """Reason why there are no plans (human-readable)."""
 
 
 # -- controllers -> agent ----------
 
 
 class WorkHint(Message, tag="work_hint"):
-    """Something below these load balancers changed. The agent's next sync makes up for lost hints."""
+    """Hint that the definition of these load balancers, or of their children, changed. The agent's next sync makes up
+    for lost hints.
+    """
 
     shard_id: ShardId
-    """Empty: of all shards that the agent serves, together with ``complete``."""
+    """Id of the shard; empty, together with ``complete``: all shards that the agent serves."""
     load_balancer_ids: tuple[LoadBalancerId, ...]
     look_again: bool = False
-    """No tenant changed anything: the devices may hold these otherwise than the agent left them. For a group's common
-    shard: observe all statuses and report them again.
+    """True: no tenant changed anything, but the devices may hold the load balancers in another state than the agent
+    left them. For a group's common shard: observe all statuses and report them again.
     """
     complete: bool = False
-    """With ``look_again``: everything in the shard."""
+    """True, with ``look_again``: read everything in the shard."""
     carried: "InlinedDefinitions | None" = None
-    """Small definitions of some of them, so that the agent need not request these."""
+    """Small definitions of some of the load balancers, so that the agent need not request these."""
 
 
 class InlinedDefinitions(Wire):
@@ -472,40 +493,40 @@ class InlinedDefinitions(Wire):
 
 
 class AssignmentsHint(Message, tag="assignments_hint"):
-    """The shards of the agent's session have changed: it has to request them."""
+    """Hint that the shards of the agent's session have changed: the agent has to request them."""
 
 
 class PlanHint(Message, tag="plan_hint"):
-    """An operator asks what the next pass over a load balancer would change. Answered by a :class:`ReportPlan` to any
-    controller; agents of an earlier version do not answer.
+    """An operator's request for the changes that the next pass over a load balancer would make. Answered by a
+    :class:`ReportPlan` to any controller; agents of an earlier version do not answer.
     """
 
     shard_id: ShardId
     load_balancer_id: LoadBalancerId
-    """Empty: the next complete pass over the shard."""
+    """Id of the load balancer; empty: the next complete pass over the shard."""
     inquiry_id: str
     adopt: bool = False
-    """After the answer, take over what another program made in the tenant's partition, and make a complete pass."""
+    """True: after the answer, adopt the tenant's partition that another program made, and make a complete pass."""
 
 
 # -- replies
 
 
 class Reply(Message):
-    """Base of all answers to calls."""
+    """Base class of all answers to calls."""
 
 
 class Done(Reply, tag="done"):
-    """Committed."""
+    """The call was committed."""
 
 
 class Refused(Reply, tag="refused"):
-    """Understood and refused; nothing changed. ``code`` is stable."""
+    """The call was understood and refused; nothing changed. ``code`` is stable."""
 
     code: str
     reason: str
     retry_after_seconds: float | None = None
-    """Set where the same call may succeed after that time."""
+    """Seconds after which the same call may succeed; None: it will not."""
 
 
 class ReplyPart(Reply, tag="part"):
@@ -514,10 +535,10 @@ class ReplyPart(Reply, tag="part"):
     """
 
     number: int
-    """The first is 0."""
+    """Position of the part; the first is 0."""
     count: int
     digest: str
-    """SHA-256 of the whole, in hexadecimal digits: parts with another digest belong to another answer."""
+    """SHA-256 of the whole answer, in hexadecimal digits: parts with another digest belong to another answer."""
     data: bytes
 
 
@@ -526,59 +547,64 @@ class SessionState(Reply, tag="session_state"):
 
     ttl_seconds: float
     assignments_revision: int
-    """Grows whenever the set of shards this agent owns changes."""
+    """Number that grows whenever the set of shards this agent owns changes."""
     history: str = ""
-    """The history of the database. If it changed, the database lost commits, and earlier answers and confirmations may
-    not hold any more. Empty: the controller does not know histories.
+    """Id of the database's history. If it changed, the database lost commits, and earlier answers and confirmations may
+    not hold any more. Empty: the controller does not support histories.
     """
     keepalives: int = 0
-    """Grows with every keepalive of this agent."""
+    """Number that grows with every keepalive of this agent."""
     unknown_in: "ShardEpoch | None" = None
-    """The shard of an outcome that was confirmed to the agent, and whose load balancer the database does not know. It
+    """The shard of an outcome that was confirmed to the agent, and whose load balancer is missing from the database. It
     was just deleted, or its creation was lost: then only a complete pass removes it from the devices.
     """
     takes_keepalives: bool = False
-    """Keepalives may be sent to :func:`keepalive_queue`."""
+    """True: keepalives may be sent to :func:`keepalive_queue`."""
     takes_light_keepalives: bool = False
-    """Keepalives may be sent to :func:`transient_keepalive_queue`."""
+    """True: keepalives may be sent to :func:`transient_keepalive_queue`."""
     repeats_hints: bool = False
-    """Controllers send hints again while work is not confirmed, and take :attr:`Keepalive.as_reported`: agents need
-    neither ask for assignments nor report their state at each ``report_interval`` without a reason.
+    """True: controllers repeat hints while work is not confirmed, and accept :attr:`Keepalive.as_reported`, so that
+    agents need neither request assignments nor report their state at each ``report_interval`` without a reason.
     """
     judges_orphans: bool = False
-    """:class:`JudgeOrphans` is answered."""
+    """True: the controller answers :class:`JudgeOrphans`."""
     adopts_networks: bool = False
-    """:class:`AdoptNetworks` is answered."""
+    """True: the controller answers :class:`AdoptNetworks`."""
 
 
 class Assignment(Wire):
-    """One shard the agent owns."""
+    """A shard that the agent owns."""
 
     shard_id: ShardId
     project_id: ProjectId
-    """Empty for the device group's common shard."""
+    """Id of the tenant; empty for the device group's common shard."""
     epoch: int
     handover: bool = False
-    """The agent has to finish operations in progress and release it."""
+    """True: the agent has to finish operations in progress and release the shard."""
     work: tuple[LoadBalancerId, ...] = ()
-    """Load balancers whose newest revision is not confirmed, at most some hundreds; more follow."""
+    """Ids of load balancers whose newest revision is not confirmed, at most some hundreds; the next answer contains
+    more.
+    """
 
 
 class Assignments(Reply, tag="assignments"):
-    """Shards the session owns: all of them, or a page, which names all those between its ends."""
+    """Shards that the session owns: all of them, or a page, which contains all shards between its ends."""
 
     revision: int
-    """As in :class:`SessionState`, read before the shards."""
+    """:attr:`SessionState.assignments_revision`, read before the shards."""
     shards: tuple[Assignment, ...]
     history: str = ""
-    """As in :class:`SessionState`."""
+    """:attr:`SessionState.history`, read before the shards."""
     served_ignored: bool = False
-    """The shards in :attr:`GetAssignments.served` were not looked at: by the database's clock, its history is not new.
-    They are to be named again later, because that clock may have been set."""
+    """True: the shards in :attr:`GetAssignments.served` were ignored, because by the database's clock its history is
+    not new. The agent has to send them again later, because that clock may have been set.
+    """
     after_id: str = ""
-    """Where the page begins. Controllers that know no pages answer with all shards, whatever was asked."""
+    """Id after which the page begins. Controllers without support for pages answer with all shards, whatever was
+    requested.
+    """
     more: bool = False
-    """There are more after the last one."""
+    """True: more shards follow after the last one."""
 
 
 class ServiceDefinitions(Reply, tag="services"):
@@ -587,39 +613,41 @@ class ServiceDefinitions(Reply, tag="services"):
     services: tuple[ServiceDefinition, ...]
     missing: tuple[LoadBalancerId, ...] = ()
     more: bool = False
-    """There are more after the last one."""
+    """True: more definitions follow after the last one."""
 
 
 class Certificates(Reply, tag="certificates"):
     """The requested certificates, each in a sealed box that only the requesting process can open."""
 
     sealed: dict[str, bytes] = {}
-    """By :attr:`WantedCertificate.sha256`."""
+    """Sealed boxes by :attr:`WantedCertificate.sha256`."""
     problems: dict[str, str] = {}
-    """By :attr:`WantedCertificate.sha256`: why there is none (human-readable), naming the reference."""
+    """Reasons why a certificate is missing (human-readable, naming the reference), by
+    :attr:`WantedCertificate.sha256`.
+    """
 
 
 class OrphanVerdict(Reply, tag="orphan_verdict"):
-    """The answer to :class:`JudgeOrphans`."""
+    """The answer to :class:`JudgeOrphans`: the orphans to remove."""
 
     remove: tuple[LoadBalancerId, ...] = ()
-    """To be removed from the devices now; all others stay."""
+    """Ids of orphans to be removed from the devices now; all others stay."""
     kept: dict[LoadBalancerId, float | None] = {}
-    """Orphans that stay, and seconds until each may be removed; None: never by itself."""
+    """Seconds until an orphan that stays may be removed, by its id; None: never automatically."""
     again_seconds: float | None = None
-    """When to ask again, if not before with the next complete pass."""
+    """Seconds after which to request a verdict again, if not earlier with the next complete pass; None: only then."""
 
 
 class NetworksAdopted(Reply, tag="networks_adopted"):
-    """The answer to :class:`AdoptNetworks`: what was, or would be, taken over."""
+    """The answer to :class:`AdoptNetworks`: objects that were, or would be, taken over."""
 
     route_domain: int
     addresses: tuple[FoundAddress, ...] = ()
-    """Of those named; the devices get others instead of the rest."""
+    """The named addresses that are taken over; the devices get other addresses instead of the rest."""
 
 
 class ReportReceipt(Reply, tag="report_receipt"):
-    """The report was received. ``stale``: its epoch was old, so it was ignored."""
+    """The answer to a report. ``stale``: the report's epoch was old, so it was ignored."""
 
     stale: bool = False
     expected: tuple[LoadBalancerId, ...] | None = None
@@ -627,15 +655,15 @@ class ReportReceipt(Reply, tag="report_receipt"):
     unknown.
     """
     absent: tuple[LoadBalancerId, ...] = ()
-    """Those of ``expected`` that are recorded as absent."""
+    """Ids out of ``expected`` that are recorded as absent."""
     more: bool = False
-    """There are more after the last one of ``expected``."""
+    """True: more load balancers follow after the last one of ``expected``."""
     reached_count: int | None = None
-    """How often the devices of the group became reachable again. If it changed, all statuses have to be reported again.
-    None: unknown.
+    """Number of times that devices of the group became reachable again. If it changed, all statuses have to be reported
+    again. None: unknown.
     """
     unknown: tuple[LoadBalancerId, ...] = ()
-    """Load balancers of the report's outcomes that the shard does not have: an earlier report removed them, or the
+    """Load balancers of the report's outcomes that the shard does not contain: an earlier report removed them, or the
     database lost them.
     """
 
@@ -678,22 +706,23 @@ _LIGHT_KEEPALIVE = "evenkeel-light-keepalive-on-controller_"
 
 
 def callback_queue(environment: str) -> str:
-    """The one queue of an environment that all controllers consume together."""
+    """Return the name of the environment's queue that all controllers consume together."""
     return f"{_CALLBACK}{environment}"
 
 
 def keepalive_queue(environment: str) -> str:
-    """As :func:`callback_queue`, for keepalives only, so that they do not wait behind reports."""
+    """Return the name of the environment's queue for keepalives only, so that they do not wait behind reports."""
     return f"{_KEEPALIVE}{environment}"
 
 
 def transient_keepalive_queue(environment: str) -> str:
-    """As :func:`keepalive_queue`, for keepalives that may get lost: nothing is stored, confirmed or acknowledged."""
+    """Return the name of the environment's queue for keepalives that may get lost: the broker neither stores nor
+    confirms them.
+    """
     return f"{_LIGHT_KEEPALIVE}{environment}"
 
 
 def is_callback_queue(queue: str) -> bool:
-    """Whether ``queue`` is a callback queue."""
     return queue.startswith((_CALLBACK, _KEEPALIVE, _LIGHT_KEEPALIVE))
 
 
@@ -703,12 +732,12 @@ def is_transient(queue: str) -> bool:
 
 
 def presence_name(session_id: SessionId) -> str:
-    """The name that an agent's process announces on the bus while it runs: see
+    """Return the name that an agent's process announces on the bus while it runs: see
     :meth:`evenkeel.core.ports.Bus.announce`.
     """
     return f"evenkeel-presence_{session_id}"
 
 
 def agent_queue(environment: str, group_number: int, host: str) -> str:
-    """The queue of one agent."""
+    """Return the name of one agent's queue."""
     return f"evenkeel-process-on-agent_{environment}.{group_number}.{host}"
