@@ -21,21 +21,24 @@ class RequestTotals(Value):
     failed: int = 0
     """Number of requests answered with a status of 500 or above."""
     seconds: float = 0.0
-    """The sum of the times to answer them."""
+    """Sum of the times to answer the requests."""
 
 
 class ChangeTotals(Value):
-    """Changes that devices have, by the reports that this process took since it began."""
+    """Changes that devices have, according to the reports that this process processed since it started."""
 
     count: int = 0
     seconds: float = 0.0
-    """The sum of their times to ACTIVE."""
+    """Sum of the changes' times to ACTIVE."""
     buckets: tuple[tuple[float, int], ...] = ()
-    """Upper bound in seconds, and how many took at most so long; ascending, the last bound infinite."""
+    """Pairs (upper bound in seconds, number of changes that took at most that long); ascending, the last bound is
+    infinite.
+    """
 
     def quantile(self, share: float) -> float | None:
-        """The time within which this share of them was, interpolated within its bucket as Prometheus does; None: there
-        are none. Beyond the last finite bound it is that bound."""
+        """Time within which ``share`` (0 to 1) of the changes became ACTIVE, interpolated within its bucket like in
+        Prometheus; None without changes. Beyond the last finite bound it is that bound.
+        """
         if not self.count:
             return None
         wanted = share * self.count
@@ -66,7 +69,7 @@ class ActivityTotals(Value):
 
 
 class TrafficSum(Value):
-    """The traffic of several load balancers between two looks."""
+    """The traffic of several load balancers between two observations."""
 
     load_balancers: int
     """Number of load balancers observed; the sum leaves the others out."""
@@ -77,7 +80,7 @@ class ActivityPoint(Value):
     """Activity between two observations."""
 
     at: float
-    """When it ended, seconds since the epoch."""
+    """End of the interval, in seconds since the epoch."""
     requests: float
     """Requests per second."""
     failed_requests: float

@@ -1,9 +1,12 @@
-"""Which addresses a tenant may name: those a device connects to (members, monitors) and those it listens at (VIPs).
+"""Rules for addresses that a tenant may name: addresses to which a device connects (members, monitors) and at which it
+listens (VIPs).
 
 A device connects from inside the operator's network: services on its loopback or link-local addresses (operators' APIs,
-its management, a cloud's metadata service) may trust it without authentication. So those addresses are refused, in
+its management, a cloud's metadata service) may trust it without authentication. So these addresses are refused, in
 every notation. The APIs, the drivers and HAProxy's daemon all apply this rule, and none relies on another to have
-applied it. Pure; HAProxy's daemon adds the addresses of its own host.
+applied it.
+
+Pure; HAProxy's daemon adds the addresses of its own host.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,15 +27,15 @@ _COMPATIBLE = IPv6Network("::/96")
 _UNICAST6 = (IPv6Network("2000::/3"), IPv6Network("fc00::/7"))
 """Global and unique local: all routed IPv6 unicast addresses (RFC 4291, RFC 4193)."""
 _THIS_NETWORK4 = IPv4Network("0.0.0.0/8")
-"""Linux connects to its own host for these."""
+"""Networks whose addresses Linux connects to its own host."""
 _RESERVED4 = IPv4Network("240.0.0.0/4")
 """Includes the limited broadcast address (RFC 1112, RFC 919)."""
 
 
 class AddressRules(Value):
-    """``allow_loopback``: for demonstrations and tests, whose servers are on the device's own host.
-    ``denied_networks``: networks in which members and monitors are refused, too. ``own_addresses``: the known addresses
-    of the device; refused as VIPs, too.
+    """Rules for the addresses that tenants name. ``allow_loopback``: for demonstrations and tests, whose servers are on
+    the device's own host. ``denied_networks``: networks in which members and monitors are refused, too.
+    ``own_addresses``: the known addresses of the device; refused as VIPs, too.
     """
 
     allow_loopback: bool = False
@@ -40,11 +43,11 @@ class AddressRules(Value):
     own_addresses: frozenset[Address] = frozenset()
 
     def member_problem(self, text: str) -> str:
-        """Why no device may connect to that address; empty if it may."""
+        """Return why no device may connect to an address; empty if it may."""
         return _member_problem(self, text)
 
     def vip_problem(self, text: str) -> str:
-        """Why no device may listen at that address; empty if it may."""
+        """Return why no device may listen at an address; empty if it may."""
         return _vip_problem(self, text)
 
 
@@ -61,7 +64,9 @@ def parsed_address(text: str) -> Address:
 
 @lru_cache(maxsize=4096)
 def canonical_address(text: str) -> str | None:
-    """The one form in which equal addresses are equal texts; None for what is none, or has a zone."""
+    """Return the canonical form of an address, in which equal addresses are equal texts; None for a text that is no
+    address, or has a zone.
+    """
     try:
         return str(parsed_address(text))
     except ValueError:
@@ -77,7 +82,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_and_port(host: str, port: int) -> str:
-    """Both as URLs have them: an IPv6 address in brackets."""
+    """Join host and port like in URLs: an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
@@ -97,7 +102,7 @@ class AddressRange(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parsed_range(text: str) -> AddressRange:
-    """An address, or two with a dash between them. Raises :class:`ValueError`."""
+    """Parse an address, or two with a dash between them. Raises :class:`ValueError`."""
     start, dash, end = text.partition("-")
     first = parsed_address(start.strip())
     last = parsed_address(end.strip()) if dash else first
@@ -149,7 +154,7 @@ def _vip_problem(rules: AddressRules, text: str) -> str:
 
 
 def _kind(address: Address) -> str:
-    """The kind of an address that is not routed to one host; empty for all others."""
+    """Return the kind of an address that is not routed to one host; empty for all others."""
     for name, is_it in (
         ("unspecified", address.is_unspecified),
         ("loopback", address.is_loopback),
@@ -174,7 +179,7 @@ def _reserved6(address: IPv6Address) -> str:
 
 
 def _embedded(address: Address) -> Iterator[IPv4Address]:
-    """IPv4 addresses that a translator (NAT64) or tunnel would derive from it."""
+    """Yield the IPv4 addresses that a translator (NAT64) or tunnel would derive from an address."""
     if isinstance(address, IPv4Address):
         return
     if address.sixtofour is not None:

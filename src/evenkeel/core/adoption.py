@@ -19,7 +19,7 @@ class FoundAddress(Wire):
     subnet_id: str
     use: AddressUse
     owner: str
-    """The device or traffic group that has it here."""
+    """The device or traffic group that has the address."""
     address: str
     """The IP address without a route domain."""
     name: str
@@ -51,7 +51,7 @@ class TakenNetworks(Value):
 
 
 def as_adopted(services: Iterable[ServiceDefinition], adoption: TakenNetworks) -> tuple[ServiceDefinition, ...]:
-    """The definitions as they will be after the adoption."""
+    """Return the definitions as they will be after the adoption."""
     taken: dict[str, dict[WantedAddress, FoundAddress]] = {}
     for each in adoption.addresses:
         taken.setdefault(each.subnet_id, {})[each.wanted] = each

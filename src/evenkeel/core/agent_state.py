@@ -10,7 +10,7 @@ from evenkeel.core.placement import PlacementBlocker
 
 
 class AgentState(StrEnum):
-    """An agent's state as operators see it."""
+    """State of an agent, as operators see it."""
 
     UP = "up"  # alive, and may be given shards
     DRAINING = "draining"  # alive, and its shards are to go to others
@@ -21,7 +21,9 @@ class AgentState(StrEnum):
 
 
 def agent_state(agent: Agent) -> AgentState:
-    """The agent's state. What an operator set takes precedence over what is observed, a lost session over a drain."""
+    """Compute the agent's state. A state set by an operator takes precedence over an observed one, a lost session over
+    a drain.
+    """
     if agent.forced_down:
         return AgentState.FORCED_DOWN
     if not agent.alive:
@@ -32,14 +34,14 @@ def agent_state(agent: Agent) -> AgentState:
 
 
 def waiting_shards(agent: Agent) -> int:
-    """How many of its shards are to be served by another agent, and are not yet."""
+    """Number of the agent's shards that another agent is to serve, and does not yet."""
     if agent_state(agent) is AgentState.UP:
         return 0
     return agent.acting_shards + agent.unserved_shards
 
 
 def why_waiting(agent: Agent) -> str:
-    """Why they cannot move (human-readable); empty if none waits, or they will move."""
+    """Return why the agent's waiting shards cannot move (human-readable); empty if none waits, or they will move."""
     if not waiting_shards(agent):
         return ""
     match agent.waiting_blocker:
@@ -62,8 +64,8 @@ def why_waiting(agent: Agent) -> str:
 
 
 def why_away(agent: Agent) -> str:
-    """Why shards whose home it is, and which other agents serve, do not come home; empty if there are none, or they
-    will.
+    """Return why shards whose home is the agent and that other agents serve do not return (human-readable); empty if
+    there are none, or they will.
     """
     if not agent.away_shards:
         return ""

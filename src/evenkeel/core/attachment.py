@@ -1,8 +1,8 @@
-"""Networks of load balancers on the devices of a group: what has to be there of them, and in which route domain. Pure.
+"""Networks of load balancers on the devices of a group: the objects that they need there, and their route domains.
+Pure.
 
 The project's own networks of one load balancer are in one route domain. A project's networks share its first one as
-long as their subnets do not overlap; a network stays where it is while a load balancer of the project uses it.
-
+long as their subnets do not overlap; a network stays in its route domain while a load balancer of the project uses it.
 Networks that projects share (*common* ones, :func:`is_common`) are in the common route domain. Their objects on the
 devices are made for the device group's common shard, so a load balancer on them waits until that has been done.
 """
@@ -47,14 +47,14 @@ class NotReady(Exception):
 
 
 class KnownSubnet(Value):
-    """A subnet and its network; None: it is not declared."""
+    """A subnet and its network; ``network`` None: the network is not declared."""
 
     subnet: Subnet
     network: DeclaredNetwork | None
 
     @property
     def from_service(self) -> bool:
-        """Addresses of devices in it are ports at the network service."""
+        """True if addresses of devices in the subnet are ports at the network service."""
         return self.network is not None and self.network.from_service
 
 
@@ -68,7 +68,7 @@ class DevicePort(Value):
     index: int
     binding_host: str
     common: bool = False
-    """The network is a common one: the address is the common shard's."""
+    """True: the network is a common one, and the address belongs to the common shard."""
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class DevicePort(Value):
 
 
 class TakenAddress(Value):
-    """A port that was made, and its claim."""
+    """A port that was created for an address of devices, and its claim."""
 
     port: DevicePort
     address: str
@@ -89,11 +89,11 @@ class Needs(Value):
     """Facts and ports that only the network service can supply before devices can be attached."""
 
     subnets: Mapping[LoadBalancerId, frozenset[str]] = {}
-    """Subnets that are not known."""
+    """Unknown subnets by load balancer."""
     ports: Mapping[LoadBalancerId, tuple[DevicePort, ...]] = {}
-    """Load balancers that are left out until these ports are there."""
+    """Ports to create by load balancer, which is left out until they exist."""
     members: frozenset[tuple[str, str]] = frozenset()
-    """(network id, address) of members on tunnels whose hosts are not known."""
+    """Pairs (network id, address) of members on tunnels whose hosts are unknown."""
 
     def __bool__(self) -> bool:
         return bool(self.subnets or self.ports or self.members)
@@ -117,7 +117,7 @@ class DueFacts(Value):
 
 
 class CommonNetwork(Value):
-    """A network that projects share, as the device group's common shard has it."""
+    """State of a network that projects share, in the device group's common shard."""
 
     revision: int
     applied_revision: int
@@ -202,8 +202,10 @@ def subnets_to_attach(
 
 
 def _check_crossing(uses: SubnetsInUse, found: Sequence[KnownSubnet], layout: NetworkLayout) -> None:
-    """A load balancer may be in the common route domain and in one of its project's, unless they are strict. It may not
-    have members in networks that an operator attached and in others: devices have no source addresses in the former."""
+    """Check that a load balancer's networks may be combined. It may be in the common route domain and in one of its
+    project's, unless these are strict. It may not have members in networks that an operator attached and in others:
+    devices have no source addresses in the former. Raises :class:`NotAttachable`.
+    """
     own = [each for each in found if not _in_common(each, layout)]
     shared = [each for each in found if _in_common(each, layout)]
     _check_overlaps(own, shared)
@@ -263,7 +265,9 @@ def _check(each: KnownSubnet, layout: NetworkLayout, project_id: ProjectId) -> N
 
 
 def _check_segment(network: DeclaredNetwork) -> None:
-    """A network service may not have chosen one yet."""
+    """Check that the network has a segment: a network service may not have chosen one yet. Raises
+    :class:`NotAttachable`.
+    """
     highest, segment = SEGMENTS_MAX.get(network.network_type), network.segmentation_id
     if highest is None or (segment is not None and 1 <= segment <= highest):
         return
@@ -339,7 +343,7 @@ def service_network(
     route_domain: int,
     subnets: Iterable[ServiceSubnet],
 ) -> ServiceNetwork:
-    """The network as devices get it."""
+    """Convert a declared network to its form in service definitions."""
     return ServiceNetwork(
         id=network.id,
         project_id=project_id,
@@ -356,7 +360,9 @@ def service_network(
 
 
 def _check_ready(network_id: str, attached: Attached) -> None:
-    """Raises :class:`NotReady` or :class:`NotAttachable` until the devices have what the shard needs of it."""
+    """Raise :class:`NotReady` or :class:`NotAttachable` until the devices have everything that the shard needs of a
+    common network.
+    """
     state = attached.common[network_id]
     if state.applied_revision >= attached.needed.get(network_id, state.revision):
         return
@@ -439,9 +445,9 @@ def wanted_common_addresses(layout: NetworkLayout) -> Iterator[WantedAddress]:
 def chosen_route_domain(
     new: Collection[KnownSubnet], there: Mapping[int, Sequence[str]], layout: NetworkLayout
 ) -> int | None:
-    """The first of the project's route domains where these subnets overlap none; None: a new one is needed.
-    ``there``: the CIDRs in each of them, oldest first. Raises :class:`NotAttachable` if there may be no more, or the
-    subnets overlap among themselves.
+    """Return the first of the project's route domains in which these subnets overlap none; None: a new one is needed.
+    ``there``: the CIDRs in each route domain, oldest first. Raises :class:`NotAttachable` if no more are allowed, or
+    the subnets overlap among themselves.
     """
     cidrs = [each.subnet.cidr for each in new]
     if any(_overlap(one, other) for place, one in enumerate(cidrs) for other in cidrs[:place]):
@@ -458,8 +464,9 @@ def chosen_route_domain(
 
 
 def check_no_overlap(new: Collection[KnownSubnet], there: Collection[str]) -> None:
-    """Subnets of common networks are all in one route domain. ``there``: the CIDRs of others in it. Raises
-    :class:`NotAttachable`."""
+    """Check that subnets of common networks, which are all in one route domain, do not overlap. ``there``: CIDRs
+    already in it. Raises :class:`NotAttachable`.
+    """
     cidrs = [each.subnet.cidr for each in new]
     others = [*there, *cidrs]
     for place, one in enumerate(cidrs):

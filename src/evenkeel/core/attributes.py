@@ -1,5 +1,6 @@
-"""Properties of the attributes in :mod:`evenkeel.core.model`: which of them an update may set, and which are hidden
-from tenants. Everything else (columns, list filters, views, change requests) follows from their types and defaults.
+"""Properties of the attributes in :mod:`evenkeel.core.model`: attributes that an update may set, and attributes that
+are hidden from tenants. Everything else (columns, list filters, views, change requests) follows from their types and
+defaults.
 """
 
 from typing import Any, NamedTuple
@@ -58,7 +59,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(annotation: Any) -> Shape:
-    """The shape of an annotation that is one type, or one type or None."""
+    """Return the shape of an annotation that is one type, or one type or None."""
     node = inspect.type_info(annotation)
     if not isinstance(node, inspect.UnionType):
         return Shape(node, optional=False)
@@ -67,7 +68,7 @@ def shape_of(annotation: Any) -> Shape:
 
 
 def fields_of(kind: type[Any]) -> dict[str, msgspec.structs.FieldInfo]:
-    """The attributes of a value class by name, in their order."""
+    """Return the attributes of a value class by name, in order of declaration."""
     return {field.name: field for field in msgspec.structs.fields(kind)}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from evenkeel.core.values import Value
 
 Uniform = Callable[[float, float], float]
-"""A random number between two, as :meth:`random.Random.uniform` gives it."""
+"""Function that returns a random number between two numbers, like :meth:`random.Random.uniform`."""
 
 
 INTERVAL_SPREAD = (0.8, 1.2)

@@ -15,10 +15,11 @@ WAITING_MAX = 56
 
 
 class BlockingCalls:
-    """A pool of threads. A call that timed out continues in its thread until its own time-outs end it.
+    """A pool of threads for blocking calls of one service. A call that timed out continues in its thread until its own
+    time-outs end it.
 
-    ``name``: of the service that is called, for error texts. ``unavailable``: the error raised when the queue is
-    full or no answer came in time.
+    ``name``: name of the service, for error texts. ``unavailable``: the error raised when the queue is full or no
+    answer came in time.
     """
 
     def __init__(
@@ -37,8 +38,8 @@ class BlockingCalls:
         self._room = threading.Semaphore(threads + waiting_max)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run ``work`` and return its result. Raises what it raises, and ``unavailable`` if the queue is full or no
-        answer came in time; then it may still be carried out.
+        """Run ``work`` in a thread and return its result. Raises the errors of ``work``, and ``unavailable`` if the
+        queue is full or no answer came in time; then ``work`` may still be executed.
         """
         if not self._room.acquire(blocking=False):
             raise self._unavailable(f"too many requests are waiting for {self._name}")

@@ -51,7 +51,7 @@ TLS_INSERT_HEADERS = (
 )
 """Headers about the client's certificate: only where TLS ends at the listener."""
 REQUEST_SRIOV = "member.request_sriov"
-"""A member's ``vnic_type`` direct, by its name in requests."""
+"""Option for members' ``vnic_type`` direct, by its name in requests."""
 ADDITIONAL_VIPS = "loadbalancer.additional_vips"
 _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
     ListenerSpec: frozenset({"name", "description", "admin_state_up", "default_pool_id", "insert_headers"}),
@@ -59,11 +59,11 @@ _NO_OPTIONS: dict[type[Any], frozenset[str]] = {
     SessionPersistence: frozenset({"cookie_name"}),
     MemberSpec: frozenset({"name", "admin_state_up", "weight", "vnic_type"}),
 }
-"""Attributes with a default that every device type supports, or that have a check of their own below."""
+"""Attributes with a default that every device type supports, or that have a check of their own below, by class."""
 
 
 def _defaults(kind: type[Any]) -> dict[str, Any]:
-    """Attribute -> default, of the options of one kind of object."""
+    """Return default by attribute name, for the options of one kind of object."""
     return {name: default for name, default in defaults_of(kind).items() if name not in _NO_OPTIONS[kind]}
 
 
@@ -80,8 +80,8 @@ OPTIONS = (
     *(f"member.{name}" for name in MEMBER_DEFAULTS),
     REQUEST_SRIOV,
 )
-"""Attributes that a device type may support with their default value only. A new attribute is one of them: other values
-are refused until a device type's table lists it.
+"""Options: attributes that a device type may support with their default value only. A new attribute is an option: other
+values are refused until a device type's table lists it.
 """
 
 
@@ -97,13 +97,14 @@ class Capabilities(Value):
     """Features that one device type supports. The defaults are everything the API accepts."""
 
     protocol_pairs: dict[str, tuple[str, ...]] = field(default_factory=_all_pairs)
-    """Listener protocol -> protocols of the pools it may send to."""
+    """Protocols of pools to which a listener may send, by listener protocol."""
     lb_algorithms: tuple[str, ...] = get_args(LbAlgorithm)
     session_persistence: dict[str, tuple[str, ...]] = field(default_factory=_all_persistences)
-    """Type of session persistence -> protocols of the listeners it works with."""
+    """Protocols of listeners with which a type of session persistence works, by type."""
     cookie_pools: tuple[str, ...] = ("HTTP", "TCP", "HTTPS")
-    """Protocols of pools that may have session persistence by a cookie, where the API leaves it to the provider: LBaaS
-    does."""
+    """Protocols of pools that may have session persistence by a cookie, in APIs that leave this to the provider, like
+    LBaaS.
+    """
     health_monitor_types: tuple[str, ...] = get_args(HealthMonitorType)
     insert_headers: tuple[str, ...] = INSERT_HEADERS + TLS_INSERT_HEADERS
     exclusive_headers: tuple[tuple[str, ...], ...] = ()
@@ -113,7 +114,9 @@ class Capabilities(Value):
     refused_values: dict[str, tuple[int, ...]] = {}
     """Values of an option that are refused nevertheless."""
     fixed_attributes: dict[str, tuple[str, ...]] = {}
-    """Listener protocol -> attributes that must have their default with it, although the options have them."""
+    """Attributes that must have their default with a listener protocol, although the options include them; by listener
+    protocol.
+    """
     pool_monitors: dict[str, tuple[str, ...]] = {}
     """Allowed types of health monitors by pool protocol, for protocols with fewer than ``health_monitor_types``. HTTP
     over TLS counts as HTTPS.
@@ -143,7 +146,7 @@ class Capabilities(Value):
     -> description. None: any key.
     """
     other_metadata: bool = False
-    """Profiles may hold more than what is named."""
+    """True: the data of profiles may contain keys that are not listed."""
 
     @property
     def pool_protocols(self) -> tuple[str, ...]:
@@ -156,13 +159,13 @@ EVERYTHING = Capabilities(carries_traffic=False)
 
 
 def refuse(provider: str, problems: Iterable[str]) -> None:
-    """Raises :class:`Unsupported`, in Octavia's words, for the first problem if there is one."""
+    """Raise :class:`Unsupported`, in Octavia's words, for the first problem if there is one."""
     for problem in problems:
         raise Unsupported(f"Provider '{provider}' does not support a requested option: {problem}")
 
 
 def metadata_problems(field: str, known: Mapping[str, str] | None, data: Attributes) -> Iterator[str]:
-    """Unknown names in a profile's data; ``field`` is the attribute that holds it."""
+    """Yield unknown keys of a profile's data; ``field``: attribute that holds the data."""
     for name in data if known is not None else ():
         yield from _not_among(field, name, known or ())
 
@@ -224,7 +227,7 @@ def monitor_problems(table: Capabilities, attributes: Attributes) -> Iterator[st
 
 
 def monitored_problems(table: Capabilities, pool_protocol: str, monitor_type: str, *, over_tls: bool) -> Iterator[str]:
-    """Why such a pool cannot have such a health monitor. ``over_tls``: its members use TLS."""
+    """Yield why a pool of this protocol cannot have such a health monitor. ``over_tls``: the pool's members use TLS."""
     allowed = table.pool_monitors.get(pool_protocol)
     checked = "HTTPS" if over_tls and monitor_type == "HTTP" else monitor_type
     if allowed is not None and checked not in allowed:

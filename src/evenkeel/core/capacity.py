@@ -1,6 +1,6 @@
-"""The utilization of a device group by its operator's ``capacity_policy``, and what a new load balancer adds to it.
-
-Metric names and syntax are those of F5's OpenStack agents. A group with a score below 1 accepts more. Pure.
+"""Utilization of a device group by its operator's ``capacity_policy``, and the additional utilization by a new load
+balancer. Metric names and syntax are those of F5's OpenStack agents. A group with a score below 1 accepts more load
+balancers. Pure.
 """
 
 import math
@@ -66,8 +66,8 @@ def figures(policy: Mapping[str, float], measured: Mapping[str, float]) -> dict[
 
 
 def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> float:
-    """The fullest metric's share of its limit, including load balancers that are placed and not measured yet; 0 without
-    a policy.
+    """Share of its limit that the fullest metric has reached, including load balancers that are placed and not measured
+    yet; 0 without a policy.
     """
     more = reserved or {}
     shares = ((each.value + more.get(name, 0.0)) / each.limit for name, each in figures.items())
@@ -75,7 +75,7 @@ def score(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] |
 
 
 def at_limit(figures: Mapping[str, CapacityFigure], reserved: Mapping[str, float] | None = None) -> tuple[str, ...]:
-    """The metrics that are at their limit (human-readable): ``tenant_count 10 of 10``."""
+    """Return the metrics that are at their limit (human-readable): ``tenant_count 10 of 10``."""
     more = reserved or {}
     used = {name: each.value + more.get(name, 0.0) for name, each in figures.items()}
     return tuple(

@@ -20,12 +20,12 @@ class FlavorProfile(Value):
     name: str
     provider_name: str
     flavor_data: str
-    """A JSON object, as it was given."""
+    """Settings as a JSON object, in the spelling of the request."""
     created_at: float = 0.0
 
 
 class Flavor(Value):
-    """A choice of what a load balancer is made of."""
+    """A set of options for load balancers, offered to tenants."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class AvailabilityZoneProfile(Value):
     name: str
     provider_name: str
     availability_zone_data: str
-    """A JSON object, as it was given."""
+    """Settings as a JSON object, in the spelling of the request."""
     created_at: float = 0.0
 
 
@@ -85,7 +85,9 @@ def metadata(field: str, text: str) -> dict[str, Any]:
 
 
 def zone_group_of(data: dict[str, Any]) -> int | None:
-    """The device group that an availability zone names. Raises :class:`Invalid` if it is no number of one."""
+    """Return the device group that an availability zone names. Raises :class:`Invalid` if the value
+    is no group number.
+    """
     number = data.get(ZONE_GROUP)
     if number is None:
         return None

@@ -1,4 +1,6 @@
-"""Which attributes of listeners and pools are references to a key manager, and what each names. Pure."""
+"""Attributes of listeners and pools that are references to a key manager, and the kind of content that each names.
+Pure.
+"""
 
 from collections.abc import Iterator
 
@@ -19,7 +21,7 @@ REFERENCES: dict[str, CertificateKind] = {
 pools'.
 """
 SIGNED_BY = {"client_crl_container_ref": "client_ca_tls_container_ref", "crl_container_ref": "ca_tls_container_ref"}
-"""Attribute of a revocation list -> that of the authority that has signed it."""
+"""Attribute with the reference of the signing CA, by attribute with the reference of a revocation list."""
 
 
 class NamedCertificate(Value):

@@ -1,4 +1,4 @@
-"""Certificates with their keys, authorities and revocation lists, as key managers give them: values only."""
+"""Certificates with their keys, CA certificates and revocation lists, as key managers return them: values only."""
 
 import hashlib
 from datetime import datetime
@@ -32,7 +32,7 @@ class CertificateKind(StrEnum):
 
 
 class Secret:
-    """Bytes that are in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes them."""
+    """Bytes that appear in no log, error or traceback: ``repr`` and ``str`` hide them, and nothing serializes them."""
 
     __slots__ = ("_content",)
 
@@ -87,9 +87,9 @@ class CertificateBundle(Value):
     """A certificate, its intermediates and its key; they have been checked to belong together."""
 
     certificate: str
-    """PEM, as are the others."""
+    """The certificate in PEM."""
     intermediates: tuple[str, ...]
-    """Each has signed the one before it, the first one the certificate."""
+    """Intermediate certificates in PEM; each has signed the one before it, the first one the certificate."""
     private_key: PrivateKey
     facts: CertificateFacts
     sha256: str
@@ -108,8 +108,9 @@ class AuthorityBundle(Value):
     facts: CertificateFacts
     """Facts about the first certificate."""
     sha256: str
-    """The identity of the content: of the kind and the certificates in DER; the list has its own. No certificate with
-    a key has the same one."""
+    """Identity of the content: hash of the kind and the certificates in DER, without the list, which has an identity of
+    its own. No certificate with a key has the same one.
+    """
 
 
 class RevocationList(Value):
@@ -128,9 +129,9 @@ class CertificateContent(Value):
 
     kind: CertificateKind
     sha256: str
-    """The identity of the content, as in the values above."""
+    """Identity of the content: see :class:`CertificateBundle`, :class:`AuthorityBundle` and :class:`RevocationList`."""
     certificates: tuple[str, ...] = ()
-    """PEM, as are the others: a certificate and its intermediates in order, or authorities."""
+    """A certificate and its intermediates in order, or CA certificates; each in PEM."""
     private_key: PrivateKey | None = None
     """Private key of a certificate; None for other kinds."""
     revocation_list: str = ""
@@ -142,7 +143,7 @@ class CheckedCertificate(Value):
     reference: str
     kind: CertificateKind
     sha256: str
-    """The identity of the content, as in :class:`CertificateContent`."""
+    """Identity of the content: see :class:`CertificateContent`."""
     facts: CertificateFacts | None
     """Facts about the certificate, or the first CA certificate; None for a revocation list."""
     next_update: datetime | None = None
@@ -190,7 +191,7 @@ class ReferencedCertificate(Value):
     reference: str
     kind: CertificateKind
     sha256: str
-    """The identity of the content, when it was read last."""
+    """Identity of the content at the last successful read."""
     facts: CertificateFacts | None
     """Facts about the certificate, or the first CA certificate; None for a revocation list."""
     problem: str

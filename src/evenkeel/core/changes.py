@@ -49,6 +49,6 @@ def _entry(outcome: Applied) -> str:
 
 
 def _revision(entry: str) -> int:
-    """-1 for what the limit has cut."""
+    """Return the revision of an entry; -1 if the size limit has truncated the entry."""
     number, colon, _ = entry.partition(":")
     return int(number) if colon and number.isdigit() else -1

@@ -1,6 +1,6 @@
-"""The circuit breaker of an environment: when many agents fall silent at once, the fault is more likely in what they
-share (the network, the bus, the database's clock) than in each of them, and moving their shards to the few remaining
-agents would make it worse. So no shard moves until agents come back or an operator closes the breaker.
+"""Circuit breaker of an environment: when many agents fall silent at the same time, the fault is more likely in what
+they share (the network, the bus, the database's clock) than in each of them, and moving their shards to the few
+remaining agents would make it worse. So no shard moves until agents come back or an operator closes the breaker.
 """
 
 import math
@@ -11,7 +11,7 @@ from evenkeel.core.values import Value
 
 
 class AgentHeartbeat(Value):
-    """Whether an agent sends keepalives. ``silent_since``: by the database's clock; None: it does."""
+    """Silence of an agent. ``silent_since``: start by the database's clock; None: the agent sends keepalives."""
 
     id: AgentId
     silent_since: float | None = None
@@ -29,11 +29,11 @@ class BreakerState(Value):
 def breaker_change(
     breaker: BreakerState, heartbeats: Iterable[AgentHeartbeat], *, now: float, window_seconds: float
 ) -> str | None:
-    """The change to make: a reason opens the breaker, an empty text closes it, None leaves it as it is.
+    """Return the change to make: a reason opens the breaker, an empty text closes it, None leaves it unchanged.
 
     Only silence that began in the last ``window_seconds`` counts, and none from before an operator closed the breaker:
-    agents that died one by one over weeks did not fail at once. While it is open, the silence that opened it keeps
-    counting. Times in the future, recorded before the database's clock was set back, are ignored.
+    agents that died one by one over weeks did not fail together. While the breaker is open, the silence that opened it
+    keeps counting. Times in the future, recorded before the database's clock was set back, are ignored.
     """
     since = now - window_seconds if breaker.halted_at is None else breaker.halted_at - window_seconds
     until = now + window_seconds if breaker.halted_at is None else math.inf

@@ -25,11 +25,13 @@ class Environment(Value):
     created_at: float = 0.0
     failback: FailbackMode = FailbackMode.AUTO
     breaker_share: float = 0.5
-    """The circuit breaker opens when more than this share of its agents fall silent at once; 1: never."""
+    """Share of the environment's agents; if more of them fall silent together, the circuit breaker opens. 1: never."""
     breaker_agents: int = 3
     """... and at least this many."""
     halted_at: float | None = None
-    """The circuit breaker is open since then: no shard moves from one agent to another."""
+    """Time since which the circuit breaker is open, so that no shard moves from one agent to another; None: it is
+    closed.
+    """
     halted_reason: str = ""
 
 
@@ -56,7 +58,7 @@ class Agent(Value):
     admin_state_up: bool = True
     """False: drained or being drained. The agent gets no shards, and shards it serves are handed over."""
     forced_down: bool = False
-    """An operator declared its host dead: what it served may be rebuilt elsewhere."""
+    """True if an operator declared the agent's host dead, so that its load balancers may be rebuilt elsewhere."""
     failback_asked: bool = False
     """True if an operator requested that the agent's shards return home (``failback`` manual)."""
     silent_since: float | None = None
@@ -121,7 +123,9 @@ class Shard(Value):
     acting_agent_id: AgentId | None
     epoch: int
     handover_to: AgentId | None = None
-    """A planned handover is under way: the acting agent is to release it to this agent."""
+    """Agent to which the acting agent has to release the shard in a planned handover; None: no
+    handover is in progress.
+    """
 
 
 class ShardCount(Value):
@@ -133,25 +137,25 @@ class ShardCount(Value):
 
 
 class UnknownHistory(Value):
-    """A history that an agent saw and the database never had: the database was replaced by another one."""
+    """A history that an agent reported and this database never had: the database was replaced by another one."""
 
     id: str
     noted_at: float
-    """Database time at which an agent named it first, in seconds since 1970."""
+    """Database time at which an agent first reported the history, in seconds since 1970."""
     agent_id: str
-    """The first agent that named it."""
+    """Id of the first agent that reported the history."""
     host: str = ""
     """The agent's host; empty if the agent was deleted."""
 
 
 class History(Value):
-    """An uninterrupted history of the database: another one begins when it lost commits."""
+    """A history of the database without lost commits: another history begins when the database lost commits."""
 
     id: str
     """Random id of the history; empty: unknown."""
     begun_at: float
     unknown: tuple[UnknownHistory, ...] = ()
-    """Histories of other databases that halt every removal from devices until an operator accepts them."""
+    """Histories of other databases; they halt every removal from devices until an operator accepts them."""
 
 
 class OrphanSummary(Value):
@@ -272,8 +276,8 @@ class ChangeIndicator(Value):
     now_seconds: float
     """Time of the database's clock in seconds."""
     calm: bool
-    """Every agent's session is live or was ended, none of them changed lately, and no shard or load balancer waits for
-    an agent: only what changes ``marks`` leads to a decision.
+    """True if every agent's session is live or was ended, none of them changed lately, and no shard or load balancer
+    waits for an agent: then only a change of ``marks`` leads to a decision.
     """
     marks: tuple[float, ...]
     """Counts and sums over the agents' rows. Other values: something has changed."""
@@ -305,7 +309,7 @@ class Change(Value):
     placed: bool
     """False: the load balancer has no shard yet, and the scheduler must place it."""
     resources: tuple[Resource, ...] = ()
-    """The objects the write was about, as they are now."""
+    """The objects of the write, in their present state."""
     tell_network: bool = False
     """The VIP's port has to be updated: see :class:`evenkeel.core.ports.PortStore`."""
     tree: LoadBalancerTree | None = None
@@ -317,7 +321,7 @@ class Change(Value):
 
 
 class AgentLife(Value):
-    """Whether an agent is alive, without its load."""
+    """Liveness of an agent, without its load."""
 
     id: AgentId
     host: str
@@ -358,7 +362,7 @@ class LoadBalancerSummary(Value):
     stuck: tuple[StuckLoadBalancers, ...] = ()
     """Load balancers that do not become ACTIVE, by environment and device group; groups without any are missing."""
     age_seconds: float = 0.0
-    """How long ago it was counted; 0: for this answer."""
+    """Seconds since the load balancers were counted; 0: they were counted for this answer."""
 
 
 class Event(Value):
@@ -373,7 +377,9 @@ class Event(Value):
     shard_id: ShardId = ShardId("")
     load_balancer_id: LoadBalancerId = LoadBalancerId("")
     user_name: str = ""
-    """The operator whose act it is: name, or else id. Empty: the act of an unnamed user, or no operator's act."""
+    """Name, or else id, of the operator who caused the event. Empty: the operator is unnamed, or the event has another
+    cause.
+    """
     user_id: str = ""
     request_id: str = ""
     """Id of the operator's API request; empty: the event is no operator's act."""
@@ -424,19 +430,18 @@ class ServedBy(Value):
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     provider: str
-    """Name of its environment, which cannot be deleted while the load balancer exists."""
+    """Name of the load balancer's environment, which cannot be deleted while the load balancer exists."""
     device_driver: str
     vip_address: str | None
-    """Set if all its VIPs are of one address family. None: of both; or it has no VIP, or one that exists only while an
-    LBaaS v1 pool has a listener.
+    """Address of the VIP if all VIPs are of one address family. None: they are of both; or there is no VIP, or one that
+    exists only while an LBaaS v1 pool has a listener.
     """
 
 
 class VipPlan(Value):
-    """How the VIP of a new load balancer is to be allocated.
-
-    ``address`` set: exactly that one; else the store allocates a free one between ``allocation_start`` and
-    ``allocation_end`` of the subnet, in the transaction that stores the load balancer.
+    """Plan for the allocation of the VIP of a new load balancer. ``address`` set: exactly that one; else the store
+    allocates a free one between ``allocation_start`` and ``allocation_end`` of the subnet, in the transaction that
+    stores the load balancer.
     """
 
     subnet_id: str
@@ -448,7 +453,7 @@ class VipPlan(Value):
     reserved: tuple[str, ...] = ()
     """Addresses and ranges between them that must not be allocated; see :attr:`evenkeel.core.model.Subnet.reserved`."""
     claim: PortClaim | None = None
-    """The claim under which its port was created outside the database; storing the load balancer confirms it."""
+    """The claim under which the VIP's port was created outside the database; storing the load balancer confirms it."""
     tell_network: bool = False
     """The port exists and still has to be updated to the load balancer's options."""
     additional: tuple["VipPlan", ...] = ()

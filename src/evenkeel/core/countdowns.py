@@ -19,7 +19,7 @@ class Countdowns(Value):
     port_device_id: str = ""
     """The ``device_id`` that the first of these ports has at the network service."""
     events: int = 0
-    """Events that are kept; the oldest one goes with each new one where this is ``events_kept``."""
+    """Number of stored events; if this is ``events_kept``, each new event removes the oldest one."""
     events_kept: int = 0
     oldest_event_seconds: float = 0.0
     """Age of the oldest event."""

@@ -40,16 +40,15 @@ class Attachments(Value):
 
 
 class PartitionBatch(Value):
-    """The wanted state of one tenant's partition.
-
-    ``complete``: ``services`` is everything of the tenant, so every other load balancer in the partition that this
-    driver made is an orphan. Otherwise only objects of the named load balancers are touched.
+    """The wanted state of one tenant's partition. ``complete``: ``services`` contains all load balancers of the tenant,
+    so every other load balancer in the partition that this driver made is an orphan. Otherwise only objects of the
+    named load balancers are touched.
     """
 
     project_id: ProjectId
     epoch: int
     session_id: SessionId
-    """The owner's session. With the epoch it is the fencing token that the guard holds."""
+    """Session of the owner. Together with the epoch it is the fencing token stored in the guard."""
     services: tuple[ServiceDefinition, ...]
     complete: bool = False
     keeps_orphans: bool = False
@@ -61,7 +60,7 @@ class PartitionBatch(Value):
 
     @property
     def removes_orphans(self) -> bool:
-        """Whether what ``services`` does not name goes."""
+        """Whether load balancers that ``services`` does not name are removed."""
         return self.complete and not self.keeps_orphans
 
 
@@ -73,10 +72,9 @@ FINDING_CHARACTERS_MAX = 200
 
 
 class Repair(Value):
-    """A difference on a device that a pass found and corrected, although no change had been requested.
-
-    ``found`` is human-readable, such as ``member 10.0.0.5:80 of pool p was missing; put back``; it contains no values
-    read from the device. Made by :func:`repair`, which bounds it.
+    """A difference on a device that a pass found and corrected, although no change had been requested. ``found`` is
+    human-readable, such as ``member 10.0.0.5:80 of pool p was missing; put back``; it contains no values read from the
+    device. Made by :func:`repair`, which limits its size.
     """
 
     load_balancer_id: LoadBalancerId
@@ -93,7 +91,7 @@ def repair(load_balancer_id: LoadBalancerId, device: str, found: Sequence[str]) 
 
 
 def service_outcome(service: ServiceDefinition, error: str = "") -> Applied:
-    """The outcome of a service definition; without an error it is applied, or waits if the definition says so."""
+    """Build the outcome of a service definition; without an error it is applied, or waits if the definition says so."""
     return Applied(
         load_balancer_id=service.load_balancer_id,
         revision=service.revision,
@@ -107,7 +105,9 @@ class Retirement(Value):
     """Result of :meth:`evenkeel.core.ports.Device.retire`: names of devices."""
 
     left: tuple[str, ...] = ()
-    """The partition is still there: it holds something, or a guard that this owner did not read it under."""
+    """Names of devices whose partition still exists: it holds objects, or a guard under which this owner did not read
+    it.
+    """
     lagging: tuple[str, ...] = ()
     """Names of devices that are out of reach."""
 
@@ -117,15 +117,15 @@ class PartitionOutcome(Value):
 
     outcomes: tuple[Applied, ...]
     lagging: tuple[str, ...] = ()
-    """Devices of the group that were unreachable: they get everything when they are back."""
+    """Unreachable devices of the group: everything is applied to them when they are reachable again."""
     writes: int = 0
     """Committed batches, summed over devices; 0 when the devices were already up to date."""
     repaired: tuple[Repair, ...] = ()
     """Repairs of load balancers that the driver had applied earlier at the same change; at most :data:`REPAIRS_MAX`."""
     lacking: tuple[str, ...] = ()
-    """Identities (sha256) of certificates, authorities and revocation lists that a device does not hold and the batch
-    did not bring. Load balancers that refer to them are left as they are, with an error among the outcomes, and must be
-    applied again with them.
+    """Identities (sha256) of certificates, CA certificates and revocation lists that a device does not hold and the
+    batch did not contain. Load balancers that refer to them stay unchanged, with an error among the outcomes, and must
+    be applied again together with the contents.
     """
     left: tuple[LoadBalancerId, ...] = ()
     """Unneeded networks that a device did not give up yet, and orphans without a verdict: another complete batch is
@@ -141,7 +141,7 @@ class EnhancedServices(Value):
 
     services: tuple[EnhancedService, ...] = ()
     due: Mapping[ProjectId, tuple[LoadBalancerId, ...]] = {}
-    """Load balancers whose enhanced services changed since the last answer: they must be applied again."""
+    """Load balancers whose enhanced services changed since the last answer, by project: they must be applied again."""
 
 
 class Observation(Value):

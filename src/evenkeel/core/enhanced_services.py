@@ -19,7 +19,7 @@ from evenkeel.core.values import Wire
 
 TAG_PREFIX = "esd:"
 FLAVOR_KEY = "enhanced_services"
-"""The name in a flavor profile's data; its value is a list of names."""
+"""Key in a flavor profile's data; its value is a list of names of enhanced services."""
 NAME_CHARACTERS_MAX = 64
 NAME_WORDS = f"1 to {NAME_CHARACTERS_MAX} letters, digits, '_', '-' and '.'"
 PER_LISTENER_MAX = 16
@@ -43,7 +43,7 @@ class EnhancedService(Wire):
 
 
 def is_name(text: str) -> bool:
-    """Whether it may be the name of an enhanced service."""
+    """Whether a text may be the name of an enhanced service."""
     return _NAME.fullmatch(text) is not None
 
 

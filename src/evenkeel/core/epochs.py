@@ -11,7 +11,7 @@ EPOCH_MAX = 2**53
 """The largest accepted epoch. Every JSON implementation represents it exactly, and it fits SQL's BIGINT.
 At a thousand takeovers a second a shard gets there after 285,000 years."""
 EPOCH_JUMP_MAX = 2**20
-"""The most by which an epoch is raised at once. A shard needs a week of takeovers every half second to grow by this
+"""The most by which an epoch is raised in one step. A shard needs a week of takeovers every half second to grow by this
 much, so an honest database is at most a few of these behind its device.
 """
 
@@ -30,7 +30,7 @@ def next_epoch(current: int, seen: int) -> int:
 
 
 def reachable(current: int, wanted: int) -> bool:
-    """Whether the owner at ``current`` may move to ``wanted`` at once. Another rule checks that ``wanted`` is not
+    """Whether the owner at ``current`` may move to ``wanted`` in one step. Another rule checks that ``wanted`` is not
     older.
     """
     return wanted - current <= EPOCH_JUMP_MAX

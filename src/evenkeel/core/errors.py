@@ -15,8 +15,8 @@ class EvenKeelError(Exception):
 
 
 class RequestError(EvenKeelError):
-    """The request is refused and nothing has changed. ``code`` is stable and machine-readable: the kind of the refusal,
-    or a more specific one, from which APIs with named errors derive the name.
+    """The request was refused and nothing has changed. ``code`` is stable and machine-readable: the kind of the
+    refusal, or a more specific one, from which APIs with named errors derive the name.
     """
 
     code = "request_refused"
@@ -28,7 +28,7 @@ class RequestError(EvenKeelError):
 
 
 class NotFound(RequestError):
-    """No such object, or not one the caller may see."""
+    """The object does not exist, or the caller may not see it."""
 
     code = "not_found"
 
@@ -39,13 +39,13 @@ class NotFound(RequestError):
 
 
 class Invalid(RequestError):
-    """A field holds something that is not allowed; the text names field, value and what is allowed."""
+    """A field holds a value that is not allowed; the text names field, value and what is allowed."""
 
     code = "invalid"
 
 
 class Conflict(RequestError):
-    """The request contradicts what is there."""
+    """The request contradicts the stored state."""
 
     code = "conflict"
 
@@ -61,7 +61,7 @@ class QuotaMet(RequestError):
 
 
 class Unsupported(RequestError):
-    """Something that the environment's device type, or its network service, cannot do."""
+    """The environment's device type, or its network service, does not support the request."""
 
     code = "unsupported"
 
@@ -164,7 +164,7 @@ class Unavailable(EvenKeelError):
 
 
 class StoreUnavailable(Unavailable):
-    """The database is out of reach. What was being written may or may not have been committed."""
+    """The database is out of reach. A write in progress may or may not have been committed."""
 
 
 class BusUnavailable(Unavailable):
@@ -204,7 +204,7 @@ class MessageRejected(EvenKeelError):
 
 
 class CallRefused(EvenKeelError):
-    """The other side understood the call and refused it. ``code`` is the refusal's stable code."""
+    """The receiver understood the call and refused it. ``code`` is the refusal's stable code."""
 
     def __init__(self, code: str, reason: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(reason)
@@ -218,7 +218,8 @@ class SessionLost(EvenKeelError):
 
 class StaleOwner(EvenKeelError):
     """The device's guard shows that another owner has taken the partition over: a newer epoch, or the same epoch of
-    another session, which a database that lost commits may have given twice."""
+    another session, which a database that lost commits may have assigned twice.
+    """
 
     def __init__(self, partition: str, seen_epoch: int | None) -> None:
         super().__init__(f"partition {partition} is guarded by epoch {seen_epoch}")
@@ -227,8 +228,9 @@ class StaleOwner(EvenKeelError):
 
 
 class GuardLost(EvenKeelError):
-    """A device of the group does not hold the sender's guard, and none that is newer: it lost its state, was restored
-    or replaced; or it missed the takeover and has the guard only now. Take over again, then apply everything."""
+    """A device of the group holds neither the sender's guard nor a newer one: it lost its state, was restored or
+    replaced; or it missed the takeover and has the guard only now. Take over again, then apply everything.
+    """
 
     def __init__(self, device: str, partition: str, seen_epoch: int | None) -> None:
         held = "no guard" if seen_epoch is None else f"the guard of epoch {seen_epoch}"

@@ -19,7 +19,7 @@ _TAKES_TRAFFIC = frozenset({S.ONLINE, S.NO_MONITOR})
 
 
 def member_status(*, enabled: bool, draining: bool, monitored: bool, up: bool) -> OperatingStatus:
-    """The status of a member. ``up``: its last checks succeeded; ignored unless ``monitored``."""
+    """Compute the status of a member. ``up``: its last checks succeeded; ignored unless ``monitored``."""
     if not enabled:
         return S.OFFLINE
     if monitored and not up:

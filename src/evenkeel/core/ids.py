@@ -1,6 +1,5 @@
-"""Types of ids, so that swapped arguments are a type error. At run time and in messages each is a plain string.
-
-They are made where ids enter: from request paths, by generators of ids, from rows, and by the decoder of messages.
+"""Types of ids, so that swapped arguments are a type error. At run time and in messages each is a plain string. Ids get
+their types where they enter the process: in request paths, generators of ids, rows, and the decoder of messages.
 """
 
 from typing import NewType
@@ -15,7 +14,7 @@ ProjectId = NewType("ProjectId", str)
 """The id of a tenant's project."""
 
 SessionId = NewType("SessionId", str)
-"""The random id of one life of an agent's process, from registration to expiry or end."""
+"""Random id of one life of an agent's process, from registration to expiry or end."""
 
 ShardId = NewType("ShardId", str)
 """The UUID of a shard: one project on one device group."""

@@ -1,4 +1,4 @@
-"""The agent's own view of its session: how long it may still write.
+"""The agent's own view of its session: until when it may write.
 
 The lease is measured on the agent's monotonic clock from *before* the keepalive was sent, so it always ends earlier
 here than in the database. It is one of three locks; only the guard on the device is always right.

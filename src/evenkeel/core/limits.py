@@ -1,4 +1,4 @@
-"""How many objects one load balancer may have, in every project. Pure.
+"""Maximum numbers of objects of one load balancer, in every project. Pure.
 
 Quotas limit projects. These limits ensure that every accepted load balancer can be sent to its agent, rendered and
 applied to a device as one change. With the defaults the largest load balancer, with every text as long as the API
@@ -19,7 +19,7 @@ CALLED: dict[str, str] = {
     "l7rule": "L7 rules",
     "certificate": "certificates",
 }
-"""The limited kinds. A pool has at most one health monitor, and lists in listeners have limits of their own."""
+"""Plural by limited kind. A pool has at most one health monitor, and lists in listeners have limits of their own."""
 
 
 class LoadBalancerLimits(Value):
@@ -41,7 +41,7 @@ class LimitMet(Conflict):
 
 
 def growing(wanted: Mapping[str, int]) -> tuple[str, ...]:
-    """The limited kinds that ``wanted`` adds objects of, in their order."""
+    """Return the limited kinds of which ``wanted`` adds objects, in their order."""
     return tuple(kind for kind in CALLED if wanted.get(kind, 0) > 0)
 
 

@@ -87,7 +87,7 @@ class Register(Message, tag="register"):
     seen: "ConfirmedState | None" = None
     """State confirmed to earlier sessions of the process: see :attr:`Keepalive.seen`."""
     names_session: bool = False
-    """True: the process names its session in every call and report, so that one without a session is not from it."""
+    """True: the process names its session in every call and report, so that a call without one is not from it."""
     sealing_key: bytes = b""
     """The public key of the process, for which private keys are sealed: see :class:`GetCertificates`. Empty: the
     process requests none.
@@ -483,7 +483,7 @@ class WorkHint(Message, tag="work_hint"):
 
 class InlinedDefinitions(Wire):
     """Definitions as committed while the agent acted for the shard in this session, at this epoch and in this history
-    of the database. In any other they are void. They contain no certificates.
+    of the database; void in any other session, epoch or history. They contain no certificates.
     """
 
     session_id: SessionId
@@ -526,7 +526,7 @@ class Refused(Reply, tag="refused"):
     code: str
     reason: str
     retry_after_seconds: float | None = None
-    """Seconds after which the same call may succeed; None: it will not."""
+    """Seconds after which the same call may succeed; None: no such time is known."""
 
 
 class ReplyPart(Reply, tag="part"):

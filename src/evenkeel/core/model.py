@@ -56,13 +56,13 @@ L7_TARGETS = {
     "REDIRECT_TO_URL": "redirect_url",
     "REDIRECT_PREFIX": "redirect_prefix",
 }
-"""Action of an L7 policy -> the attribute with its target."""
+"""Attribute with the target of an L7 policy, by action."""
 L7_PROTOCOLS = frozenset({"HTTP", TLS_PROTOCOL})
 """Protocols of listeners that parse requests, so that L7 policies apply."""
 L7_POSITION_MAX = 2_147_483_647
 """Largest position of an L7 policy; in a request it means "the last one"."""
 L7_RULES_MAX = 50
-"""Rules of one policy, as in Octavia."""
+"""Most rules of one policy, like in Octavia."""
 
 
 def port_space(protocol: str) -> str:
@@ -86,7 +86,7 @@ def one_family(address: str | None, more: Iterable[str]) -> str | None:
 
 
 class SessionPersistence(Wire):
-    """Which clients stay with their member."""
+    """The rule by which clients stay with their member."""
 
     type: PersistenceType
     cookie_name: str | None = None
@@ -98,18 +98,20 @@ class SessionPersistence(Wire):
 
 
 class LoadBalancer(Value):
-    """The root object: one VIP, owned by one project."""
+    """The root object of a configuration: one VIP, owned by one project."""
 
     id: LoadBalancerId
     project_id: ProjectId
     vip: Vip | None
-    """None: a pool of LBaaS v1 that has no VIP yet. Its device holds nothing of it."""
+    """VIP of the load balancer. None: it was made for a pool of LBaaS v1 that has no VIP yet, and its device holds
+    nothing of it.
+    """
     provider: str
-    """Name of the environment that serves it."""
+    """Name of the environment that serves the load balancer."""
     additional_vips: tuple[Vip, ...] = ()
-    """More addresses of the same network, on the port of the VIP; at most one of each subnet."""
+    """Additional addresses of the same network, on the port of the VIP; at most one of each subnet."""
     given_vips: dict[str, str] = {}
-    """Addresses that the request did not write in their canonical form: how it wrote them."""
+    """Spelling in the request by canonical address, for addresses that the request did not write in canonical form."""
     vip_qos_policy_id: str | None = None
     """QoS policy of the network service for the VIP's port."""
     vip_sg_ids: tuple[str, ...] = ()
@@ -118,13 +120,17 @@ class LoadBalancer(Value):
     flavor_id: str | None = None
     availability_zone: str | None = None
     zone_group_number: int | None = None
-    """The only device group it may be on, by its availability zone; None: any."""
+    """Number of the only device group on which the load balancer may be placed, by its availability zone; None: any."""
     flavor_enhanced_services: tuple[str, ...] = ()
-    """Names of enhanced services for all its listeners, by its flavor: see :mod:`evenkeel.core.enhanced_services`."""
+    """Names of enhanced services for all listeners of the load balancer, by its flavor: see
+    :mod:`evenkeel.core.enhanced_services`.
+    """
     root_pool_id: str | None = None
-    """The LBaaS v1 pool it was made for: it has a VIP only while it has a listener, and is deleted with that pool."""
+    """The LBaaS v1 pool for which the load balancer was made: it has a VIP only while it has a listener, and is deleted
+    with that pool.
+    """
     vip_leaving_revision: int | None = None
-    """The revision that releases its VIP; the address stays allocated until the device has confirmed it."""
+    """The revision that releases the VIP; the address stays allocated until the device has confirmed this revision."""
     name: str = ""
     description: str = ""
     admin_state_up: bool = True
@@ -132,15 +138,15 @@ class LoadBalancer(Value):
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
     status_reason: str = ""
-    """Why it is PENDING or ERROR (human-readable); empty when it is ACTIVE."""
+    """Reason why the load balancer is PENDING or ERROR (human-readable); empty when it is ACTIVE."""
     operating_reason: str = ""
-    """Why it is DEGRADED because of its devices (human-readable); names the device."""
+    """Reason why the load balancer is DEGRADED because of its devices (human-readable); names the device."""
     revision: int = 1
     change_id: str = ""
     """Identity of the change that made the revision."""
     applied_revision: int = 0
     deleted: bool = False
-    """The tenant deleted it; the row stays until the device confirmed."""
+    """True: the tenant deleted the load balancer; the row stays until the device has confirmed that."""
     shard_id: ShardId | None = None
     """Id of the shard; None: the load balancer is not placed yet (no eligible device group)."""
     created_at: float = 0.0
@@ -170,8 +176,9 @@ class ListenerSpec(Spec):
     timeout_member_data: int = 50_000
     timeout_tcp_inspect: int = 0
     default_tls_container_ref: str | None = None
-    """Reference to certificate and key; of TERMINATED_HTTPS only, as all the following TLS and HSTS attributes. This
-    one and the next may be stored with other protocols, too (LBaaS v2 allows it); then they are not sent."""
+    """Reference to certificate and key; for TERMINATED_HTTPS only, like all the following TLS and HSTS attributes. This
+    one and the next may be stored with other protocols, too (LBaaS v2 allows it); then they are not sent.
+    """
     sni_container_refs: tuple[str, ...] = ()
     """References to more certificates, for clients that send one of their names by SNI."""
     client_ca_tls_container_ref: str | None = None
@@ -234,7 +241,7 @@ class Pool(Value, PoolSpec, kw_only=True):
     project_id: ProjectId
     description: str = ""
     subnet_id: str | None = None
-    """The subnet of its members, an attribute of LBaaS v1."""
+    """Id of the subnet of the pool's members, an attribute of LBaaS v1."""
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -272,7 +279,7 @@ class Member(Value, MemberSpec, kw_only=True):
     project_id: ProjectId
     subnet_id: str | None = None
     given_address: str | None = None
-    """How the request wrote the address, if not in its canonical form."""
+    """Spelling of the address in the request, if it was not canonical."""
     given_monitor_address: str | None = None
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
@@ -284,7 +291,7 @@ class Member(Value, MemberSpec, kw_only=True):
 
 
 class HealthMonitorSpec(Spec):
-    """How the members of one pool are checked: the attributes sent to the device. Times in seconds."""
+    """Health check of the members of one pool: the attributes sent to the device. Times in seconds."""
 
     id: str
     type: HealthMonitorType
@@ -303,13 +310,13 @@ class HealthMonitorSpec(Spec):
 
 @flat
 class HealthMonitor(Value, HealthMonitorSpec, kw_only=True):
-    """How the members of one pool are checked."""
+    """Health check of the members of one pool."""
 
     pool_id: str
     load_balancer_id: LoadBalancerId
     project_id: ProjectId
     shared_monitor_id: str | None = None
-    """The shared monitor (of LBaaS v1) that it represents in this pool."""
+    """Id of the shared monitor (of LBaaS v1) that the monitor represents in this pool."""
     tags: tuple[str, ...] = ()
     provisioning_status: ProvisioningStatus = ProvisioningStatus.PENDING_CREATE
     operating_status: OperatingStatus = OperatingStatus.OFFLINE
@@ -399,7 +406,7 @@ class NewPool(Value):
 
     @property
     def parts(self) -> tuple[Pool | Member | HealthMonitor, ...]:
-        """The pool, its members and its monitor."""
+        """Return the pool, its members and its monitor."""
         return (self.pool, *self.members, *(() if self.monitor is None else (self.monitor,)))
 
 
@@ -408,7 +415,7 @@ Resource = LoadBalancer | Child
 
 
 class LoadBalancerTree(Value):
-    """A load balancer with everything below it, as flat lists linked by ids."""
+    """A load balancer with all its children, as flat lists linked by ids."""
 
     load_balancer: LoadBalancer
     listeners: tuple[Listener, ...] = ()

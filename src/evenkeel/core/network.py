@@ -1,7 +1,5 @@
-"""Ports at a network service: of VIPs, and of addresses that devices have.
-
-A :class:`PortClaim` is stored before a port is created outside the database, so that it is found and released
-whichever process fails in between.
+"""Ports at a network service: of VIPs, and of addresses of devices. A :class:`PortClaim` is stored before a port is
+created outside the database, so that it is found and released whichever process fails in between.
 """
 
 from evenkeel.core.backoff import Backoff
@@ -13,7 +11,7 @@ RETRY = Backoff(initial_seconds=5.0, max_seconds=300.0)
 
 
 class VipPort(Value):
-    """The attributes that mark a port as that of a VIP."""
+    """Attributes that mark a port as the port of a VIP."""
 
     name: str
     device_owner: str
@@ -38,8 +36,9 @@ def lbaas_v1_port(vip_id: str) -> VipPort:
 
 
 def device_port(claim_id: str, name: str) -> VipPort:
-    """Marks of a port for an address of devices. Neutron trusts ports whose owner begins with ``network:``: no security
-    group applies to them, and tenants can neither make nor change such ports."""
+    """Marks of the port of a device address. Neutron trusts ports whose owner begins with ``network:``: no security
+    group applies to them, and tenants can neither make nor change such ports.
+    """
     return VipPort(name=name, device_owner="network:evenkeel", device_id=claim_id)
 
 
@@ -64,7 +63,7 @@ class WantedVip(Value):
 
 
 class PortOptions(Value):
-    """Options of the port of a VIP, other than its addresses."""
+    """Options of a VIP's port, other than its addresses."""
 
     qos_policy_id: str | None = None
     security_group_ids: tuple[str, ...] | None = ()
@@ -72,14 +71,14 @@ class PortOptions(Value):
     vnic_type: str = "normal"
     """Fixed when the port is made."""
     binding_host: str | None = None
-    """The host where the devices are: the port is bound to it, and switched on. None: unchanged."""
+    """Host of the devices, to which the port is bound; it is switched on, too. None: unchanged."""
 
 
 NO_OPTIONS = PortOptions()
 
 
 class LostPort(Value):
-    """A port of a VIP that is gone at the network service, and how to make it again."""
+    """A VIP's port that no longer exists at the network service, with the facts needed to recreate it."""
 
     project_id: ProjectId
     network_id: str
@@ -111,21 +110,21 @@ class PortClaim(Value):
     """A record of a port that may exist outside the database."""
 
     claim_id: str
-    """The id of the load balancer or LBaaS v1 vip whose VIP it is; of a port for devices, an id of its own."""
+    """Id of the load balancer or LBaaS v1 vip with this VIP; for a port of devices, an id of its own."""
     device_owner: str
     device_id: str
     """``device_id`` of the port. Together with the owner it finds the port if its id was never stored."""
     port_id: str | None = None
-    """Known once what it is for was stored."""
+    """Id of the port; None until the object that uses the port was stored."""
 
     @property
     def borrowed(self) -> bool:
-        """The port is a tenant's own, and not deleted with what uses it, but no longer bound."""
+        """True if the port is a tenant's own: it is not deleted with the object that uses it, but only unbound."""
         return not self.device_owner
 
 
 class DeviceBinding(Value):
-    """A port of an address of devices, and the host that it is to be bound to."""
+    """The port of a device address, and the host to which it is to be bound."""
 
     claim_id: str
     port_id: str
@@ -133,7 +132,7 @@ class DeviceBinding(Value):
 
 
 class DueClaim(Value):
-    """A claim to release: what the port was for is gone, or was never stored."""
+    """A claim to release: the object that used the port is gone, or was never stored."""
 
     claim: PortClaim
     age_seconds: float

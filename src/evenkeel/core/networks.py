@@ -40,8 +40,8 @@ class AddressUse(StrEnum):
 
 
 class NetworkLayout(Wire):
-    """How the devices of a group are attached to networks: what controllers have to resolve and allocate for it. The
-    same for all agents of the group.
+    """Attachment of a group's devices to networks: what controllers have to resolve and allocate for it. Equal for all
+    agents of the group.
     """
 
     adjacent: bool = False
@@ -49,15 +49,19 @@ class NetworkLayout(Wire):
     devices: tuple[str, ...] = ()
     """Names of the devices; each gets one ``SELF`` address per subnet."""
     traffic_groups: tuple[str, ...] = ()
-    """Names of floating traffic groups; a project is in the one at md5(project id) modulo their number."""
+    """Names of floating traffic groups; a project uses the one at md5(project id) modulo their number."""
     floating: bool = False
     """A ``FLOATING`` address per subnet and traffic group in use: without SNAT."""
     snat_addresses: int = 0
-    """``SNAT`` addresses per subnet and traffic group in use; 0: devices use their self IPs (automap), or no SNAT."""
+    """Number of ``SNAT`` addresses per subnet and traffic group in use; 0: devices use their self IPs (automap), or no
+    SNAT.
+    """
     route_domains_max: int = 1
-    """Most route domains of one project: more than one allow its subnets to overlap. 0: all in the common one."""
+    """Most route domains of one project: more than one allow its subnets to overlap. 0: all subnets are in the common
+    one.
+    """
     strict: bool = False
-    """Traffic does not pass between route domains: clients and members are in the same one."""
+    """True: traffic does not pass between route domains, so that clients and members have to be in the same one."""
     all_common: bool = False
     """All networks are shared objects, in the common route domain."""
     external_common: bool = True
@@ -75,7 +79,9 @@ NOT_ADJACENT = NetworkLayout()
 
 
 def traffic_group_of(project_id: ProjectId, traffic_groups: Sequence[str]) -> str:
-    """The project's traffic group, by F5's rule: md5(project id) modulo their number; empty if there are none."""
+    """Return the project's traffic group, by F5's rule: md5(project id) modulo their number; empty
+    if there are none.
+    """
     digest = hashlib.md5(project_id.encode(), usedforsecurity=False).hexdigest()
     return traffic_groups[int(digest, 16) % len(traffic_groups)] if traffic_groups else ""
 
@@ -90,12 +96,12 @@ class DeclaredNetwork(Value):
     segmentation_id: int | None = None
     mtu: int | None = None
     project_id: ProjectId | None = None
-    """The only project that uses it; None: whichever project's load balancers are on it."""
+    """Id of the only project that uses the network; None: any project with load balancers on it."""
     shared: bool = False
-    """Several projects have load balancers on it at the same time."""
+    """True: several projects have load balancers on the network at the same time."""
     external: bool = False
     vteps: tuple[str, ...] = ()
-    """Tunnel end points of its hosts."""
+    """Tunnel end points of the network's hosts."""
     from_service: bool = False
     """Read from the network service, which has ports for addresses of devices, too."""
 
@@ -120,7 +126,7 @@ class MemberHost(Wire):
     """The member's IP address."""
     mac_address: str
     vtep: str = ""
-    """Address of its host's tunnel end point; empty: not known."""
+    """Address of the tunnel end point of the member's host; empty: not known."""
 
 
 class ServiceSubnet(Wire):
@@ -145,7 +151,7 @@ class ServiceNetwork(Wire):
     common: bool
     """True: projects share the network's objects on devices, which belong to the device group's common shard."""
     route_domain: int
-    """The id of the route domain of its subnets: :data:`COMMON_ROUTE_DOMAIN`, or one of the project."""
+    """Id of the route domain of the network's subnets: :data:`COMMON_ROUTE_DOMAIN`, or one of the project."""
     physical_network: str | None = None
     """Name of the physical network; None for tunnels."""
     segmentation_id: int | None = None

@@ -17,7 +17,7 @@ KEPT_BELOW = frozenset({S.OFFLINE, S.NO_MONITOR})
 means that it works.
 """
 UNWATCHED: Mapping[OperatingStatus, OperatingStatus] = {S.ONLINE: S.DEGRADED}
-"""New status of a load balancer whose devices are not observed: it may still serve. Others stay."""
+"""New status of a load balancer whose devices are not observed: it may still serve. Other statuses stay."""
 WATCHED_AGAIN: Mapping[OperatingStatus, OperatingStatus] = {S.DEGRADED: S.ONLINE}
 """The reverse of :data:`UNWATCHED`, when the devices are observed again."""
 

@@ -11,12 +11,13 @@ CONTROLLER_SEEN_SECONDS = 5.0
 CONTROLLER_SILENT_SECONDS = 20.0
 """Seconds without a heartbeat after which a controller counts as silent."""
 CONTROLLER_KEPT_SECONDS = 600.0
-"""A silent one is shown for so long."""
+"""Seconds for which a silent controller is shown."""
 
 
 class SeenController(Value):
-    """A process that serves the API. ``message_broker``: why it cannot send messages; empty: it can.
-    ``silent_seconds``: since it was seen, by the database's clock."""
+    """A process that serves the API. ``message_broker``: why the process cannot send messages; empty: it can.
+    ``silent_seconds``: seconds since its last heartbeat, by the database's clock.
+    """
 
     id: str
     host: str
@@ -29,7 +30,7 @@ class SeenController(Value):
 
     @property
     def alive(self) -> bool:
-        """Whether it was seen lately."""
+        """Whether the controller sent a heartbeat within :data:`CONTROLLER_SILENT_SECONDS`."""
         return self.silent_seconds < CONTROLLER_SILENT_SECONDS
 
 

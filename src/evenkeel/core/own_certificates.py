@@ -1,4 +1,4 @@
-"""Certificates of the product itself: what its servers show, and what the servers that it needs show it."""
+"""Certificates of the product itself: of its own servers, and of the servers to which it connects."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ DAY_SECONDS = 86_400.0
 
 
 class OwnCertificate(Value):
-    """A certificate of the product, by where it is shown."""
+    """A certificate of the product, identified by the place where it is used."""
 
     name: str
     """Unique text that names the certificate: ``message broker mq-1:5671``, ``controller ctl-1 api.ssl_cert_file``."""

@@ -11,19 +11,21 @@ from evenkeel.core.message_chunks import encoded_bytes
 from evenkeel.core.values import Wire
 
 PLAN_BYTES_MAX = 48 * 1024
-"""The most that the plans of one answer take, so that databases store it in an ordinary text column."""
+"""Largest size of the plans of one answer, so that databases can store it in an ordinary text column."""
 ATTRIBUTES_MAX = 50
 LEFT_MAX = 50
 TEXT_CHARACTERS_MAX = 200
 ORPHAN = "load balancer"
-"""Type of an operation that stands for all objects of a load balancer; its note: the seconds since it was found."""
+"""Type of an operation that stands for all objects of a load balancer; its note is the number of seconds since the
+orphan was found.
+"""
 HIDDEN_TEXT = "(not shown)"
 _SECRET_NAME = re.compile(r"pass(word|phrase|wd)?|secret|credential|private", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
 class AttributeChange(Wire):
-    """One attribute: its text on the device, and the wanted one. Empty: not set."""
+    """Change of one attribute: its text on the device, and the wanted one. Empty: not set."""
 
     name: str
     present: str = ""
@@ -41,7 +43,7 @@ class PlannedOperation(Wire):
     name: str
     attributes: tuple[AttributeChange, ...] = ()
     note: str = ""
-    """Why it is done in this way (human-readable)."""
+    """Reason for the way in which the operation is done (human-readable)."""
 
 
 class DevicePlan(Wire):
@@ -54,9 +56,9 @@ class DevicePlan(Wire):
     more: int = 0
     left: tuple[str, ...] = ()
     problem: str = ""
-    """Why nothing would be changed, or why it is unknown (human-readable)."""
+    """Reason why nothing would be changed, or why that is unknown (human-readable)."""
     refusal: str = ""
-    """Why the partition cannot be adopted: what another program made would be interrupted (human-readable)."""
+    """Reason why the partition cannot be adopted: services of another program would be interrupted (human-readable)."""
 
 
 class PlanAnswer(Wire):
@@ -67,7 +69,7 @@ class PlanAnswer(Wire):
 
 
 def attribute_changes(wanted: Mapping[str, Any], present: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
-    """The attributes in ``wanted``, sorted, with both values as text."""
+    """Return the attributes in ``wanted``, sorted, with both values as text."""
     return tuple(
         AttributeChange(name=name, present=value_text(name, present.get(name)), wanted=value_text(name, wanted[name]))
         for name in sorted(wanted)[:ATTRIBUTES_MAX]
@@ -75,7 +77,7 @@ def attribute_changes(wanted: Mapping[str, Any], present: Mapping[str, Any]) -> 
 
 
 def value_text(name: str, value: Any) -> str:
-    """The value of an attribute as a bounded text; never a secret."""
+    """Return the value of an attribute as a text of limited length; never a secret."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, default=str)
@@ -85,7 +87,9 @@ def value_text(name: str, value: Any) -> str:
 
 
 def bounded(plans: Iterable[DevicePlan], max_bytes: int = PLAN_BYTES_MAX) -> tuple[DevicePlan, ...]:
-    """The plans with as many of their first operations as fit into ``max_bytes``, shared equally by the devices."""
+    """Return the plans with as many of their first operations as fit into ``max_bytes``, shared
+    equally by the devices.
+    """
     every = tuple(plans)
     return tuple(_bounded(plan, max_bytes // len(every)) for plan in every)
 

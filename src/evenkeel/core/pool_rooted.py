@@ -27,9 +27,9 @@ MONITOR_ATTRIBUTES = (
     *("type", "delay", "timeout", "max_retries"),
     *("http_method", "url_path", "expected_codes", "admin_state_up"),
 )
-"""The attributes that the health monitor in a pool copies from the shared one."""
+"""Attributes that the health monitor in a pool copies from the shared monitor."""
 POOLS_OF_MONITOR_MAX = 200
-"""The most pools that share one monitor: a change of it changes all of them in one transaction."""
+"""Most pools with one shared monitor: a change of it changes all of them in one transaction."""
 
 
 class MonitorUse(Value):
@@ -60,7 +60,7 @@ class SharedMonitor(Value):
 
 
 class PoolVip(Value):
-    """A vip: the listener, the load balancer whose VIP it is at, and the pool that it sends to."""
+    """A vip: the listener, the load balancer that has the VIP, and the pool to which it sends."""
 
     listener: Listener
     load_balancer: LoadBalancer
@@ -73,7 +73,7 @@ class PoolVip(Value):
 
 
 class RootedPool(Value):
-    """A pool with its load balancer and monitor, as LBaaS v1 shows them."""
+    """A pool with its load balancer and monitor, in the form of LBaaS v1."""
 
     pool: Pool
     load_balancer: LoadBalancer

@@ -47,23 +47,23 @@ class StatusChange(Value):
     was: LoadBalancerState
     now: LoadBalancerState
     removed: bool = False
-    """The device removed a deleted load balancer: the row and its children are deleted."""
+    """True: the device removed a deleted load balancer, so that the row and its children are deleted."""
     confirmed_revision: int | None = None
     """Children up to this revision are on the device."""
     failed: bool = False
-    """Pending children failed with it."""
+    """True: pending children failed together with the load balancer."""
     vip_left: bool = False
-    """The device released the VIP: its address is free."""
+    """True: the device released the VIP, so that its address is free."""
 
     @property
     def first(self) -> bool:
-        """Whether the device confirmed it for the first time."""
+        """Whether the device confirmed the load balancer for the first time."""
         return self.was.applied_revision == 0 and self.confirmed_revision is not None
 
 
 def apply_report(was: LoadBalancerState, outcome: Applied, *, carries_traffic: bool = True) -> StatusChange | None:
-    """The change by one outcome; None if it is outdated or of another history. ``carries_traffic``: of the device:
-    objects that it confirms are ONLINE until observed otherwise.
+    """Return the change caused by one outcome; None if it is outdated or of another history. ``carries_traffic``:
+    whether the device does; then objects that it confirms are ONLINE until observed otherwise.
     """
     if not _is_of_this_history(was, outcome):
         return None
@@ -77,7 +77,9 @@ def _is_of_this_history(was: LoadBalancerState, outcome: Applied) -> bool:
 
 
 def _waiting(was: LoadBalancerState, outcome: Applied) -> StatusChange | None:
-    """Nothing was tried: a PENDING load balancer gets the reason and stays PENDING until its deadline."""
+    """Return the change by an outcome without an attempt: a PENDING load balancer gets the reason and stays PENDING
+    until its deadline.
+    """
     if outcome.revision < was.revision or was.provisioning_status not in PENDING:
         return None
     now = replace(was, status_reason=outcome.error[:MAX_REASON_CHARACTERS])
@@ -123,7 +125,9 @@ def _behind(status: ProvisioningStatus) -> ProvisioningStatus:
 
 
 def overdue(was: LoadBalancerState, reason: str) -> StatusChange:
-    """No device confirmed the newest revision in time. The agent goes on retrying, so the known cause stays."""
+    """Return the change at the deadline: no device confirmed the newest revision in time. The agent goes on retrying,
+    so the known cause stays.
+    """
     why = f"{reason}: {was.status_reason}" if was.status_reason else reason
     return StatusChange(was=was, now=_in_error(was, why), failed=True)
 

@@ -17,7 +17,7 @@ TITLES: dict[str, str] = {
     "l7policy": "L7 Policy",
     "l7rule": "L7 Rule",
 }
-"""Each kind that has a quota, with its name in error texts."""
+"""Name in error texts by kind of object with a quota."""
 
 Limits = Mapping[str, int | None]
 """Limits by kind of object; None: the default."""
@@ -39,7 +39,7 @@ class Quotas(Value):
         return frozenset(name for name in TITLES if getattr(self, name) != UNLIMITED)
 
     def with_own(self, limits: Limits) -> "Quotas":
-        """A copy with the given ``limits`` replaced."""
+        """Return a copy with the given ``limits`` replaced."""
         values = {name: limits.get(name) for name in TITLES}
         return Quotas(**{name: getattr(self, name) if value is None else value for name, value in values.items()})
 

@@ -1,4 +1,4 @@
-"""Which devices of a group no agent reaches, and the resulting state of the group. Pure.
+"""Reachability of a device group: the devices that no agent reaches, and the resulting state of the group. Pure.
 
 The report of an agent that is cut off does not count for a device that another one reaches. An agent that has not
 reported yet, or that stopped while it reached its devices, does not make them unreachable: while it restarts, the known
@@ -12,9 +12,13 @@ from evenkeel.core.placement import AgentSnapshot
 from evenkeel.core.values import Value
 
 GRACE_SECONDS = 1.0
-"""An agent may briefly fail to reach its devices; all devices unreachable for this long are reported."""
+"""Seconds for which all devices have to be unreachable before this is reported: an agent may briefly fail to reach its
+devices.
+"""
 UNWATCHED_SECONDS = 30.0
-"""All agents may restart at the same time; the devices go on without them."""
+"""Seconds without any agent before this is reported: all agents may restart at the same time, and the devices go on
+without them.
+"""
 
 
 class ReachKind(StrEnum):
@@ -46,7 +50,7 @@ class Reach(Value):
 
 
 def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
-    """The reachability of a group by its agents' rows at ``now``, the database's time."""
+    """Compute the reachability of a group from its agents' rows at ``now``, the database's time."""
     acting = [agent for agent in agents if agent.acts]
     if not acting:
         return _unwatched(known, agents, now)
@@ -66,8 +70,8 @@ def judge(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
 
 
 def _may_reach(agent: AgentSnapshot, now: float) -> bool:
-    """Whether it may reach devices: it is live and has not reported yet; or it stopped recently, perhaps to restart,
-    and reached devices.
+    """Whether an agent may reach devices: it is live and has not reported yet; or it stopped recently, perhaps to
+    restart, and reached devices.
     """
     if agent.acts:
         return agent.reachable_devices is None
@@ -75,7 +79,9 @@ def _may_reach(agent: AgentSnapshot, now: float) -> bool:
 
 
 def _unwatched(known: Reach, agents: Sequence[AgentSnapshot], now: float) -> Reach:
-    """The last agent may have reported the devices unreachable before it stopped: then that state stays."""
+    """Return the reachability of a group without live agents: the last agent may have reported the devices unreachable
+    before it stopped; then that state stays.
+    """
     if known.kind is ReachKind.NONE:
         return known
     heard_of = max((agent.live_until for agent in agents), default=0.0)

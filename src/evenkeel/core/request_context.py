@@ -28,7 +28,7 @@ _ID = re.compile(r"req-[0-9a-f-]{36}")
 
 
 class Requester(NamedTuple):
-    """The user and client that sent a request; all empty: it was no request of the API."""
+    """The user and client that sent a request; all attributes are empty outside of a request of the API."""
 
     user: str = ""
     """The user's name, or the id if there is no name."""
@@ -41,7 +41,7 @@ class Requester(NamedTuple):
 
     @property
     def named(self) -> str:
-        """The user for a text, ``by alice``; empty if it was no request of the API."""
+        """Text that names the user, ``by alice``; empty outside of a request of the API."""
         return f"by {self.user or 'an unnamed user'}" if self.request_id else ""
 
 
@@ -49,7 +49,9 @@ NO_REQUESTER = Requester()
 
 
 class _Request:
-    """``change_id``: not yet used. ``statements``: of SQL, if they are counted."""
+    """State of the current request. ``change_id``: not yet used. ``statements``: number of SQL statements, if they are
+    counted.
+    """
 
     __slots__ = ("change_id", "requester", "statements")
 
@@ -71,7 +73,7 @@ def begin_request() -> str:
 
 
 def note_caller(*, name: str, user_id: str, project_id: str, address: str) -> None:
-    """Record the user and client of the current request, once they are known."""
+    """Record the user and client of the current request, after authentication."""
     request = _request.get()
     if request is not None:
         request.requester = request.requester._replace(
@@ -132,7 +134,9 @@ def request_ids(change_ids: Iterable[str]) -> str:
 
 @contextmanager
 def writing(ids: str) -> Iterator[None]:
-    """Requests to devices made by this task, and tasks that it starts, carry these :func:`request_ids`."""
+    """Send these :func:`request_ids` with requests to devices made by this task, and by tasks that it starts, until the
+    block ends.
+    """
     token = _written.set(ids)
     try:
         yield
@@ -146,5 +150,5 @@ def written_ids() -> str:
 
 
 def read_header(text: str) -> tuple[str, ...]:
-    """The ids in a header that a client sent; what is none is dropped."""
+    """Return the ids in a client's header; entries that are no ids are dropped."""
     return tuple(_ID.findall(text[: (len(PREFIX) + 37) * NAMED_MAX]))

@@ -1,7 +1,5 @@
-"""The service definition: a whole load balancer at one revision, as an agent receives it.
-
-It contains only what a device needs: no statuses, no times, no deleted rows. Two equal definitions
-render to the same device objects.
+"""Service definition: a whole load balancer at one revision, as an agent receives it. It contains only what a device
+needs: no statuses, no times, no deleted rows. Two equal definitions render to the same device objects.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,11 +33,11 @@ T = TypeVar("T")
 
 
 class ServiceMember(Wire, MemberSpec):
-    """A member as the device sees it."""
+    """A member, as sent to the device."""
 
 
 class ServiceMonitor(Wire, HealthMonitorSpec):
-    """A health monitor as the device sees it. Times in seconds."""
+    """A health monitor, as sent to the device. Times in seconds."""
 
 
 class ServicePool(Wire, PoolSpec):
@@ -60,13 +58,14 @@ class ServiceL7Policy(Wire, L7PolicySpec):
 
 
 class ServiceListener(Wire, ListenerSpec):
-    """A listener; its pool is named by id."""
+    """A listener, as sent to the device; its pool is named by id."""
 
     l7policies: tuple[ServiceL7Policy, ...] = ()
     """L7 policies, sorted by position: the first one that matches decides."""
     enhanced_services: tuple[str, ...] = ()
-    """Names of the operator's settings for it, the first one with precedence: see
-    :mod:`evenkeel.core.enhanced_services`."""
+    """Names of the enhanced services of the listener, the first one with precedence: see
+    :mod:`evenkeel.core.enhanced_services`.
+    """
 
 
 class ServiceCertificate(Wire):
@@ -115,7 +114,7 @@ class ServiceDefinition(Wire):
     :func:`rejected_definition`.
     """
     waiting: bool = False
-    """The problem is one that passes: the load balancer stays PENDING with it."""
+    """True: the problem is temporary, and the load balancer stays PENDING with it."""
 
 
 NO_VIP = Vip(address="", subnet_id="", network_id="", port_id="")
@@ -165,10 +164,8 @@ def network_definition(
 
 
 def definition_of(tree: LoadBalancerTree, certificates: Iterable[ServiceCertificate] = ()) -> ServiceDefinition:
-    """The service definition of a stored tree; rows marked deleted are left out. ``certificates``: what the references
-    in it name.
-
-    A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
+    """Build the service definition of a stored tree; rows marked deleted are left out. ``certificates``: content of the
+    references in it. A load balancer without a VIP is a deleted one for its device: it has no address to listen on.
     """
     root = tree.load_balancer
     if root.deleted or root.vip is None or root.vip_leaving_revision is not None:
@@ -208,8 +205,8 @@ def refers_to_certificates(tree: LoadBalancerTree) -> bool:
 
 
 def _told(spec: type[Spec], cls: Callable[..., T]) -> Callable[..., T]:
-    """A function that makes ``cls`` from a stored object: the attributes of ``spec``, then ``more``, the other fields
-    of ``cls`` in their order.
+    """Return a function that makes ``cls`` from a stored object: the attributes of ``spec``, then ``more``, the other
+    fields of ``cls`` in their order.
     """
     values = attrgetter(*spec.__struct_fields__)
 

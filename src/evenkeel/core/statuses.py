@@ -1,10 +1,10 @@
-"""Statuses and modes. Octavia's values wherever Octavia has them."""
+"""Statuses and modes. The values are Octavia's wherever Octavia has them."""
 
 from enum import StrEnum
 
 
 class ProvisioningStatus(StrEnum):
-    """Whether the device holds what the tenant requested (Octavia API reference, "Provisioning Status Codes")."""
+    """State of the tenant's request on the device (Octavia API reference, "Provisioning Status Codes")."""
 
     ACTIVE = "ACTIVE"  # the device confirmed the newest revision
     PENDING_CREATE = "PENDING_CREATE"  # accepted, not confirmed yet
@@ -14,7 +14,7 @@ class ProvisioningStatus(StrEnum):
 
 
 class OperatingStatus(StrEnum):
-    """Whether it carries traffic (Octavia API reference, "Operating Status Codes")."""
+    """State of an object's traffic (Octavia API reference, "Operating Status Codes")."""
 
     ONLINE = "ONLINE"  # works
     OFFLINE = "OFFLINE"  # administratively down, or not yet known
@@ -25,7 +25,7 @@ class OperatingStatus(StrEnum):
 
 
 class HaType(StrEnum):
-    """How many devices hold the configuration of one device group (F5's ``f5_ha_type``)."""
+    """Number of devices that hold the configuration of one device group (F5's ``f5_ha_type``)."""
 
     STANDALONE = "standalone"  # exactly one that agents reach
     PAIR = "pair"  # two: one active, one standby

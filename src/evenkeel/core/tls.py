@@ -16,7 +16,7 @@ DEFAULT_CIPHERS = (
     "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:DHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384:"
     "DHE-RSA-CHACHA20-POLY1305"
 )
-"""OWASP's suite B, as in Octavia 19."""
+"""Default cipher string: OWASP's suite B, like in Octavia 19."""
 NEWEST: TlsVersion = "TLSv1.3"
 NEWEST_CIPHERS = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
 """Cipher suites of TLS 1.3: devices use them if a cipher string names none of them."""

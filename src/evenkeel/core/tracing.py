@@ -14,7 +14,7 @@ from typing import Protocol
 Attributes = Mapping[str, str | int | float | bool]
 """Attributes of a span. They never contain secrets or message bodies."""
 Changes = Mapping[str, str]
-"""Load balancers, by the id of their change."""
+"""Load balancer id by change id."""
 
 HEADER = "traceparent"
 """Header of HTTP requests with the trace: W3C Trace Context."""
@@ -22,7 +22,7 @@ NO_ATTRIBUTES: Attributes = {}
 
 
 class Span(Protocol):
-    """One step of a trace. It ends with its block; an error that leaves the block is noted by its type."""
+    """One step of a trace. It ends with its block; an error that leaves the block is recorded by its type."""
 
     def set(self, name: str, value: str | int) -> None: ...
 
@@ -32,7 +32,7 @@ class Span(Protocol):
 
 
 class DeferredSpan(Protocol):
-    """A step of which the changes, and so the traces, turn out after its begin. It is dropped if none do."""
+    """A step of which the changes, and so the traces, turn out after its beginning. It is dropped if there are none."""
 
     def concerns(self, changes: Changes) -> None:
         """Add the span to the trace of each of these changes; called once. Spans inside it belong to the first change's
@@ -50,24 +50,26 @@ class Tracer(Protocol):
 
     @property
     def on(self) -> bool:
-        """Whether it makes any: callers need not gather attributes if not."""
+        """True if the tracer makes spans; if not, callers need not gather attributes."""
         ...
 
     def request(
         self, change_id: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES, client: str = ""
     ) -> AbstractContextManager[Span]:
-        """The first span of a trace: an API request that may make a change of that id. ``client``: the header of a
-        client with a trace of its own, to which there will be a link: strangers do not name ours."""
+        """Begin the first span of a trace: an API request that may make a change of that id. ``client``:
+        ``traceparent`` header of a client with a trace of its own, to which the span gets a link; clients do not choose
+        our trace ids.
+        """
         ...
 
     def also(self, change_id: str) -> None:
-        """The current request makes this change, too: its trace begins with a link to the request."""
+        """Begin the trace of another change that the current request makes, with a link to the request."""
         ...
 
     def span(
         self, name: str, *, attributes: Attributes = NO_ATTRIBUTES, remote: bool = False
     ) -> AbstractContextManager[Span]:
-        """A step within the current one; nothing if there is none. ``remote``: another program does it."""
+        """Begin a step within the current one; nothing if there is none. ``remote``: another program does the work."""
         ...
 
     def deferred_span(
@@ -83,13 +85,15 @@ class Tracer(Protocol):
     def after(
         self, origin: Origin | None, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
-        """A step that follows from that one, which may have ended."""
+        """Begin a step that follows from ``origin``, which may have ended."""
         ...
 
     def received(
         self, header: str, name: str, *, attributes: Attributes = NO_ATTRIBUTES
     ) -> AbstractContextManager[Span]:
-        """A request of a process of ours, with its ``traceparent``; nothing if that is none."""
+        """Begin a step for a request from another process of this project, with its ``traceparent``; nothing if
+        ``header`` is none.
+        """
         ...
 
     def headers(self) -> Mapping[str, str]:

@@ -16,9 +16,9 @@ class GroupObservation(Value):
 
     group: GroupKey
     report: tuple[str, int]
-    """Session and number of its newest status report: both the same as before, no report arrived."""
+    """Session and number of the newest status report: if both are unchanged, no report arrived."""
     watched: bool
-    """The session of its observer is live, and a device of the group is within reach."""
+    """True if the session of the observing agent is live, and a device of the group is reachable."""
     reached_count: int
     """Number of times that devices of the group became reachable again: totals are sums over the reachable devices."""
 
@@ -46,7 +46,7 @@ class TrafficReading(Value):
 
 
 class TrafficSample(Value):
-    """The traffic of one load balancer between two looks. Rates are per second, and averages."""
+    """The traffic of one load balancer between two observations. Rates are per second, and averages."""
 
     connections: float
     """New connections per second."""
@@ -63,11 +63,11 @@ class TrafficPoint(TrafficSample):
     """A traffic sample with its time."""
 
     at: float
-    """When it ended, seconds since the epoch."""
+    """End of the interval, in seconds since the epoch."""
 
 
 class TrafficSeries(Value):
-    """The points of one load balancer that are known, oldest first."""
+    """The points of one load balancer that this process holds, oldest first."""
 
     interval_seconds: float
     points: tuple[TrafficPoint, ...] = ()

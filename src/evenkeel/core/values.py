@@ -25,7 +25,9 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, metacl
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True, metaclass=_FrozenMeta):
-    """Attributes of an object that the tenant sets and the device gets: common to its value and its wire value."""
+    """Base of the attributes of an object that the tenant sets and the device gets: common to its value and its wire
+    value.
+    """
 
 
 def flat(cls: type[T]) -> type[T]:

@@ -18,8 +18,9 @@ def no_free_address(plan: VipPlan) -> Conflict:
 
 
 async def first_with_room(plans: Sequence[VipPlan], take: Callable[[VipPlan], Awaitable[T]]) -> T:
-    """The result of ``take`` for the first plan whose subnet has a free address. Raises as ``take``; if all of several
-    subnets are full, an error that names their network."""
+    """Return the result of ``take`` for the first plan whose subnet has a free address. Raises the errors of ``take``;
+    if all of several subnets are full, an error that names their network.
+    """
     for plan in plans[:-1]:
         try:
             return await take(plan)

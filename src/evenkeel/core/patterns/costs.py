@@ -1,4 +1,4 @@
-"""An upper bound of the steps of a backtracking matcher for the worst request.
+"""Upper bound of the steps of a backtracking matcher for the worst request.
 
 The bound follows from the tree alone. A repetition of a set of characters *chooses* its length if what follows it may
 begin with one of the set: then every length has to be tried. Otherwise only one length is possible, which PCRE detects,
@@ -49,7 +49,7 @@ class Before(NamedTuple):
 
     last: int
     chosen: bool
-    """Some of it may be matched in several ways."""
+    """True if a part of it may be matched in several ways."""
 
 
 def check_costs(tree: Node) -> None:
@@ -61,7 +61,7 @@ def check_costs(tree: Node) -> None:
 
 
 def ways_of(tree: Node, subject_bytes: int = SUBJECT_BYTES) -> int:
-    """The bound for requests of that length, from one starting position."""
+    """Return the bound for requests of ``subject_bytes``, from one starting position."""
     return _Ways(subject_bytes).of(tree, Before(0, chosen=False), After(0, may_end=True))
 
 
@@ -80,7 +80,7 @@ def size_of(node: Node) -> int:
 
 
 def nullable(node: Node) -> bool:
-    """Whether it may match the empty text at every position."""
+    """Whether the node may match the empty text at every position."""
     match node:
         case Quantifier():
             return node.minimum == 0 or nullable(node.body)
@@ -117,7 +117,9 @@ def _first_of_row(items: tuple[Node, ...]) -> int:
 
 
 def last_of(node: Node) -> int:
-    """The characters it may end with; of a node that consumes none, unknown except at a beginning or an end."""
+    """Characters, as a bit mask, with which a match of the node may end; for a node that consumes none, unknown except
+    at a beginning or an end.
+    """
     match node:
         case CharacterClass():
             return node.mask
@@ -146,7 +148,7 @@ def _union(masks: Iterable[int]) -> int:
 
 
 class _Ways:
-    """Counts the ways for one length of requests."""
+    """Counter of the ways for one length of requests."""
 
     def __init__(self, subject_bytes: int) -> None:
         self._subject_bytes = subject_bytes

@@ -49,8 +49,8 @@ def parse(text: str) -> Node:
 
 
 def folded(character: str) -> int:
-    """The character in both cases, because the device may ignore case. For a character of several bytes, any of
-    them.
+    """Return the character in both cases, as a bit mask, because the device may ignore case. For a character of several
+    bytes, any of them.
     """
     if not character.isascii():
         return _NOT_ASCII
@@ -73,7 +73,7 @@ class _Parser:
         return self._text[self._at : self._at + ahead]
 
     def _take(self, what: str) -> bool:
-        """Skip it, if it is next."""
+        """Skip ``what`` if it is next. Returns whether it was."""
         if not self._text.startswith(what, self._at):
             return False
         self._at += len(what)
@@ -176,7 +176,7 @@ class _Parser:
         return ANY & ~mask if negated else mask
 
     def _range(self) -> int:
-        """One character of a class, one of its classes, or a range."""
+        """Parse one character of a class, one of its classes, or a range."""
         low = self._class_character()
         if isinstance(low, int):
             return low

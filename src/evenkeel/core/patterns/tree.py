@@ -1,9 +1,9 @@
-"""The nodes of a parsed expression. A set of characters is an integer with a bit for each byte and one for the end."""
+"""Nodes of a parsed expression. A set of characters is an integer with a bit for each byte and one for the end."""
 
 from evenkeel.core.values import Value
 
 END = 1 << 256
-"""The end of the text, as a character after the last byte."""
+"""Bit for the end of the text, as a character after the last byte."""
 ANY = (1 << 256) - 1
 CHARACTERS_MAX = 255
 COUNT_MAX = 1000
@@ -28,7 +28,7 @@ class CharacterClass(Value):
 
 
 class Assertion(Value):
-    """A condition on a position that consumes no character. ``mask``: what may come next where it holds."""
+    """A condition on a position that consumes no character. ``mask``: characters that may come next where it holds."""
 
     mask: int = ANY | END
 
@@ -48,7 +48,7 @@ class Sequence(Value):
 
 
 class Alternation(Value):
-    """Nodes of which one matches."""
+    """Alternative nodes, one of which matches."""
 
     branches: tuple["Node", ...]
 

@@ -1,4 +1,4 @@
-"""Which agents are fit to get shards, and which of them gets the next one."""
+"""Agents that are fit to get shards, and the choice of the next one."""
 
 from collections.abc import Collection, Iterable
 
@@ -6,7 +6,7 @@ from evenkeel.core.ids import AgentId
 from evenkeel.core.placement.views import AgentSnapshot, Tie
 
 REPORT_AGE_SECONDS = 6.0
-"""An agent's report of its devices may be a status interval old."""
+"""Largest age of an agent's report of its devices: a status interval."""
 
 
 def fit_agents(agents: Iterable[AgentSnapshot]) -> list[AgentSnapshot]:
@@ -30,12 +30,12 @@ def _reaches_more(other: AgentSnapshot, agent: AgentSnapshot) -> bool:
 
 
 def back_first(agent: AgentSnapshot, silent: AgentSnapshot) -> bool:
-    """Whether it came back only after ``silent`` fell silent, which then may be about to come back, too."""
+    """Whether an agent came back only after ``silent`` fell silent, which then may be about to come back, too."""
     return agent.fresh and agent.live_since >= silent.live_until
 
 
 class Loads:
-    """Fit agents by id with the number of shards they serve, updated with each decision."""
+    """Numbers of shards that fit agents serve, by agent id; updated with each decision."""
 
     def __init__(self, agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> None:
         self.fit = {agent.id: agent for agent in fit_agents(agents)}
@@ -45,10 +45,9 @@ class Loads:
     def choose(
         self, *preferred: AgentId | None, other_than: AgentId | None = None, silent: AgentSnapshot | None = None
     ) -> AgentId | None:
-        """The fit agent with the fewest shards; None if there is none.
-
-        An agent that may have been cut off together with the ``silent`` one gets none of its shards: after an outage of
-        the bus or the database the first agent back must not get all shards.
+        """Return the fit agent with the fewest shards; None if there is none. An agent that may have been cut off
+        together with the ``silent`` one gets none of its shards: after an outage of the bus or the database the first
+        agent back must not get all shards.
         """
         barred = {id_ for id_, agent in self.fit.items() if silent and back_first(agent, silent)} | {other_than}
         chosen = next((id_ for id_ in preferred if id_ in self.fit and id_ not in barred), None)

@@ -1,7 +1,8 @@
-"""Homes that are spread unevenly over a device group's agents are evened out by planned handovers, one after the other.
+"""Balance of homes: homes that are spread unevenly over a device group's agents are evened out by planned handovers,
+one after the other.
 
-A new shard's home is the agent that is home to the fewest, but many tenants that come at once are placed by several
-controllers from the same counts, and an agent that is added later is home to none.
+A new shard's home is the agent that is home to the fewest, but many tenants that arrive at the same time are placed by
+several controllers from the same counts, and an agent that is added later is home to none.
 """
 
 from evenkeel.core.ids import AgentId
@@ -12,14 +13,15 @@ from evenkeel.core.statuses import FailbackMode
 DIFFERENCE_MIN = 3
 """Fewer shards between the most and the least are not worth a handover."""
 SHARE_MIN = 0.1
-"""Nor is a smaller part of what an agent is home to on average."""
+"""Smallest difference that is evened out, as a share of the average number of homes of an agent."""
 
 
 def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
-    """The agents that are home to the most and to the fewest shards, if one has to move from the first to the second.
+    """Return the agents that are home to the most and to the fewest shards, if a home has to move from the first to the
+    second; else None.
 
-    Only agents that could get their own shards back count: of the others, which may be on their way back, nothing is
-    taken. Where shards never go home by themselves an operator decides about homes.
+    Only agents that could get their own shards back count: nothing is taken from the others, which may be on their way
+    back. Where shards never return home automatically, an operator decides about homes.
     """
     rule = Rule(group, min_id)
     if rule.fixed() is not None or group.failback is not FailbackMode.AUTO:
@@ -33,8 +35,9 @@ def skewed_homes(group: GroupSnapshot) -> tuple[AgentId, AgentId] | None:
 
 
 def plan_balance(group: GroupSnapshot) -> list[Handover]:
-    """A handover of the group's first shard that is served at the home that has the most; none while another one is in
-    progress."""
+    """Plan a handover of the group's first shard that is served at the home that has the most; none while another one
+    is in progress.
+    """
     skewed = skewed_homes(group)
     if skewed is None or any(shard.handover_to is not None for shard in group.shards):
         return []

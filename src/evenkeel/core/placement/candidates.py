@@ -14,21 +14,21 @@ class Candidates(Value):
     """Ids of agents by condition."""
 
     not_acting: tuple[str, ...] = ()
-    """No agent serves the shards whose acting agent it is."""
+    """Ids of agents that do not serve the shards for which they act."""
     takeable: tuple[str, ...] = ()
-    """Some agent can take the unserved shards whose home it is."""
+    """Ids of home agents whose unserved shards some agent can take."""
     leaving: tuple[str, ...] = ()
-    """Shards must move away from it as their acting agent."""
+    """Ids of acting agents from which shards must move away."""
     returning: tuple[str, ...] = ()
-    """Shards served elsewhere must return to it as their home."""
+    """Ids of home agents to which shards that are served elsewhere must return."""
     movable: tuple[str, ...] = ()
-    """Shards whose handover from it is overdue may be taken from it."""
+    """Ids of acting agents from which shards with an overdue handover may be taken."""
     not_receiving: tuple[str, ...] = ()
-    """Handovers to it must be cancelled."""
+    """Ids of agents to which handovers must be cancelled."""
 
 
 def candidates(group: GroupSnapshot) -> Candidates:
-    """The candidates by a device group's agents and settings; its shards are not read."""
+    """Return the candidates from a device group's agents and settings; its shards are not read."""
     rule = Rule(group, min_id)
     fit, movable = rule.loads.fit, rule.fixed() is None and bool(rule.loads.fit)
     agents = rule.agents.values()

@@ -1,4 +1,6 @@
-"""The first level: from a tenant's new load balancer to a device group, and from a new shard to its home agent."""
+"""First level of placement: from a tenant's new load balancer to a device group, and from a new shard to its home
+agent.
+"""
 
 from collections.abc import Iterable
 
@@ -23,8 +25,8 @@ def choose_group(groups: Iterable[GroupView], tie: Tie[GroupView]) -> GroupView 
 
 
 def choose_home(agents: Iterable[AgentSnapshot], tie: Tie[AgentSnapshot]) -> AgentSnapshot | None:
-    """The home of a new shard: the fit agent that is home to the fewest; ties by the shards it serves now, then
-    ``tie``.
+    """Choose the home of a new shard: the fit agent that is home to the fewest; ties are decided by the shards it
+    serves now, then ``tie``.
     """
     fit = fit_agents(agents)
     if not fit:

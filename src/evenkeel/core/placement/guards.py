@@ -31,9 +31,7 @@ def may_start_handover(
     step: Handover, shard: ShardSnapshot, *, receiver: AgentSnapshot | None, acting: AgentSnapshot | None
 ) -> bool:
     """Whether the shard is unchanged since the plan, another agent serves it and no handover is in progress; and
-    ``receiver`` may get it.
-
-    ``receiver``, ``acting``: as in :func:`may_assign`.
+    ``receiver`` may get it. ``receiver``, ``acting``: None if there is no such agent in the device group.
     """
     as_seen = shard.epoch == step.seen_epoch and shard.handover_to is None
     return as_seen and acting is not None and acting.id != step.agent_id and may_receive(receiver)

@@ -1,7 +1,7 @@
-"""Why shards stay where they should not be, for operators.
+"""Reasons why shards stay where they should not be, for operators.
 
-Conditions that pass by themselves are not reported: an agent that has just come back becomes eligible soon. So the rule
-is evaluated as if the present state had lasted for long enough.
+Temporary conditions are not reported: an agent that has just come back becomes eligible soon. So the rule is evaluated
+as if the present state had lasted for long enough.
 """
 
 from collections.abc import Iterator
@@ -55,8 +55,8 @@ class PlacementReasons:
                 yield decided
 
     def away(self, agent_id: AgentId) -> PlacementBlocker | None:
-        """Why shards whose home is the agent and for which others act do not come home; None: there are none, or they
-        do.
+        """Return why shards whose home is the agent and for which others act do not return home; None: there are none,
+        or they do.
         """
         away = (shard for shard in self._homed.get(agent_id, ()) if shard.acting not in (None, agent_id))
         if all(self._comes_home(shard) for shard in away):
@@ -64,7 +64,7 @@ class PlacementReasons:
         return self._rule.failback_blocker(agent_id)
 
     def _comes_home(self, shard: ShardSnapshot) -> bool:
-        """Whether a step of the rule brings it home, now or after a handover to another agent has ended."""
+        """Whether a step of the rule brings the shard home, now or after a handover to another agent has ended."""
         acting = None if shard.acting is None else self._rule.agents.get(shard.acting)
         if acting is not None and acting.acts and shard.handover_to == shard.home:
             return True

@@ -1,5 +1,4 @@
-"""Makes snapshots from stored rows: which agents are live, fresh and settled, by the database's clock alone.
-
+"""Conversion of stored rows to snapshots: which agents are live, fresh and settled, by the database's clock alone.
 Times in the future were written before that clock was set back; they are ignored.
 """
 
@@ -18,7 +17,7 @@ HANDOVER_PATIENCE_SECONDS = 20.0
 
 
 class AgentRecord(Value):
-    """An agent as stored. Times: seconds by the database's clock."""
+    """Stored columns of an agent that placement needs. Times: seconds by the database's clock."""
 
     id: AgentId
     registered: bool
@@ -38,7 +37,9 @@ class AgentRecord(Value):
 
 
 def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> AgentSnapshot:
-    """The agent at ``now``. ``settle_seconds``: minimum time up before it gets its shards back."""
+    """Return the snapshot of an agent at ``now``. ``settle_seconds``: minimum time up before it
+    gets its shards back.
+    """
     live = is_live(record, now)
     reachable_since = _past(record.reachable_since, now)
     eligible = live and record.admin_state_up and not record.forced_down
@@ -63,7 +64,7 @@ def agent_view(record: AgentRecord, *, now: float, settle_seconds: float) -> Age
 
 
 def is_live(record: AgentRecord, now: float) -> bool:
-    """Whether its session has not expired. A session with far more than a TTL left counts as expired: the next
+    """Whether an agent's session has not expired. A session with far more than a TTL left counts as expired: the next
     keepalive corrects it, and a dead agent sends none.
     """
     expires_at = record.session_expires_at

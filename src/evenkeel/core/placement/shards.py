@@ -15,7 +15,7 @@ from evenkeel.core.statuses import FailbackMode, RescheduleMode
 
 
 class PlacementBlocker(Enum):
-    """Why a shard stays where it should not be. Of several, operators see the first one in this order."""
+    """Reason why a shard stays where it should not be. Of several, operators see the first one in this order."""
 
     HOME_NOT_UP = "home_not_up"  # its home is down or drained
     HALTED = "halted"  # the circuit breaker is open
@@ -40,7 +40,7 @@ class Rule:
         self.loads = Loads(group.agents, tie)
 
     def assignee(self, shard: ShardSnapshot) -> AgentId | PlacementBlocker | None:
-        """The agent to take a shard that no agent serves, or that its owner does not release."""
+        """Return the agent to take a shard that no agent serves, or that its owner does not release."""
         acting = self._acting(shard)
         home = self.agents.get(shard.home)
         if acting is not None and acting.acts:
@@ -77,7 +77,7 @@ class Rule:
         return None if shard.acting is None else self.agents.get(shard.acting)
 
     def fixed(self) -> PlacementBlocker | None:
-        """Why served shards of the group may not move; None: they may."""
+        """Return why served shards of the group may not move; None: they may."""
         if self.group.halted:
             return PlacementBlocker.HALTED
         match self.group.reschedule:
@@ -89,7 +89,7 @@ class Rule:
                 return PlacementBlocker.BOUND
 
     def tied_to_home(self, home: AgentSnapshot | None) -> PlacementBlocker | None:
-        """Why only its home may take an unserved shard; None: others may, too."""
+        """Return why only its home may take an unserved shard; None: other agents may, too."""
         if self.group.halted:
             return PlacementBlocker.HALTED
         bound = self.fixed()
@@ -98,7 +98,7 @@ class Rule:
         return None if bound is PlacementBlocker.BOUND_UNTIL_FORCED_DOWN and home.forced_down else bound
 
     def failback_blocker(self, home_id: AgentId) -> PlacementBlocker | None:
-        """Why shards served elsewhere do not go back to their home; None: they do."""
+        """Return why shards served elsewhere do not go back to their home; None: they do."""
         home = self.agents.get(home_id)
         if home is None or not home.eligible:
             return PlacementBlocker.HOME_NOT_UP
@@ -170,8 +170,8 @@ def plan_handback(group: GroupSnapshot, *, at_once: int) -> list[Handover]:
 
 
 def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnapshot]) -> Handover | None:
-    """The handover that an operator requests: home if the shard is away, else to the fit agent with the fewest shards.
-    None: there is no other agent, a handover is in progress, or it may not move.
+    """Return the handover that an operator requests: home if the shard is away, else to the fit agent with the fewest
+    shards. None: there is no other agent, a handover is in progress, or the shard may not move.
     """
     rule = Rule(group, tie)
     acting = None if shard.acting is None else rule.agents.get(shard.acting)
@@ -182,7 +182,7 @@ def plan_failover(group: GroupSnapshot, shard: ShardSnapshot, tie: Tie[AgentSnap
 
 
 def ended_handovers(group: GroupSnapshot) -> list[ShardId]:
-    """Ids of shards in handover to an agent that can no longer take them: their owners keep them."""
+    """Return the ids of shards in handover to an agent that can no longer take them: their owners keep them."""
     eligible = {agent.id for agent in group.agents if agent.eligible}
     return [shard.id for shard in group.shards if shard.handover_to is not None and shard.handover_to not in eligible]
 

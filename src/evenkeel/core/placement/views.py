@@ -1,4 +1,4 @@
-"""The snapshots that placement reads, and the steps that it plans."""
+"""Snapshots that placement reads, and steps that it plans."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -15,7 +15,7 @@ FULL_SCORE = 1.0
 
 
 class AgentSnapshot(Value):
-    """An agent as placement sees it; made by :func:`evenkeel.core.placement.agent_view`."""
+    """Snapshot of an agent for placement; made by :func:`evenkeel.core.placement.agent_view`."""
 
     id: AgentId
     live: bool
@@ -29,57 +29,63 @@ class AgentSnapshot(Value):
     fresh: bool = False
     """True if the agent's session is so new that agents cut off together with it may not be back yet."""
     live_since: float = 0.0
-    """When its session was opened or revived, by the database's clock."""
+    """Time at which the agent's session was opened or revived, by the database's clock."""
     live_until: float = 0.0
-    """When its session expires or expired."""
+    """Time at which the agent's session expires or expired."""
     settled: bool = True
-    """Eligible, and reaching the devices it reaches, for long enough to get its shards back."""
+    """True if the agent has been eligible, with its present devices reachable, for long enough to
+    get its shards back.
+    """
     failback_asked: bool = False
-    """An operator wants its shards to come home."""
+    """True if an operator requested that the agent's shards return home."""
     reachable_devices: int | None = None
-    """How many devices of the group it reaches; None: not reported yet."""
+    """Number of devices of the group that the agent reaches; None: not reported yet."""
     unreachable_devices: tuple[str, ...] = ()
     """Names of the devices that the agent does not reach, by its last report."""
     reachable_since: float = 0.0
-    """When ``reachable_devices`` changed last, by the database's clock."""
+    """Time at which ``reachable_devices`` changed last, by the database's clock."""
     reported_at: float = 0.0
-    """The time of its last report."""
+    """Time of the agent's last report."""
     shards: int = 0
     """Number of shards that the agent acts for."""
     homed: int = 0
-    """Shards whose home it is."""
+    """Number of shards whose home is the agent."""
 
     @property
     def eligible(self) -> bool:
-        """Whether shards may be assigned to it."""
+        """Whether shards may be assigned to the agent."""
         return self.acts and self.admin_state_up
 
     @property
     def acts(self) -> bool:
-        """Whether it serves the shards it acts for."""
+        """Whether the agent serves the shards for which it acts."""
         return self.live and not self.forced_down
 
     @property
     def silent(self) -> bool:
-        """Whether its session expired without being ended: it may come back at any time and still own its shards."""
+        """Whether the agent's session expired without being ended: it may come back at any time and still own its
+        shards.
+        """
         return self.registered and not self.live and not self.forced_down
 
 
 class GroupView(Value):
-    """A device group as placement sees it."""
+    """Snapshot of a device group for placement."""
 
     number: int
     capacity_score: float
     agents: tuple[AgentSnapshot, ...] = ()
     holds_tenant: bool = False
     in_zone: bool = True
-    """The load balancer's availability zone, if it has one, is here."""
+    """True if the group is in the load balancer's availability zone, or the load balancer has none."""
     at_limit: tuple[str, ...] = ()
-    """The metrics of its capacity policy that are at their limit (human-readable)."""
+    """Metrics of the group's capacity policy that are at their limit (human-readable)."""
 
     @property
     def has_room(self) -> bool:
-        """Whether its capacity policy and the load balancer's availability zone allow one more."""
+        """Whether the group's capacity policy and the load balancer's availability zone allow one
+        more load balancer.
+        """
         return self.in_zone and self.capacity_score < FULL_SCORE
 
     @property
@@ -89,12 +95,12 @@ class GroupView(Value):
 
     @property
     def eligible(self) -> bool:
-        """Whether it can take a load balancer of a new tenant now."""
+        """Whether the group can take a load balancer of a new tenant now."""
         return self.has_room and any(agent.eligible for agent in self.agents)
 
 
 class ShardSnapshot(Value):
-    """A shard as placement sees it."""
+    """Snapshot of a shard for placement."""
 
     id: ShardId
     home: AgentId
@@ -108,7 +114,7 @@ class ShardSnapshot(Value):
 
 
 class GroupSnapshot(Value):
-    """One device group as the scheduler sees it: shards that may need a decision, and all agents."""
+    """Snapshot of one device group for the scheduler: shards that may need a decision, and all agents."""
 
     shards: tuple[ShardSnapshot, ...] = ()
     agents: tuple[AgentSnapshot, ...] = ()
@@ -119,7 +125,7 @@ class GroupSnapshot(Value):
 
 
 class Assign(Value):
-    """Assign an unserved shard to ``agent_id``, if its epoch is still ``seen_epoch``."""
+    """Step: assign an unserved shard to ``agent_id``, if its epoch is still ``seen_epoch``."""
 
     shard_id: ShardId
     seen_epoch: int
@@ -133,7 +139,7 @@ class Assign(Value):
 
 
 class Handover(Value):
-    """Ask the acting agent of a live shard to release it to ``agent_id``."""
+    """Step: request that the acting agent of a live shard releases it to ``agent_id``."""
 
     shard_id: ShardId
     seen_epoch: int
